@@ -1,6 +1,6 @@
-"""What all backends share: identifiers, typed configuration, paging, errors, the base class."""
+"""Code shared by all backends: identifiers, typed configuration, paging, errors."""
 
 from lance_namespace_namesake import refuse_namesake
 
-# Checked here too: the other package may have overwritten the __init__.py above this one.
+# Checked here too: the other package may have overwritten the parent's __init__.py.
 refuse_namesake()

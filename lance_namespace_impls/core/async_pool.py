@@ -1,4 +1,4 @@
-"""Many calls of one server at once, from one event loop."""
+"""Many concurrent calls to one server, from one event loop."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["Lanes"]
 
 
 class Lanes(httpx.AsyncBaseTransport):
-    """Sends each call over a connection of its own, and keeps connections for the next calls.
+    """Sends each call over a separate connection, and keeps connections for later calls.
 
-    The library's own pool looks through all of its connections and all that wait for one with each
-    call that begins or ends: with a hundred connections that takes longer than the calls.
+    The library's own pool scans all its connections and all waiting calls whenever a call starts or
+    ends: with a hundred connections that takes longer than the calls.
 
     Args:
-        lane: makes a transport that has one connection.
+        lane: creates a transport with one connection.
         count: maximum open connections.
     """
 
     def __init__(self, lane: Callable[[], httpx.AsyncBaseTransport], count: int) -> None:
         self._lane = lane
-        self._lanes = [lane()]  # one at once, so that what cannot be made fails here
+        self._lanes = [lane()]  # created immediately, so that errors are raised here
         self._idle = list(self._lanes)
         self._free = anyio.Semaphore(count, fast_acquire=True)
 
@@ -31,7 +31,7 @@ class Lanes(httpx.AsyncBaseTransport):
         """Send a request once a connection is free.
 
         Raises:
-            httpx.PoolTimeout: none was for the time that the request says.
+            httpx.PoolTimeout: no connection became free within the request's timeout.
         """
         try:
             with anyio.fail_after(request.extensions.get("timeout", {}).get("pool")):
@@ -41,7 +41,7 @@ class Lanes(httpx.AsyncBaseTransport):
         if not self._idle:
             self._idle.append(self._lane())
             self._lanes.append(self._idle[-1])
-        # What was used last is the least likely to be closed by the server.
+        # The most recently used connection is the least likely to be closed by the server.
         lane = self._idle.pop()
         try:
             response = await lane.handle_async_request(request)
@@ -62,7 +62,7 @@ class Lanes(httpx.AsyncBaseTransport):
 
 
 class _Released(httpx.AsyncByteStream):
-    """A body whose connection is free once it was closed."""
+    """A response body that releases its connection when it is closed."""
 
     def __init__(self, response: httpx.Response, release: Callable[[], None]) -> None:
         self._stream = response.stream

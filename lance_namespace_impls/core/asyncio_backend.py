@@ -1,4 +1,4 @@
-"""Connections of an event loop, for many small calls at once."""
+"""Connections on an event loop, for many small concurrent calls."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ import httpcore
 __all__ = ["LoopBackend"]
 
 HELD_BYTES = 1 << 16
-"""Length up to which parts of a request wait for one another."""
+"""Maximum total size of request parts that are collected before they are sent."""
 AHEAD_BYTES = 1 << 18
-"""Length from which on no more of an answer is taken before it is read."""
+"""Size of unread response data above which receiving is paused."""
 
 
 class LoopBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections with asyncio itself, and sends a small request in one piece.
+    """Opens connections directly with asyncio, and sends a small request in one piece.
 
-    The library's own goes over anyio, whose scopes around each step take a third of a call's time,
-    and sends head and body one by one. It is still used where another library runs the event loop.
+    The library's own backend uses anyio, whose scopes around each step take a third of a call's
+    time, and sends head and body separately. It is still used if another library runs the event
+    loop.
     """
 
     async def connect_tcp(
@@ -37,7 +38,7 @@ class LoopBackend(httpcore.AsyncNetworkBackend):
 
         Raises:
             httpcore.ConnectTimeout: the server took too long.
-            httpcore.ConnectError: the server is not reached.
+            httpcore.ConnectError: the server cannot be reached.
         """
         try:
             asyncio.get_running_loop()
@@ -55,12 +56,12 @@ class LoopBackend(httpcore.AsyncNetworkBackend):
         return stream
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for a number of seconds."""
         await asyncio.sleep(seconds)
 
 
 class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
-    """A connection; what is written goes out with the next read, or once it is much."""
+    """A connection; data is sent with the next read, or when enough has been collected."""
 
     _transport: asyncio.Transport
 
@@ -73,7 +74,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._paused = False
         self._woken: asyncio.Future[None] | None = None
 
-    # What asyncio tells.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -111,7 +112,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         finally:
             self._woken = None
 
-    # What httpcore asks.
+    # Methods called by httpcore.
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         with _told_as(httpcore.ReadTimeout, httpcore.ReadError):
@@ -166,7 +167,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # of an idle connection: the server has closed it
+        if info == "is_readable":  # for an idle connection: the server has closed it
             return bool(self._come) or self._ended or self._transport.is_closing()
         name = {"client_addr": "sockname", "server_addr": "peername"}.get(info, info)
         return self._transport.get_extra_info(name)

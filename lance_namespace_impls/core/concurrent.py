@@ -1,4 +1,4 @@
-"""Asking about many things at once."""
+"""Concurrent look-ups and walks."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from typing import TypeGuard, TypeVar
 __all__ = ["LATER", "LOOK_UPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
 LOOK_UPS = 32
-"""Threads of the process that look things up for listings."""
+"""Number of threads in the process that look up objects for listings."""
 WALKS = 16
-"""Threads of the process that walk namespaces for listings."""
+"""Number of threads in the process that walk namespaces for listings."""
 
 LATER = 8
-"""Calls that nobody waits for, of which one is made at a time."""
+"""Maximum number of background calls in the queue; they run one at a time."""
 
 T = TypeVar("T")
 Found = TypeVar("Found")
 
 
 class _Pools:
-    """The threads of the process, begun as they are needed."""
+    """The thread pools of the process; threads are started as needed."""
 
     def __init__(self) -> None:
         self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
         self.look_ups = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
         self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
-        # As many as there are threads: a walk that is given one never waits for another to end.
+        # One permit per thread: an accepted walk never waits for another to end.
         self.free_walks = threading.BoundedSemaphore(WALKS)
         self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
         self.free_later = threading.BoundedSemaphore(LATER)
@@ -43,7 +43,7 @@ _pools = _Pools()
 
 
 def _begin_anew() -> None:
-    """Create the pools of a forked process, which has the parent's, and none of their threads."""
+    """Create new pools in a forked process, which inherits the parent's pools without threads."""
     global _pools
     _pools = _Pools()
 
@@ -52,10 +52,10 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 
 def later(call: Callable[[], object]) -> None:
-    """Run a call that nobody waits for on another thread, or at once where too many are waiting.
+    """Run a call in the background, or immediately if too many are queued.
 
     Args:
-        call: raises nothing.
+        call: must not raise.
     """
     pools = _pools
     if not pools.free_later.acquire(blocking=False):
@@ -72,10 +72,10 @@ def later(call: Callable[[], object]) -> None:
 
 
 def on_python_thread(call: Callable[[], T]) -> T:
-    """Return what a call of pylance gives, made on a thread that Python started.
+    """Return the result of a pylance call, made on a thread that Python started.
 
-    pylance asks a namespace on threads of its own runtime. A call that waits there for the same
-    runtime can run another thread's request meanwhile, and loses the interpreter's lock.
+    pylance calls a namespace on threads of its own runtime. A call that waits there for the same
+    runtime can run another thread's request in the process, and then loses the interpreter's lock.
     """
     if not isinstance(threading.current_thread(), threading._DummyThread):
         return call()
@@ -89,17 +89,18 @@ def ordered_map(
     max_concurrency: int,
     wanted: int | None,
 ) -> Iterator[Found]:
-    """Return what is found for several items, looked up concurrently, in the order of the items.
+    """Yield the results of concurrent look-ups, in the order of the items.
 
     All calls share `LOOK_UPS` threads of the process.
 
     Args:
-        items: what to look up.
-        look_up: gives None for an item that is to be left out; what it raises is raised here, when
-            the item's turn comes. It makes no concurrent look-ups of its own.
-        max_concurrency: most look-ups under way; one at a time, and that of an only item, is made by
-            the caller's own thread.
-        wanted: most that will be taken, beyond which nothing is looked up; None for all.
+        items: the items to look up.
+        look_up: returns None for an item to omit; its exception is raised here when the item's turn
+            comes. It starts no concurrent look-ups itself.
+        max_concurrency: maximum number of concurrent look-ups. With 1, or for a single item,
+            look-ups run on the caller's thread.
+        wanted: maximum number of results that will be read; nothing more is looked up. None for
+            all.
     """
     source = iter(items)
     first = list(islice(source, 2 if wanted is None else min(2, wanted)))
@@ -110,7 +111,7 @@ def ordered_map(
     waiting: deque[Future[Found | None]] = deque()
 
     def fill() -> None:
-        # A queue twice as long keeps everyone busy while the first answer is waited for.
+        # A queue of twice the size keeps all threads busy while the first result is awaited.
         room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
         free = max_concurrency - sum(not each.done() for each in waiting)
         for item in islice(source, max(0, min(room - len(waiting), free))):
@@ -138,14 +139,14 @@ def _is_found(answer: Found | None) -> TypeGuard[Found]:
 
 
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:
-    """Return a walk for each of several items, in order; others are walked while one is taken.
+    """Yield a walk for each item, in order; other walks run while one is read.
 
-    Walks may lead to further ones. All of the process share `WALKS` threads; where none is free, and
-    for an only item, the walk begins when its turn comes, on the caller's own thread.
+    Walks may start further ones. All walks of the process share `WALKS` threads; if none is free,
+    or for a single item, the walk starts when its turn comes, on the caller's thread.
 
     Args:
-        items: what to walk.
-        walk: begins one; what it raises is raised when its turn comes.
+        items: the items to walk.
+        walk: starts a walk; its exception is raised when its turn comes.
     """
     source = iter(items)
     left = deque(islice(source, 2))
@@ -156,7 +157,7 @@ def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[
     ended: SimpleQueue[Future[list[Found]]] = SimpleQueue()
 
     def fill() -> None:
-        # A queue twice as long keeps everyone busy while the first answer is waited for.
+        # A queue of twice the size keeps all threads busy while the first result is awaited.
         while len(waiting) < 2 * WALKS:
             if not left:
                 left.extend(islice(source, 1))
@@ -184,7 +185,7 @@ def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[
 
 
 def _walk_soon(item: T, walk: Callable[[T], Iterable[Found]]) -> Future[list[Found]] | None:
-    """Start a walk on a thread that is free; None where there is none."""
+    """Start a walk on a free thread; None if there is none."""
     pools = _pools
     if not pools.free_walks.acquire(blocking=False):
         return None

@@ -1,6 +1,6 @@
 """Typed, strict configuration of backends.
 
-A backend's properties are an attrs class derived from `Config`. Property keys work bare
+A backend's properties are an attrs class derived from `Config`. Property keys are accepted bare
 (``endpoint``) and with the impl as prefix (``unity.endpoint``).
 
 Source: the general specification, "Configuring an Implementation Details".
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Numbers without a unit that look like those of the other unit: 10000 seconds, 10 milliseconds.
+# Numbers outside these ranges look like the other unit: 10000 seconds, 10 milliseconds.
 PLAUSIBLE = {"seconds": (0.0, 999.0), "milliseconds": (100.0, math.inf)}
 OTHER_UNIT = {"seconds": "milliseconds", "milliseconds": "seconds"}
 SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
@@ -40,12 +40,12 @@ SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
 
 @attrs.frozen
 class Foreign:
-    """A setting of another package that is no property here."""
+    """A setting of another package that is not a property here."""
 
     instead: str
-    """What to do instead; ends the message that refuses it."""
+    """The alternative; ends the message that rejects the setting."""
     harmless: Collection[str] = ()
-    """Values that ask for nothing, in small letters, which are accepted."""
+    """Values in lower case that have no effect, which are accepted."""
 
 
 def _hidden(value: Any) -> str:
@@ -71,12 +71,12 @@ def option(
     """Declare one property of a backend.
 
     Args:
-        name: the property key, where it differs from the attribute (``client.pool-size``).
-        also: other keys for the same property; a mapping gives the unit of each.
-        default: value where it is not given; without one the property is required.
+        name: the property key, if it differs from the attribute (``client.pool-size``).
+        also: other keys for the same property; a mapping specifies the unit of each.
+        default: default value; without one the property is required.
         unit: unit of the value, such as ``seconds``.
         secret: whether the value must not be shown.
-        doc: one line that says what it is.
+        doc: a one-line description.
     """
     units = dict(also) if isinstance(also, Mapping) else {}
     metadata = {
@@ -94,24 +94,24 @@ def option(
 def timeout_option(
     name: str, *, default: float, unit: str = "seconds", doc: str, **more: Any
 ) -> Any:
-    """Declare a wait, which takes a suffix (``10s``) and has a key in milliseconds too.
+    """Declare a timeout, which accepts a suffix (``10s``) and also has a key in milliseconds.
 
     Args:
         name: the property key; ``{name}_millis`` is the other one.
-        default: value where it is not given, in `unit`.
+        default: default value, in `unit`.
         unit: unit of a number without a suffix, ``seconds`` or ``milliseconds``.
-        doc: one line that says what it is.
+        doc: a one-line description.
     """
     also = {f"{name}_millis": "milliseconds"}
     return option(also=also, default=default, unit=unit, doc=doc, **more)
 
 
 def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
-    """Warn of a number without a unit that was probably meant in the other one."""
+    """Warn about a number without a unit that was probably meant in the other one."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return  # with a unit of its own, or refused
+        return  # it has a unit, or is rejected
     least, most = PLAUSIBLE[unit]
     if 0 < number < math.inf and not least <= number <= most:
         other = OTHER_UNIT[unit]
@@ -128,11 +128,11 @@ def prefix_option(
     """Declare a group of properties: every key below `prefix`, as a dict without the prefix.
 
     Args:
-        prefix: what the keys begin with.
-        also: other beginnings of the same group.
-        secret: whether no value of the group may be shown; else those of options of an object
-            store are that are known to be harmless.
-        doc: one line that says what it is.
+        prefix: prefix of the keys.
+        also: other prefixes of the same group.
+        secret: whether no value of the group may be shown; otherwise only harmless object store
+            options are shown.
+        doc: a one-line description.
     """
     metadata = {"prefixes": (prefix, *also), "doc": doc, "name": prefix, "secret": secret}
     return attrs.field(
@@ -141,7 +141,7 @@ def prefix_option(
 
 
 def root_option() -> Any:
-    """Declare ``root`` for a catalog whose tables go below the current directory by default."""
+    """Declare ``root`` for a catalog that stores tables below the current directory by default."""
     return option(
         default="",
         converter=absolute_or_current,
@@ -151,13 +151,13 @@ def root_option() -> Any:
 
 @attrs.define(kw_only=True)
 class Config:
-    """The properties that every backend takes; a backend adds its own."""
+    """The properties that every backend accepts; a backend adds its own."""
 
     impl: ClassVar[str] = ""
     """Name of the implementation, the prefix of its keys."""
 
     not_taken: ClassVar[Mapping[str, str]] = {}
-    """Properties of the base that would do nothing here, each with the reason that refuses it."""
+    """Properties of the base that have no effect here, each with the reason for rejecting it."""
 
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "ops_metrics_enabled": Foreign(
@@ -165,7 +165,8 @@ class Config:
         ),
         "dynamic_context_provider.": Foreign("set 'headers.*' for the headers of every request"),
     }
-    """Settings of the official packages without a counterpart; a key with a dot at its end is a group."""
+    """Settings of the official packages without a counterpart; a key ending with a dot is a group.
+    """
 
     root: str | None = option(
         default=None,
@@ -202,15 +203,15 @@ class Config:
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Collection[str] = ()
     ) -> Self:
-        """Read properties, strictly.
+        """Parse properties strictly.
 
         Args:
             properties: keys and values; values are text, or already of the right type.
-            other_impls: names of other implementations, whose prefixed keys are left alone.
+            other_impls: names of other implementations, whose prefixed keys are ignored.
 
         Raises:
-            InvalidInputError: code 13; a key is unknown, missing or given twice, or a value is
-                not of its type.
+            InvalidInputError: code 13; a key is unknown, missing or duplicated, or a value has the
+                wrong type.
         """
         hints = get_type_hints(cls)
         by_key: dict[str, attrs.Attribute[Any]] = {}
@@ -276,7 +277,7 @@ class Config:
 
     @classmethod
     def _foreign_setting(cls, key: str) -> Foreign | None:
-        """Return the setting of another package that a key is."""
+        """Return the setting of another package that a key names; None if there is none."""
         for kind in cls.__mro__:
             for name, foreign in vars(kind).get("foreign", {}).items():
                 if key == name or (name.endswith(".") and key.startswith(name)):
@@ -297,10 +298,10 @@ class Config:
         return out
 
     def shown(self) -> dict[str, str]:
-        """Return the properties with all that is secret hidden.
+        """Return the properties with all secrets hidden.
 
-        Shown is what is known to be harmless: a property that its backend declares without
-        ``secret``, and a known option of an object store. Of URLs, the password and the query are
+        Only values known to be harmless are shown: properties that the backend declares without
+        ``secret``, and known options of an object store. In URLs, the password and the query are
         hidden.
         """
         secrets = self.secrets()
@@ -315,12 +316,12 @@ class Config:
         return {key: scrub(text, secrets) for key, text in out.items()}
 
     def secrets(self) -> frozenset[str]:
-        """Return the values that must not be shown, to take them out of messages."""
+        """Return the secret values, for removal from messages."""
         return self.secrets_among(self.to_properties())
 
     @classmethod
     def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
-        """Return the values that must not be shown among properties, known and unknown ones."""
+        """Return the secret values among properties, known or unknown."""
         found: set[str] = set()
         by_key = {key: a for a in _taken(cls) for key in _keys(a)}
         for full_key, value in properties.items():
@@ -336,8 +337,11 @@ class Config:
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
-        """Return the properties, a row each: ``key``, ``also`` (other keys of the same property),
-        ``type``, ``unit``, ``default``, ``required``, ``secret`` and ``doc``."""
+        """Return the properties, one row each.
+
+        The columns are ``key``, ``also`` (other keys of the same property), ``type``, ``unit``,
+        ``default``, ``required``, ``secret`` and ``doc``.
+        """
         hints = get_type_hints(cls)
         rows = []
         for attribute in _taken(cls):
@@ -361,7 +365,7 @@ class Config:
 
 
 def _taken(cls: type[Config]) -> list[attrs.Attribute[Any]]:
-    """Return the properties that a backend takes."""
+    """Return the properties that a backend accepts."""
     return [each for each in attrs.fields(cls) if each.name not in cls.not_taken]
 
 
@@ -370,7 +374,7 @@ def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
 
 
 def _is_secret_in_group(cls: type[Config], key: str) -> bool:
-    """Return whether what is below a prefix is secret; a key of no group may be."""
+    """Return whether a value below a prefix is secret; keys without a group are treated as secret."""
     for attribute in _taken(cls):
         for prefix in attribute.metadata.get("prefixes", ()):
             if key.startswith(prefix):
@@ -389,7 +393,7 @@ def _key(attribute: attrs.Attribute[Any]) -> str:
 
 
 def _bare(hint: Any) -> Any:
-    """Take ``X`` out of ``X | None``."""
+    """Return ``X`` for ``X | None``."""
     inner = [arg for arg in get_args(hint) if arg is not type(None)]
     return inner[0] if type(None) in get_args(hint) and len(inner) == 1 else hint
 
@@ -444,13 +448,14 @@ def _parse(
 
 
 def _in_unit(bare: type[int] | type[float], value: Any, unit: str, given_unit: str) -> int | float:
-    """Convert a length of time to the unit of its property.
+    """Convert a duration to the unit of its property.
 
     Raises:
-        ValueError: it is none, or not a whole number of a property's units where one is wanted.
+        ValueError: it is not a duration, or not an integer number of the property's units if one is
+            required.
     """
     if isinstance(value, str):
-        # A sign or an exponent is a number's, which the property's own bounds judge.
+        # A sign or an exponent belongs to a number, which the property's own bounds check.
         try:
             value = float(value)
         except ValueError:
@@ -472,7 +477,7 @@ def _text(value: Any) -> str:
 
 
 def _unknown(impl: str, full_key: str, key: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # slow to import, and seldom needed
+    from difflib import get_close_matches  # slow to import and rarely needed
 
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else "known are " + ", ".join(sorted(known))

@@ -1,7 +1,7 @@
-"""Where a caller may put tables, and which storage options it may name.
+"""Limits on the locations of tables and on the storage options that a caller may name.
 
-Off in process, where the caller has the rights of the process anyway. A server turns it on for what
-its callers ask; the property ``confine_locations`` does so for everybody.
+They are off in process, because the caller has the rights of the process anyway. A server applies
+them to its callers' requests; the property ``confine_locations`` applies them to every caller.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @frozen(kw_only=True)
 class Confinement:
-    """The bounds of a caller."""
+    """The limits of a caller."""
 
     allowed_locations: tuple[str, ...] = ()
-    """Paths and URIs below which tables may be, beside the namespace's own places."""
+    """Paths and URIs below which tables are allowed, in addition to the namespace's own places."""
     functions: frozenset[str] | None = None
-    """SQL functions of the engine that the caller may use besides those whose cost is known; None
-    allows every function."""
+    """SQL functions of the engine that the caller may use in addition to those whose cost is known;
+    None allows every function."""
 
     def refuse_outside(self, location: str, own: Iterable[str], what: str) -> None:
-        """Refuse a location outside the allowed places.
+        """Reject a location outside the allowed places.
 
         Args:
-            location: the path or URI that was asked for.
+            location: the requested path or URI.
             own: the namespace's own places.
-            what: the operation and its object, to open the message with.
+            what: the operation and its object, with which the message starts.
 
         Raises:
             InvalidInputError: code 13.
@@ -64,13 +64,13 @@ _CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=Non
 
 
 def confinement() -> Confinement | None:
-    """Return the bounds of the caller of this moment; None where it has none."""
+    """Return the limits of the current caller; None if there are none."""
     return _CURRENT.get()
 
 
 @contextmanager
 def confined(bounds: Confinement) -> Iterator[None]:
-    """Do what is inside within these bounds, in this thread and those that it looks things up in."""
+    """Apply limits to the body, on this thread and on its look-up threads."""
     before = _CURRENT.set(bounds)
     try:
         yield
@@ -79,10 +79,10 @@ def confined(bounds: Confinement) -> Iterator[None]:
 
 
 def is_within(location: str, place: str) -> bool:
-    """Return whether a location is a place or below it, however either is written.
+    """Return whether a location is a place or below it, in whatever form either is written.
 
-    Symbolic links are followed on local storage. A location that can be read in two ways, with
-    ``..`` in it, an empty level, a query or encoded signs of these, is within nothing.
+    Symbolic links are followed on local storage. An ambiguous location, with ``..``, an empty
+    level, a query or encoded forms of these, is within nothing.
     """
     if _is_plainly_below(location, place):
         return True
@@ -93,9 +93,9 @@ def is_within(location: str, place: str) -> bool:
 
 
 def _is_plainly_below(location: str, place: str) -> bool:
-    """Return whether a path continues another without links, wherever that one leads.
+    """Return whether a path continues another without links, wherever the other one leads.
 
-    It is the usual case, and takes one look a level.
+    This is the usual case, and needs one check per level.
     """
     start = place.rstrip("/") + "/"
     if not (start.startswith("/") and location.startswith(start)) or "%" in location:
@@ -137,13 +137,13 @@ def _local_readings(path: str, *, is_uri: bool) -> Collection[tuple[str, ...]]:
     path = os.path.expanduser(path)
     if is_uri and not path.startswith("/"):
         return ()
-    # Some readers take a plain path as it is and some decode it, as they all do an address.
+    # Some readers use a plain path unchanged and some decode it, as all do with a URI.
     ways = {os.path.realpath(unquote(path)), os.path.realpath(path)}
     return {("file", *way.strip("/").split("/")) if way != "/" else ("file",) for way in ways}
 
 
 def _decoded(text: str) -> str:
-    """Undo percent-encoding until nothing of it is left."""
+    """Undo percent-encoding repeatedly until none is left."""
     while (once := unquote(text)) != text:
         text = once
     return text

@@ -1,4 +1,4 @@
-"""How a public name goes: it warns for a minor release at least before it is removed.
+"""Deprecation of public names: a name warns for at least one minor release before its removal.
 
 Source: PEP 702.
 """
@@ -17,15 +17,15 @@ Named = TypeVar("Named", bound=Callable[..., Any])
 def deprecated(*, since: str, removed_in: str, use: str) -> Callable[[Named], Named]:
     """Return a decorator that makes a function, or the creation of an object, warn.
 
-    The warning is a ``DeprecationWarning`` at the caller's line; ``__deprecated__`` holds its text,
-    where editors and type checkers look for it.
+    The warning is a ``DeprecationWarning`` at the caller's line; ``__deprecated__`` contains its
+    text for editors and type checkers.
 
     Args:
         since: release that deprecates the name, such as ``1.4``.
-        removed_in: release in which it goes, such as ``2.0``.
-        use: what takes its place.
+        removed_in: release that removes it, such as ``2.0``.
+        use: the replacement.
     """
-    # Imported only where something is deprecated: it is slow to import.
+    # Imported only when a name is deprecated, because the import is slow.
     if sys.version_info >= (3, 13):
         from warnings import deprecated as mark
     else:

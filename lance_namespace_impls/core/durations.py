@@ -1,4 +1,4 @@
-"""Lengths of time as text."""
+"""Durations as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS: Final = {"milliseconds": 0.001, "seconds": 1.0}
 
 
 def parse_duration(text: str, unit: str = "seconds") -> timedelta:
-    """Return the length of time that a text such as ``30s``, ``500ms`` or ``2m`` says.
+    """Return the duration that a text such as ``30s``, ``500ms`` or ``2m`` specifies.
 
     Args:
         text: a number and one of ``ms``, ``s``, ``m``, ``h``, or a number alone.

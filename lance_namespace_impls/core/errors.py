@@ -1,6 +1,6 @@
-"""From any failure to a protocol error.
+"""Translation of any failure to a protocol error.
 
-Each backend puts its catalog's failures in front of this table; what nothing recognises is
+Each backend handles its catalog's failures before this table; an unrecognized failure becomes
 `InternalError` (code 18). The original stays as ``__cause__``.
 """
 
@@ -21,10 +21,10 @@ __all__ = ["about", "excerpt", "first_line", "from_system_failure", "scrub"]
 
 @contextmanager
 def about(subject: str) -> Iterator[None]:
-    """Raise the errors of what is inside as about `subject`, where they do not say what they are about.
+    """Set `subject` on the errors of the body that have no subject.
 
     Args:
-        subject: the operation and its object, as `subject_of` writes them.
+        subject: the operation and its object, as formatted by `subject_of`.
     """
     try:
         yield
@@ -35,10 +35,10 @@ def about(subject: str) -> Iterator[None]:
 
 
 def excerpt(text: str, ends: int = 1000) -> str:
-    """Return a text whole, or the two ends of one that is longer than both, for patterns to read.
+    """Return a text, or only the two ends of a long one, for matching patterns.
 
     Args:
-        text: a message, which may repeat what a caller sent.
+        text: a message, which may repeat a caller's input.
         ends: characters kept of each end.
     """
     return text if len(text) <= 2 * ends else f"{text[:ends]} ... {text[-ends:]}"
@@ -51,18 +51,18 @@ def first_line(error: BaseException, limit: int = 300) -> str:
 
 
 def scrub(text: str, secrets: Collection[str]) -> str:
-    """Take secret values out of a message."""
+    """Remove secret values from a message."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
 
 
 def from_system_failure(error: BaseException, what: str) -> LanceNamespaceError:
-    """Translate a failure of the operating system or of a library that has no table of its own.
+    """Return the protocol error for a failure of the system, or of a library without its own table.
 
     Args:
         error: the failure.
-        what: the operation and its object, to open the message with.
+        what: the operation and its object, with which the message starts.
     """
     text = first_line(error)
     if isinstance(error, PermissionError):

@@ -1,4 +1,4 @@
-"""Whether directories and files of a local disk are still what they were."""
+"""Detects whether directories and files of a local disk have changed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from attrs import frozen
 
 __all__ = ["Stamp"]
 
-# File systems keep the time of a change in steps of up to two seconds (FAT): of two changes within
-# one step, the second does not show.
+# File systems store modification times in steps of up to two seconds (FAT): the second of two
+# changes within one step is invisible.
 RECENT_NANOSECONDS = 3_000_000_000
 
 _Mark: TypeAlias = tuple[int, int, int, int]
@@ -20,10 +20,11 @@ _Mark: TypeAlias = tuple[int, int, int, int]
 
 @frozen
 class Stamp:
-    """How some directories and files are at a moment.
+    """The state of some directories and files at one moment.
 
-    A directory changes when something is created, removed or renamed right in it, and when who may
-    read it changes; not when a file in it is written in its place, or something further down.
+    A directory changes when an entry directly in it is created, removed or renamed, and when its
+    permissions change; not when a file in it is modified in place, or anything changes further
+    down.
     """
 
     _paths: tuple[str, ...]
@@ -31,11 +32,11 @@ class Stamp:
 
     @classmethod
     def take(cls, *paths: str) -> Stamp | None:
-        """Return how paths are now.
+        """Return the current state of paths.
 
         Returns:
-            None where one of them is missing or a symbolic link, or has changed so recently that
-            another change might not show.
+            None if one of them is missing or a symbolic link, or has changed so recently that
+            another change might be invisible.
         """
         try:
             marks = tuple(_mark(path) for path in paths)
@@ -58,6 +59,6 @@ class Stamp:
 
 
 def _mark(path: str) -> _Mark:
-    # The time of the last change of status, which no program can set back as it can that of writing.
+    # The time of the last status change, which programs cannot set back, unlike the write time.
     found = os.lstat(path)
     return found.st_mode, found.st_ino, found.st_dev, found.st_ctime_ns

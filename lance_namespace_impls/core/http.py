@@ -1,4 +1,4 @@
-"""HTTP for the backends that speak it: options, a pooled client, and retries."""
+"""HTTP for backends: options, a pooled client, and retries."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 # The request cannot have reached the server.
 NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-# The server may have carried the request out.
+# The server may have carried out the request.
 OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
-# The first pause is a random part of twice this, the next of twice as much, and so on.
+# The first pause is a random part of twice this value, the next of twice as much, and so on.
 BACKOFF_SECONDS: Final = 0.25
 STREAMED: Final = "streamed"
 
 
 @attrs.define(kw_only=True)
 class HttpConfig(Config):
-    """The properties of every backend that is reached over HTTP."""
+    """The properties of every backend that is accessed over HTTP."""
 
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "tls.reload_interval_seconds": Foreign(
@@ -110,7 +110,7 @@ class HttpConfig(Config):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject implausible values (code 13)."""
         for name in ("connect_timeout", "read_timeout", "max_retry_wait", "max_connections"):
             if not getattr(self, name) > 0:
                 raise InvalidInputError(f"{self.impl}: property {name!r} must be above 0")
@@ -123,7 +123,7 @@ class HttpConfig(Config):
             self.check_header(key, value)
 
     def timeout(self) -> httpx.Timeout:
-        """Return the waits as the HTTP library takes them, in seconds."""
+        """Return the timeouts as the HTTP library expects them, in seconds."""
         return httpx.Timeout(
             connect=self.connect_timeout,
             read=self.read_timeout,
@@ -132,7 +132,7 @@ class HttpConfig(Config):
         )
 
     def check_header(self, key: str, value: str) -> None:
-        """Refuse what cannot be sent as a header, without showing the value (code 13)."""
+        """Reject an invalid header, without showing the value (code 13)."""
         if HEADER_NAME.fullmatch(key.removeprefix("headers.")) is None:
             raise InvalidInputError(f"{self.impl}: {key!r} does not end in the name of a header")
         if HEADER_VALUE.fullmatch(value) is None:
@@ -143,11 +143,11 @@ class HttpConfig(Config):
 
 
 def check_uri(impl: str, uri: str, key: str = "uri") -> str:
-    """Take the address of a server, from the property `key`; return it without a trailing slash.
+    """Return the address of a server, from the property `key`, without a trailing slash.
 
     Raises:
-        InvalidInputError: code 13, it is not an ``http://`` or ``https://`` address, or has
-            credentials, a query or a fragment in it.
+        InvalidInputError: code 13, it is not an ``http://`` or ``https://`` address, or contains
+            credentials, a query or a fragment.
     """
     try:
         parts = urlsplit(uri)
@@ -174,9 +174,9 @@ def new_client(
     """Build the client of one server.
 
     Args:
-        config: timeouts, TLS, headers and the rest.
+        config: timeouts, TLS, headers and other properties.
         uri: address of the server.
-        headers: headers of every request, below those of `config`.
+        headers: headers of every request; those of `config` take precedence.
 
     Raises:
         InvalidInputError: code 13, a certificate cannot be read or the proxy is not an address.
@@ -188,13 +188,13 @@ def new_client(
 def new_async_client(
     config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
 ) -> httpx.AsyncClient:
-    """Build the asynchronous client of one server; arguments and errors are those of `new_client`."""
+    """Build the asynchronous client of one server; see `new_client` for arguments and errors."""
     tls = _tls(config, uri)
     backend = LoopBackend()
 
     def lane() -> httpx.AsyncHTTPTransport:
         transport = _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1)
-        transport._pool._network_backend = backend  # httpx hands none on
+        transport._pool._network_backend = backend  # httpx does not pass one on
         return transport
 
     lanes = Lanes(lane, config.max_connections)
@@ -216,7 +216,7 @@ def _transport(
             limits=httpx.Limits(max_connections=connections or config.max_connections),
         )
     except (ValueError, httpx.InvalidURL, ImportError) as error:
-        # The proxy's address may hold a password, and the library's message the address.
+        # The proxy's address may contain a password, and the library's message the address.
         raise InvalidInputError(
             f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
         ) from None
@@ -228,7 +228,7 @@ def _with_rules(
     config: HttpConfig,
     headers: Mapping[str, str] | None,
 ) -> Client:
-    """Build a client whose calls are tried again, and that keeps nothing of one for the next."""
+    """Build a client that retries calls and keeps no state between them."""
     sent = httpx.Headers({"Accept-Encoding": ACCEPTED_ENCODINGS, **(headers or {})})
     if config.auth_token is not None:
         sent["Authorization"] = f"Bearer {config.auth_token}"
@@ -240,14 +240,14 @@ def _with_rules(
         "trust_env": False,
     }
     client = kind(**options)
-    # Calls of many callers go over one client: a cookie for one must not go with another's call.
+    # Several callers share a client: one caller's cookie must not be sent with another's call.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     return client
 
 
 def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
     if not uri.startswith("https:"):
-        # Loading the authorities takes longer than a whole call; this context trusts nobody.
+        # Loading the authorities takes longer than a whole call; this context trusts none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if config.ca_bundle is None:
@@ -279,9 +279,9 @@ def _proxy_of_environment(uri: str) -> str | None:
 
 
 class _WholeAnswers(httpx.BaseTransport):
-    """Reads answers to their end where retries can see it, so that one cut short counts as failed.
+    """Reads responses completely inside the retry scope, so that a truncated one counts as failed.
 
-    Answers that are streamed are handed on as they come; failures are small and read whole.
+    Streamed responses are passed on as they arrive; errors are small and read completely.
     """
 
     def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
@@ -307,7 +307,7 @@ class _WholeAnswers(httpx.BaseTransport):
 
 
 class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
-    """Does what `_WholeAnswers` does, asynchronously."""
+    """Asynchronous version of `_WholeAnswers`."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, impl: str) -> None:
         self._transport = transport
@@ -332,7 +332,7 @@ class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
 
 
 class _AskedToWaitLongerError(Exception):
-    """The server wants a longer pause than this client makes; its answer is the result."""
+    """The server requests a longer pause than this client allows; its response is the result."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__("the server asks for a longer pause")
@@ -340,7 +340,7 @@ class _AskedToWaitLongerError(Exception):
 
 
 class _Retry(Retry):
-    """Never sends again earlier than the server asks."""
+    """Never retries earlier than the server requests."""
 
     def sleep(self, response: httpx.Response | Exception) -> None:
         self._check_pause(response)
@@ -358,17 +358,17 @@ class _Retry(Retry):
 
 
 class _RetryUnsent(_Retry):
-    """Takes every answer as the result."""
+    """Accepts every response as the result."""
 
     def is_retryable_status_code(self, status_code: int) -> bool:
         return False
 
 
 class Retries:
-    """When a request may be sent again; pauses grow, with jitter, and keep to Retry-After.
+    """The conditions for retries; pauses grow, with jitter, and respect Retry-After.
 
     Args:
-        config: how often, and the longest pause.
+        config: the number of retries, and the longest pause.
     """
 
     def __init__(self, config: HttpConfig) -> None:
@@ -381,28 +381,28 @@ class Retries:
         self.repeatable: Retry = _Retry(
             **common, status_forcelist=(429, 502, 503, 504), retry_on_exceptions=OUTCOME_UNKNOWN
         )
-        """For a request that does no harm when it is carried out twice."""
+        """For a request that is safe to repeat."""
         self.unprocessed: Retry = _Retry(
             **common, status_forcelist=(429,), retry_on_exceptions=NOT_SENT
         )
-        """For a change: only where the server cannot have carried it out."""
+        """For a change: retries only if the server cannot have carried it out."""
         self.unsent: Retry = _RetryUnsent(**common, retry_on_exceptions=NOT_SENT)
-        """For a body that can be produced once: only where no byte of it was handed out."""
+        """For a body that can be produced only once: retries only if none of it was read."""
 
 
 def send(
     client: httpx.Client, request: httpx.Request, retry: Retry, *, stream: bool = False
 ) -> httpx.Response:
-    """Send a request, and again where `retry` allows.
+    """Send a request, with retries as `retry` allows.
 
     Args:
         client: from `new_client`.
         request: from ``client.build_request``.
         retry: one of `Retries`.
-        stream: whether a good answer is left to be read by the caller, who closes it.
+        stream: whether the caller reads and closes a successful response.
 
     Raises:
-        httpx.RequestError: the last try had no answer, or one that was cut short.
+        httpx.RequestError: the last attempt received no response, or a truncated one.
     """
     _mark(request, retry, stream)
     try:
@@ -415,7 +415,7 @@ def send(
 async def send_async(
     client: httpx.AsyncClient, request: httpx.Request, retry: Retry, *, stream: bool = False
 ) -> httpx.Response:
-    """Send a request as `send` does, with a client from `new_async_client`."""
+    """Send a request like `send`, with a client from `new_async_client`."""
     _mark(request, retry, stream)
     try:
         return await client.send(request, stream=stream)

@@ -26,16 +26,16 @@ __all__ = [
 ]
 
 Identifier: TypeAlias = tuple[str, ...]
-"""Names from the root (not included) to an object; empty for the root itself."""
+"""Names from the root (excluded) to an object; empty for the root itself."""
 
 ROOT: Identifier = ()
 
 SHOWN_DELIMITER: ContextVar[str] = ContextVar("SHOWN_DELIMITER", default=DEFAULT_DELIMITER)
-"""What joins the levels of an identifier in messages of the operation under way."""
+"""Separator of the levels of an identifier in messages of the current operation."""
 
 
 def parse_identifier(levels: Sequence[str] | None) -> Identifier:
-    """Take a list identifier; ``None``, ``""`` and ``[]`` are the root.
+    """Convert a list to an identifier; ``None``, ``""`` and ``[]`` are the root.
 
     Raises:
         InvalidInputError: code 13, it is a string, or a level is empty or not a string.
@@ -55,10 +55,10 @@ def parse_identifier(levels: Sequence[str] | None) -> Identifier:
 
 
 def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
-    """Take a string identifier; the delimiter alone, or nothing, is the root.
+    """Parse a string identifier; the delimiter alone, or an empty string, is the root.
 
     Raises:
-        InvalidInputError: code 13, a name is empty, or the delimiter is.
+        InvalidInputError: code 13, a name or the delimiter is empty.
     """
     if not delimiter:
         raise InvalidInputError("the delimiter must not be empty")
@@ -71,7 +71,7 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
 
 
 def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -> str:
-    """Write an identifier for a message, on one line; unlike `join_identifier` it never fails."""
+    """Format an identifier for a message, on one line; unlike `join_identifier` it never fails."""
     if not identifier:
         return "the root namespace"
     return (delimiter or SHOWN_DELIMITER.get()).join(
@@ -80,16 +80,16 @@ def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -
 
 
 def subject_of(operation: str, identifier: Sequence[str]) -> str:
-    """Return what a message of an operation is about: the operation, and the object if it has one."""
+    """Return the subject of a message: the operation, and its object if it has one."""
     return f"{operation} {format_identifier(identifier)}" if identifier else operation
 
 
 def check_new_name(request: Any, delimiter: str) -> None:
-    """Refuse to rename a table to what could not be written as a string afterwards.
+    """Reject a new table name that could not be written in a string identifier.
 
     Args:
         request: the request of any operation; only RenameTable has a new name.
-        delimiter: joins the levels of an identifier on a route.
+        delimiter: separator of the levels of an identifier in a route.
 
     Raises:
         InvalidInputError: code 13.

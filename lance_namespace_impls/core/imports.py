@@ -15,8 +15,8 @@ _lock = threading.RLock()
 def load(name: str) -> Any:
     """Return a module, imported by one thread at a time.
 
-    Modules that import one another, as those of pylance and pyarrow do, are half-initialized for
-    one of two threads that begin in different places: Python prefers that to a deadlock.
+    If two threads start importing modules with circular imports at different places, as in pylance
+    and pyarrow, one thread gets a partially initialized module: Python prefers that to a deadlock.
 
     Args:
         name: its full name, such as ``lance.file``.

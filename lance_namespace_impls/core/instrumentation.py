@@ -1,4 +1,4 @@
-"""Calls of a catalog, as whoever watches them sees them."""
+"""Observation of calls to catalogs."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ __all__ = ["UPSTREAM_OBSERVER", "UpstreamCall", "UpstreamObserver", "upstream_ca
 
 @attrs.define
 class UpstreamCall:
-    """One call of a catalog, under way."""
+    """One call to a catalog, in progress."""
 
     headers: dict[str, str] = attrs.field(factory=dict)
-    """What travels with it where it is HTTP, such as the context of a trace."""
+    """Headers to send with an HTTP call, such as a trace context."""
     result: str = "ok"
-    """How it ended: ``ok``, the status of HTTP, or the name of an exception."""
+    """Its result: ``ok``, the HTTP status, or the name of an exception."""
 
 
 class UpstreamObserver(Protocol):
-    """Is told of each call of a catalog."""
+    """Observes each call to a catalog."""
 
     def __call__(self, system: str, name: str) -> AbstractContextManager[UpstreamCall]:
-        """Return a context that the call is made in.
+        """Return a context manager in which the call is made.
 
         Args:
             system: kind of the catalog, such as ``unity``.
-            name: what is called, of which there are few.
+            name: name of the call; the number of different names is small.
         """
 
 
 UPSTREAM_OBSERVER: ContextVar[UpstreamObserver | None] = ContextVar(
     "lance_namespace_upstream_observer", default=None
 )
-"""Who is told of the calls that are made in this context; nobody unless set."""
+"""Observer of the calls made in this context; None by default."""
 
 
 @contextmanager
 def upstream_call(system: str, name: str) -> Iterator[UpstreamCall]:
-    """Run one call of a catalog in this context; the arguments are those of the observer."""
+    """Run one call to a catalog in this context; the arguments are those of the observer."""
     observer = UPSTREAM_OBSERVER.get()
     if observer is None:
         yield UpstreamCall()

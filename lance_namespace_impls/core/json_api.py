@@ -1,4 +1,4 @@
-"""A catalog's HTTP API that speaks JSON, and how its failures become protocol errors."""
+"""Client of a catalog's JSON API over HTTP, and the translation of its failures."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ FailureReader: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 @lru_cache(maxsize=1024)
 def _parsed(address: str) -> httpx.URL:
-    """Parse an address; objects are asked for again and again, and parsing is a good part of a call."""
+    """Parse an address; cached, because parsing takes a large part of a repeated call."""
     return httpx.URL(address)
 
 
 class HttpFailure(Exception):
-    """An answer that says that a request failed.
+    """A response that reports a failed request.
 
     Args:
-        request: method and path, to say what was asked.
+        request: method and path, for messages.
         status: HTTP status.
-        kind: what the catalog calls the failure; empty where it does not say.
-        message: what the catalog says of it.
-        retry_after: seconds until the catalog wants to be asked again.
+        kind: the catalog's name for the failure; empty if it specifies none.
+        message: the catalog's message.
+        retry_after: seconds after which the catalog allows a retry.
     """
 
     def __init__(
         self, request: str, status: int, kind: str, message: str, retry_after: float | None = None
     ) -> None:
-        super().__init__(request, status, kind, message, retry_after)  # what it is pickled with
+        super().__init__(request, status, kind, message, retry_after)  # arguments for pickling
         self.request = request
         self.status = status
         self.kind = kind
@@ -70,7 +70,7 @@ def raising(
     *,
     when: Callable[[HttpFailure], bool],
 ) -> Iterator[None]:
-    """Raise the error of an object in the place of a failure that `when` recognises."""
+    """Replace a failure that `when` recognizes by the error of an object."""
     try:
         yield
     except HttpFailure as failure:
@@ -95,22 +95,23 @@ _STATUSES = {
     503: ErrorCode.SERVICE_UNAVAILABLE,
     504: ErrorCode.SERVICE_UNAVAILABLE,
 }
-"""Codes of failures that only their HTTP status tells apart."""
+"""Codes of failures that are identified only by their HTTP status."""
 
 
 @frozen(kw_only=True)
 class FailureTable:
-    """From a catalog's failures to protocol codes; the first that fits counts, else 18."""
+    """Protocol codes of a catalog's failures; the first match wins, otherwise 18."""
 
     kinds: Mapping[str, int]
-    """By what the catalog calls the failure; one without a known name goes by its HTTP status."""
+    """Codes by the catalog's name for the failure; without a known name, the HTTP status decides.
+    """
 
     def error(self, failure: HttpFailure, what: str) -> LanceNamespaceError:
         """Build the protocol error of a failure.
 
         Args:
             failure: the failure.
-            what: the operation and its object, to open the message with.
+            what: the operation and its object, with which the message starts.
         """
         code = self.kinds.get(failure.kind)
         if code is None:
@@ -120,29 +121,28 @@ class FailureTable:
 
 @frozen(kw_only=True)
 class Paging:
-    """What an API calls the parts of a paged listing."""
+    """An API's names for the parts of a paged listing."""
 
     token: str
     """Query parameter of the token."""
     next_token: str
-    """Where an answer has the token of the next page."""
+    """Key of the next page's token in a response."""
     size: tuple[str, int] | None = None
-    """Query parameter of the page size, and the size to ask for."""
+    """Query parameter of the page size, and the size to request."""
 
 
 class JsonApi:
-    """Sends requests and reads answers, over pooled connections.
+    """Sends requests and reads responses over pooled connections.
 
-    What asks is sent again where the connection fails, times out or is cut, and after HTTP 429,
-    502, 503 and 504. What changes something is sent again only where it cannot have been carried
-    out. Safe for threads.
+    Read requests are retried if the connection fails, times out or is cut, and after HTTP 429, 502,
+    503 and 504. Changes are retried only if the server cannot have carried them out. Thread-safe.
 
     Args:
-        config: timeouts, retries, token and the rest.
-        base: address that paths are added to.
-        read_failure: takes what the catalog calls a failure and says of it out of an error body.
-        auth: sends credentials that change, where a bearer token will not do.
-        headers: headers of every request, below those of `config`.
+        config: timeouts, retries, token and other properties.
+        base: address to which paths are appended.
+        read_failure: extracts the catalog's name and message of a failure from an error body.
+        auth: sends changing credentials, if a bearer token does not suffice.
+        headers: headers of every request; those of `config` take precedence.
     """
 
     def __init__(
@@ -162,42 +162,42 @@ class JsonApi:
         self._read_failure = read_failure
 
     def close(self) -> None:
-        """Close the connections; a request after it is refused (code 13)."""
+        """Close the connections; later requests are rejected (code 13)."""
         self._client.close()
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Read an object.
 
         Raises:
-            HttpFailure: the server refuses.
-            ServiceUnavailableError: code 17, there is no answer.
-            InternalError: code 18, the answer is no JSON object.
+            HttpFailure: the server rejects the request.
+            ServiceUnavailableError: code 17, there is no response.
+            InternalError: code 18, the response is not a JSON object.
         """
         return self._call("GET", path, query, None, self._retries.repeatable)
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send an object, and return the one that the server answers."""
+        """Send an object and return the object in the response."""
         return self._call("POST", path, None, body, self._retries.unprocessed)
 
     def submit(self, path: str, body: Mapping[str, Any]) -> None:
-        """Send an object whose answer nobody needs; what it holds beside its status is not read."""
+        """Send an object; only the status of the response is read."""
         self._send("POST", path, None, body, self._retries.unprocessed)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Change an object, and return it as the server answers it."""
+        """Change an object and return it from the response."""
         return self._call("PATCH", path, None, body, self._retries.unprocessed)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> None:
-        """Remove an object; servers answer nothing, an object, or text, so that is not read."""
+        """Remove an object; the response body varies between servers and is not read."""
         self._send("DELETE", path, query, None, self._retries.unprocessed)
 
     def pages(
         self, path: str, query: Mapping[str, str], paging: Paging
     ) -> Iterator[dict[str, Any]]:
-        """Return the pages of a listing to its end; a page may be empty and not the last.
+        """Yield all pages of a listing; a page may be empty without being the last.
 
         Raises:
-            InternalError: code 18, the server gives one token twice and would never end.
+            InternalError: code 18, the server repeats a token, so the listing would never end.
         """
         asked = dict(query)
         if paging.size is not None:

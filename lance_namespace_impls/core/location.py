@@ -1,4 +1,4 @@
-"""Where tables are put.
+"""Locations of tables.
 
 Source: the general specification, "Directory Path"; the catalog specifications, property ``root``.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "stored_form",
 ]
 
-# What servers refuse that parse a location as a URI; letters of any language are fine with them.
+# Characters that servers reject in a location parsed as a URI; letters of any language are fine.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>//?.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -46,29 +46,30 @@ SAME_SCHEMES = {
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 LOCAL_SCHEMES = frozenset({"file", "file-object-store", "file+uring"})
 _STORES = frozenset({"s3", "gs", "az", "abfss", *SAME_SCHEMES})
-# Lance opens these too; pyarrow cannot list them, so that no directory namespace is there.
+# Lance opens these too, but pyarrow cannot list them, so they cannot be directory namespaces.
 _FOR_LANCE_ALONE = frozenset(
     {"cos", "goosefs", "hf", "memory", "oss", "s3+ddb", "shared-memory", "tos"}
 )
 _AZURE = frozenset({"az", "abfss"})
-# `s3:bucket/x` and `file:x` are no paths, although a path may hold a colon.
+# `s3:bucket/x` and `file:x` are not paths, although a path may contain a colon.
 _NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)", re.IGNORECASE)
 LONGEST_KEY = 1024 - 128
-"""Bytes of the path of a table or root in an object store: keys have 1,024, with Lance's own names."""
+"""Maximum bytes in the path of a table or root in an object store: keys have 1,024, including
+Lance's own names."""
 _LONGEST_NAME = 255
 _LONGEST_PATH = 4096 - 256
 
 
 def absolute(address: str) -> str:
-    """Return the one form of an address that pyarrow and Lance both read as the same place.
+    """Return the form of an address that pyarrow and Lance both read as the same place.
 
-    A path becomes an absolute path, and so does a ``file:`` URI of this machine, decoded. The URI of
-    an object store gets the scheme that Lance knows, and no slash at the end. Its percent-encoding
+    A path becomes an absolute path, as does a ``file:`` URI of this machine, decoded. The URI of an
+    object store gets the scheme that Lance knows, without a trailing slash. Its percent-encoding
     stays: Lance decodes it.
 
     Raises:
-        InvalidInputError: code 13; it names no place, readers would differ about it, or no file or
-            object can have the name.
+        InvalidInputError: code 13; it names no place, readers interpret it differently, or no file
+            or object can have the name.
     """
     if not address:
         raise InvalidInputError("the address of a directory is empty: give a path or a URI")
@@ -131,10 +132,10 @@ def _local_path(rest: str, shown_address: str) -> str:
 
 
 def _local(path: str, shown_address: str) -> str:
-    """Return an absolute path, if a directory can have it."""
+    """Return an absolute path, if it is valid for a directory."""
     if not path:
         raise InvalidInputError(f"address {shown_address}: the URI names no bucket or directory")
-    # POSIX keeps two slashes at the start, and Lance does not.
+    # POSIX preserves two leading slashes, and Lance does not.
     path = "/" + path.lstrip("/")
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
     if longest > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:
@@ -205,9 +206,9 @@ def _excerpt(address: str) -> str:
 
 
 def stored_form(location: str) -> str:
-    """Return a location that a catalog holds as `absolute` does, or unchanged if that is impossible.
+    """Return a catalog's location in the form of `absolute`, or unchanged if that is impossible.
 
-    Nothing opens such a location: `absolute` explains why as soon as something is to.
+    An unchanged location cannot be opened: `absolute` reports the reason when that is attempted.
     """
     try:
         return absolute(location) if _URI.fullmatch(location) else _without_end(location)
@@ -220,19 +221,19 @@ def _without_end(location: str) -> str:
 
 
 def is_uri(location: str) -> bool:
-    """Return whether a location is a URI; else it is a path."""
+    """Return whether a location is a URI; otherwise it is a path."""
     return _URI.fullmatch(location) is not None or _NO_SLASHES.match(location) is not None
 
 
 def absolute_or_current(path: str | None) -> str:
-    """Do the same, with the current directory where no path is given."""
+    """Return the absolute form of a path; defaults to the current directory."""
     return absolute(path) if path else os.getcwd()
 
 
 def as_address(location: str) -> str:
-    """Return a location as a server takes it that parses URIs; Lance opens the same place.
+    """Return a location for a server that parses URIs; Lance opens the same place.
 
-    What no URI can hold is percent-encoded in one, and a plain path stays as it is.
+    Characters that are invalid in a URI are percent-encoded; a plain path is unchanged.
     """
     if "://" not in location:
         return location
@@ -246,7 +247,7 @@ LONGEST_LEVEL = MAX_LEVEL_BYTES - 9
 
 
 def default_location(root: str, names: Sequence[str]) -> str:
-    """Return the location of a table or database that was made without one.
+    """Return the location of a table or database that was created without one.
 
     Args:
         root: storage root, a path or URI.
@@ -254,8 +255,9 @@ def default_location(root: str, names: Sequence[str]) -> str:
 
     Returns:
         ``{root}/{names joined by /}``, each name percent-encoded; below a URI, which Lance decodes
-        into a path, one with a slash or a percent sign twice, so that it stays one level. On local
-        storage a name too long for a directory is cut, and ends in a part of its SHA-256.
+        into a path, names with a slash or a percent sign are encoded twice, so that they stay one
+        level. On local storage, a name too long for a directory is truncated and ends with a part
+        of its SHA-256.
 
     Raises:
         InvalidInputError: code 13, a name is ``.`` or ``..``, which leads elsewhere.
@@ -309,10 +311,10 @@ def require_short_levels(location: str) -> None:
 
 
 def plain_path(location: str) -> str:
-    """Return the one form of a location, to compare two names of one place."""
+    """Return the normalized form of a location, for comparisons."""
     return stored_form(location)
 
 
 def fresh_location(location: str) -> str:
-    """Return a place beside one that is occupied: ``<location>-<8 hex digits>``."""
+    """Return a location next to an occupied one: ``<location>-<8 hex digits>``."""
     return f"{location.rstrip('/')}-{os.urandom(4).hex()}"

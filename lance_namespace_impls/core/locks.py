@@ -1,7 +1,7 @@
-"""Locks by name: of several that change one thing, one at a time.
+"""Locks by name, for exclusive changes of an object.
 
-Some catalogs keep no two apart. Of several that create one name at the same moment all succeed, and
-of several that change one object the last wins.
+Some catalogs do not prevent conflicts: if several clients create the same name concurrently, all
+succeed, and if several change one object, the last one wins.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .identifiers import Identifier, format_identifier
 
 __all__ = ["exclusive_lock", "machine_lock", "object_lock"]
 
-# A lock lives as long as somebody holds it or waits for it.
+# A lock exists as long as a thread holds it or waits for it.
 _LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 _FINDING = threading.Lock()
 
 
 def _forget() -> None:
-    """Let a forked process begin without locks: who had them is not there to release them."""
+    """Remove all locks in a forked process: the threads that would release them do not exist there."""
     global _FINDING
     _FINDING = threading.Lock()
     _LOCKS.clear()
@@ -41,20 +41,20 @@ def _forget() -> None:
 
 os.register_at_fork(after_in_child=_forget)
 
-# Short, since who has just released a lock may want it again at once.
+# Short, because the thread that released a lock may request it again immediately.
 POLL_SECONDS = 0.005
 
 
 @contextmanager
 def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock of a key, which one thread of this process has at a time.
+    """Hold the lock of a key, which one thread of this process holds at a time.
 
     Args:
-        key: what the lock is for.
+        key: key of the lock.
         timeout: seconds to wait for the lock; None is forever.
 
     Raises:
-        TimeoutError: another thread still had the lock then.
+        TimeoutError: another thread still held the lock.
     """
     with _FINDING:
         lock = _LOCKS.setdefault(key, threading.Lock())
@@ -68,24 +68,25 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
 
 @contextmanager
 def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock of a key, which one thread of one of this user's processes has at a time.
+    """Hold the lock of a key, which one thread among all of this user's processes holds at a time.
 
-    It ends with its process. Processes with another folder for temporary files do not know of it.
-    Where that folder cannot hold locks, threads of this process alone wait for each other, and a
-    `RuntimeWarning` says so.
+    It is released when its process ends. Processes with a different folder for temporary files do
+    not share it. If that folder does not support locks, only the threads of this process exclude
+    each other, and a `RuntimeWarning` is issued.
 
     Args:
-        key: what the lock is for; its `repr` is the same in each process.
+        key: key of the lock; its `repr` is the same in each process.
         timeout: seconds to wait for the lock; None is forever.
 
     Raises:
-        TimeoutError: another still had the lock then.
+        TimeoutError: another thread or process still held the lock.
     """
     last = math.inf if timeout is None else time.monotonic() + timeout
     with exclusive_lock(key, timeout):
         at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
         path = os.path.join(tempfile.gettempdir(), f"lance-ns-locks-{os.getuid()}")
-        # Tried again and again: the system would take two processes of many threads for a deadlock.
+        # Polled, because the system would detect a false deadlock between two multi-threaded
+        # processes.
         while (file := _lock_file_or_warning(path)) is not None and not _try_to_hold(
             file, path, at
         ):
@@ -105,16 +106,16 @@ def _try_to_hold(file: int, path: str, at: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     with suppress(FileNotFoundError):
-        os.utime(file)  # what is old is deleted among temporary files
+        os.utime(file)  # old temporary files are deleted
         if os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False)):
             return True
-    _lock_file.cache_clear()  # others have another file by now
+    _lock_file.cache_clear()  # other processes now use another file
     fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
     return False
 
 
 def _lock_file_or_warning(path: str) -> int | None:
-    """Return the file whose bytes are the locks; None, with a warning, where there can be none."""
+    """Return the file whose bytes are the locks; None, with a warning, if there can be none."""
     try:
         return _lock_file(path, os.getpid())
     except OSError as error:
@@ -132,11 +133,11 @@ def _lock_file_or_warning(path: str) -> int | None:
 def _lock_file(path: str, process: int) -> int:
     """Open the file whose bytes are the locks.
 
-    It stays open: to close it would release all the locks that its process has. A failure is not
-    remembered: the next lock looks again.
+    It stays open, because closing it would release all locks of the process. A failure is not
+    cached: the next lock retries.
 
     Raises:
-        OSError: there can be none of this user's.
+        OSError: the user cannot have such a file.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(file)
@@ -150,7 +151,7 @@ def _lock_file(path: str, process: int) -> int:
 def object_lock(
     server: str, identifier: Identifier, timeout: float | None = None
 ) -> Iterator[None]:
-    """Keep every other connection of this machine to that server from the same object.
+    """Keep other connections from this machine to that server from changing the same object.
 
     Args:
         server: address of the server.
@@ -160,7 +161,7 @@ def object_lock(
     Raises:
         ConcurrentModificationError: code 14, the lock was not free within that time.
     """
-    # Not all servers tell upper from lower case in names.
+    # Some servers compare names case-insensitively.
     key = (server, *(name.lower() for name in identifier))
     with ExitStack() as stack:
         try:

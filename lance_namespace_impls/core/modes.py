@@ -14,7 +14,7 @@ __all__ = ["CreateMode", "DropBehavior", "DropMode", "InsertMode", "parse_mode"]
 
 
 class CreateMode(Enum):
-    """What CreateNamespace and CreateTable do about an object that is there already."""
+    """How CreateNamespace and CreateTable handle an existing object."""
 
     CREATE = "Create"
     EXIST_OK = "ExistOk"
@@ -22,28 +22,28 @@ class CreateMode(Enum):
 
 
 class RegisterMode(Enum):
-    """What RegisterTable does about a table that is there already."""
+    """How RegisterTable handles an existing table."""
 
     CREATE = "Create"
     OVERWRITE = "Overwrite"
 
 
 class DropMode(Enum):
-    """What DropNamespace does about a namespace that is not there."""
+    """How DropNamespace handles a missing namespace."""
 
     FAIL = "Fail"
     SKIP = "Skip"
 
 
 class DropBehavior(Enum):
-    """What DropNamespace does about a namespace that is not empty."""
+    """How DropNamespace handles a namespace that is not empty."""
 
     RESTRICT = "Restrict"
     CASCADE = "Cascade"
 
 
 class InsertMode(Enum):
-    """Whether InsertIntoTable adds rows or replaces them."""
+    """Whether InsertIntoTable appends or replaces rows."""
 
     APPEND = "append"
     OVERWRITE = "overwrite"
@@ -53,7 +53,7 @@ M = TypeVar("M", bound=Enum)
 
 
 def parse_mode(text: str | None, default: M, what: str = "mode") -> M:
-    """Take a mode by name.
+    """Return a mode by name.
 
     Raises:
         InvalidInputError: code 13, there is no such mode.

@@ -1,6 +1,6 @@
-"""What the options of an object store are about: where requests go, who asks, or neither.
+"""Classification of object store options: destinations, credentials, or neither.
 
-Told by lists of names that are known; an option that is on none of them may be a secret.
+Options are classified by lists of known names; an option on none of them may be a secret.
 
 Source: the configuration keys of the object_store library, as pylance passes them on.
 """
@@ -28,7 +28,7 @@ __all__ = [
 
 HIDDEN = "***"
 EXPIRES_AT_MILLIS = "expires_at_millis"
-"""The storage option that says when the others expire, in milliseconds since 1970."""
+"""The storage option with the expiry time of the others, in milliseconds since 1970."""
 
 _DESTINATIONS = frozenset({
     "account_name", "allow_http", "allow_invalid_certificates", "authority_host",
@@ -53,42 +53,42 @@ _HARMLESS = frozenset({
     "upload_concurrency", "use_opendal", "user_agent",
 })  # fmt: skip
 KNOWN = _DESTINATIONS | _HARMLESS
-"""Names of options, without the vendor's, that are known to hold no secret."""
+"""Names of options, without the vendor's prefix, that are known not to be secret."""
 _VENDORS = re.compile(r"(?:aws_|azure_storage_|azure_|google_|gcs_|gs_|s3_(?!express))")
 _ANONYMOUS = frozenset({"skip_signature", "anonymous"})
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 
 
 def _name(key: str) -> str:
-    """Return the name of an option without the vendor's, which is one with and without it."""
+    """Return the name of an option without the vendor's prefix, which is optional."""
     plain = _VENDORS.sub("", key.lower().replace("-", "_"), count=1)
     return "endpoint" if plain in ("endpoint_url", "endpoint_url_s3") else plain
 
 
 def is_ignorable(key: str) -> bool:
-    """Return whether an option decides neither where requests go nor who asks."""
+    """Return whether an option affects neither the destination nor the credentials of requests."""
     return _name(key) in _HARMLESS
 
 
 def is_secret_option(key: str) -> bool:
-    """Return whether an option's value must not be shown: it is not known to be harmless."""
+    """Return whether an option's value must not be shown, because it is not known to be harmless."""
     return _name(key) not in KNOWN
 
 
 def redact(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with every secret hidden, passwords and signatures in URLs among them."""
+    """Return the options with all secrets hidden, including passwords and signatures in URLs."""
     return {
         key: HIDDEN if is_secret_option(key) else shown(value) for key, value in options.items()
     }
 
 
 def shown(text: str) -> str:
-    """Return a text with the passwords, queries and fragments of the URLs in it hidden."""
+    """Return a text with the passwords, queries and fragments of its URLs hidden."""
     return _URL.sub(lambda found: _shown_url(found[0]), text) if "://" in text else text
 
 
 def secret_parts(text: str) -> set[str]:
-    """Return what `shown` hides in a text, to take it out of messages."""
+    """Return the parts of a text that `shown` hides, for removal from messages."""
     found: set[str] = set()
     for url in _URL.findall(text) if "://" in text else ():
         _, user, _, tail = _parts(url)
@@ -103,12 +103,12 @@ def _shown_url(url: str) -> str:
 
 
 def _parts(url: str) -> tuple[str, str, str, str]:
-    """Part a URL into scheme, user and password, place, and what is behind the path."""
+    """Split a URL into scheme, user and password, place, and the rest after the path."""
     scheme, _, rest = url.partition("://")
     end = min((rest.index(sign) for sign in "?#" if sign in rest), default=len(rest))
     place, tail = rest[:end], rest[end:]
     user = ""
-    # Azure's abfs://container@account names a container, and no user, in front of the at sign.
+    # In Azure's abfs://container@account, the part before the at sign is a container, not a user.
     if not scheme.lower().startswith(("abfs", "wasb")):
         authority, slash, path = place.partition("/")
         user, _, host = authority.rpartition("@")
@@ -117,7 +117,7 @@ def _parts(url: str) -> tuple[str, str, str, str]:
 
 
 def overlaid(configured: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Return options with others on top; one option has several names, of which Lance would use any."""
+    """Return options overridden by others, under any of their names, since Lance would use any."""
     named = set(map(_name, own))
     return {**{key: text for key, text in configured.items() if _name(key) not in named}, **own}
 
@@ -125,18 +125,19 @@ def overlaid(configured: Mapping[str, str], own: Mapping[str, str]) -> dict[str,
 def joined_options(
     configured: Mapping[str, str], own: Mapping[str, str], what: str
 ) -> dict[str, str]:
-    """Return the storage options of a table: the namespace's, with its own on top.
+    """Return the storage options of a table: the namespace's, overridden by its own.
 
-    Where a table's own options lead its requests elsewhere, nobody's credentials go there but those
-    that are among them: neither the namespace's nor those of the process's environment.
+    If a table's own options redirect its requests, only credentials among them are sent there:
+    neither the namespace's nor those of the process's environment.
 
     Args:
         configured: the namespace's options.
         own: the table's own.
-        what: the table, to open the message with.
+        what: the table, with which the message starts.
 
     Raises:
-        InvalidInputError: code 13, the table's own options lead elsewhere and hold no credentials.
+        InvalidInputError: code 13, the table's own options redirect requests and contain no
+            credentials.
     """
     if not own:
         return dict(configured)
@@ -157,10 +158,10 @@ def joined_options(
 
 
 def with_vended(configured: Mapping[str, str], vended: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a namespace's storage options with what its catalog gives out for one table.
+    """Return a namespace's storage options combined with those that its catalog vends for a table.
 
-    Credentials that were given out replace the configured ones, as half of each is neither's;
-    where requests go, and how, the configuration has the last word.
+    Vended credentials replace the configured ones, because a mixture would be invalid; for
+    destinations and connection settings, the configuration takes precedence.
     """
     if not vended:
         return configured

@@ -1,14 +1,14 @@
 """Pages of a listing.
 
-A page token is opaque to callers. It holds the last name that was given and a fingerprint of the
-listing, so that a token of another listing is refused and a walk goes on in order whatever was
-added or removed in between. A token of any other form is a name to start after, which is what
-pylance and lancedb use.
+A page token is opaque to callers. It contains the last returned name and a fingerprint of the
+listing, so that a token of another listing is rejected, and a walk continues in order regardless of
+concurrent additions and removals. A token in any other form is a name to start after, as pylance
+and lancedb use it.
 
-A catalog that cannot start a listing in the middle lists everything. What it listed is kept for a
-while in the process that asked, under a number that the token holds too, and the next pages are
-taken off that. Where it is not there (any more), as in another process, the listing is made anew and
-goes on after the last name.
+A catalog that cannot start a listing in the middle lists everything. The process that requested it
+keeps the listing for a while, under an id that the token also contains, and serves the next pages
+from it. If it is no longer available, or in another process, the listing is requested again and
+continues after the last name.
 
 Source: protocol semantics, "Paging".
 """
@@ -37,13 +37,13 @@ Key = str | Sequence[Any]
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 SECONDS_KEPT = 60.0
-"""How long pages are taken off one listing."""
+"""How long pages are served from one listing."""
 MAX_NAMES_KEPT = 500_000
-"""Most names that a namespace keeps; of larger listings, the latest alone."""
+"""Maximum number of names that a namespace keeps; of larger listings, only the latest is kept."""
 
 
 class SortedNames(Iterator[str]):
-    """Names in order that were listed at once, from after one of them.
+    """Sorted names from one complete listing, starting after one of them.
 
     Args:
         names: all of them, in order.
@@ -62,20 +62,20 @@ class SortedNames(Iterator[str]):
         return len(self.names)
 
     def again(self, after: str | None, wanted: int | None) -> Self | None:
-        """Return the same listing from after another name; None where it cannot start there.
+        """Return the same listing starting after another name; None if it cannot start there.
 
         Args:
             after: name to start after; None starts at the first.
-            wanted: most names that will be taken; None for all.
+            wanted: maximum number of names that will be read; None for all.
         """
         return type(self)(self.names, after)
 
 
 class Listings:
-    """What was listed for the pages of one walk.
+    """The listings made for the pages of one walk.
 
     Args:
-        seconds: how long pages are taken off a listing; 0 keeps none.
+        seconds: how long pages are served from a listing; 0 keeps none.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -93,13 +93,13 @@ class Listings:
         after: str | None,
         wanted: int | None = None,
     ) -> Iterator[str]:
-        """Return names in order, from after `after`, off a listing that was made before.
+        """Return names in order, starting after `after`, from a kept listing if there is one.
 
         Args:
-            of: what is listed.
-            ask: lists it, from after `after`.
+            of: key of the listing.
+            ask: requests the listing, starting after `after`.
             after: name to start after.
-            wanted: most names that will be taken; None for all.
+            wanted: maximum number of names that will be read; None for all.
         """
         made, kept = self._found.get(of, (0.0, None))
         if kept is not None and time.monotonic() < made + self._seconds:
@@ -115,16 +115,16 @@ class Listings:
         return found if again is None else again
 
     def forget(self, of: Hashable) -> None:
-        """Drop a listing that no further page is taken off."""
+        """Discard a listing from which no further page is served."""
         self._found.pop(of, None)
 
 
 class KeptListings:
-    """The listings of the walks under way, as far as there is room.
+    """The listings of the current walks, within a size limit.
 
     Args:
-        seconds: how long pages are taken off a listing; 0 keeps none.
-        most: most names that are kept; a walk that has more of them is kept alone.
+        seconds: how long pages are served from a listing; 0 keeps none.
+        most: maximum number of names kept; a walk with more names is the only one kept.
     """
 
     def __init__(self, seconds: float = SECONDS_KEPT, most: int = MAX_NAMES_KEPT) -> None:
@@ -135,26 +135,26 @@ class KeptListings:
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> Listings:
-        """Return the listings of a walk; new ones where they are not there (any more)."""
+        """Return the listings of a walk; new ones if they are not available."""
         with self._lock:
             _, _, found = self._kept.get(id or "", (0.0, 0, None))
         return found if found is not None else Listings(self._seconds)
 
     def clear(self) -> None:
-        """Drop all: what was listed is no longer so."""
+        """Discard all listings, because they are outdated."""
         if self._kept:
             with self._lock:
                 self._kept.clear()
                 self._names = 0
 
     def keep(self, listings: Listings) -> str | None:
-        """Keep the listings of a walk and return their number; None where there are none."""
+        """Keep the listings of a walk and return its id; None if there are none."""
         count = len(listings)
         if not count:
             return None
         now = time.monotonic()
         with self._lock:
-            # A walk that goes on is moved behind, so that those which do not are first.
+            # An active walk is moved to the end, so that inactive ones are first.
             self._drop(listings.id)
             self._kept[listings.id] = (now + self._seconds, count, listings)
             self._names += count
@@ -182,22 +182,22 @@ def page_of(
     limit: int | None,
     from_name: Callable[[str], Any] = str,
 ) -> tuple[list[T], str | None]:
-    """Take one page off a listing.
+    """Return one page of a listing.
 
     Args:
-        listing: gives the entries in order, from after the key that it is called with
-            (None: from the start); it is not read further than the page needs.
-        of: what is listed, such as operation, namespace and filters; tokens are bound to it.
+        listing: returns the entries in order, starting after the given key (None: from the start);
+            it is not read further than the page needs.
+        of: key of the listing, such as operation, namespace and filters; tokens are bound to it.
         key: sort key of an entry.
-        page_token: token of the page before.
-        limit: most entries on the page.
-        from_name: makes a key of a token that is the name of an entry.
+        page_token: token of the previous page.
+        limit: maximum number of entries on the page.
+        from_name: converts a token that is the name of an entry to a key.
 
     Returns:
         The entries, and the token of the next page or None.
 
     Raises:
-        InvalidInputError: code 13, the limit is below 1, or the token is of another listing.
+        InvalidInputError: code 13, the limit is below 1, or the token belongs to another listing.
     """
     return kept_page_of(
         lambda after, _: listing(after),
@@ -220,11 +220,11 @@ def kept_page_of(
     limit: int | None,
     from_name: Callable[[str], Any] = str,
 ) -> tuple[list[T], str | None]:
-    """Take one page off a listing, as `page_of` does, whose pages share what was listed.
+    """Return one page of a listing like `page_of`, with listings shared between pages.
 
     Args:
-        listing: is called with what was listed for the pages before, too.
-        kept: keeps what was listed for the next page.
+        listing: also receives the listings made for the previous pages.
+        kept: keeps the listings for the next page.
     """
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit must be 1 or more, not {limit}")
@@ -248,7 +248,7 @@ def kept_page_of(
 def _read_token(
     token: str | None, fingerprint: str, from_name: Callable[[str], Any]
 ) -> tuple[Any, str | None]:
-    """Return the key to start after, and the number of the walk's listings."""
+    """Return the key to start after, and the id of the walk's listings."""
     if not token:
         return None, None
     try:
@@ -267,5 +267,5 @@ def _read_token(
 
 
 def sorted_after(names: Sequence[str] | set[str], after: str | None) -> SortedNames:
-    """Return the names in order, from after `after`."""
+    """Return the names in order, starting after `after`."""
     return SortedNames(sorted(names), after)

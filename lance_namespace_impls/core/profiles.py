@@ -1,7 +1,7 @@
-"""The configuration file: a TOML table for each profile, for the command line, Python and Spark.
+"""The configuration file: a TOML table per profile, for the command line, Python and Spark.
 
-A profile holds ``impl`` and the properties of that implementation. ``${NAME}`` in a value is the
-environment variable of that name, so that no secret has to stand in the file.
+A profile contains ``impl`` and the properties of that implementation. ``${NAME}`` in a value is
+replaced by that environment variable, so that secrets need not be stored in the file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ class ProfileError(InvalidInputError):
 
 
 def config_path(named: str | os.PathLike[str] | None = None) -> Path:
-    """Return the place of the configuration file: the one named, else ``LANCE_NS_CONFIG``, else the
-    usual one of this user."""
+    """Return the path of the configuration file.
+
+    It is the given path, else ``LANCE_NS_CONFIG``, else the default path of this user.
+    """
     named = named or os.environ.get("LANCE_NS_CONFIG")
     if named:
         return Path(named)
@@ -35,12 +37,12 @@ def config_path(named: str | os.PathLike[str] | None = None) -> Path:
 
 
 def read_profiles(path: Path) -> dict[str, Any]:
-    """Return every profile of a configuration file as it stands there.
+    """Return every profile of a configuration file, without expanding variables.
 
     Raises:
         ProfileError: code 13, the file cannot be read or is not TOML.
     """
-    import tomllib  # the help of the command line starts without
+    import tomllib  # not needed for the help of the command line
 
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -51,17 +53,17 @@ def read_profiles(path: Path) -> dict[str, Any]:
 
 
 def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
-    """Read one profile: ``impl`` and the properties, dotted keys joined.
+    """Read one profile: ``impl`` and the properties, with dotted keys joined.
 
     Args:
         path: the configuration file.
-        name: the profile; unless given, the one called ``default``.
+        name: the profile; defaults to the one called ``default``.
 
     Returns:
-        the profile, or None where `name` is None and the file has no default profile.
+        the profile, or None if `name` is None and the file has no default profile.
 
     Raises:
-        ProfileError: code 13; the file cannot be read, has no such profile, or the profile is no
+        ProfileError: code 13; the file cannot be read, has no such profile, or the profile is not a
             table, has no ``impl``, or names an environment variable that is not set.
     """
     profiles = read_profiles(path)
@@ -92,10 +94,10 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def expanded(properties: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return properties with the environment variables in their values filled in.
+    """Return properties with the environment variables in their values expanded.
 
     Raises:
-        ProfileError: code 13, one is not set; the message begins with `where`.
+        ProfileError: code 13, one is not set; the message starts with `where`.
     """
     return {key: _expand(value, f"{where}, {key}") for key, value in properties.items()}
 

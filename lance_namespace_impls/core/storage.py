@@ -1,4 +1,4 @@
-"""Where a dataset is and how its object store is reached."""
+"""The location of a dataset and the options for accessing its object store."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ class TableStorage:
     """Returns the ``lance.Session`` whose caches the datasets share; None opens without one."""
 
     renewed_by: tuple[Any, Sequence[str]] | None = field(default=None, eq=False)
-    """A namespace and the table's identifier in it, to ask for new options when these expire."""
+    """A namespace and the table's identifier in it, for requesting new options when these expire.
+    """
 
     managed: bool = False
-    """Whether the namespace of `renewed_by` keeps the table's versions, so that it is asked for the
-    latest one, and for each commit."""
+    """Whether the namespace of `renewed_by` manages the table's versions; it is then called for the
+    latest version and for each commit."""
 
     def lance_options(self) -> dict[str, str] | None:
-        """Return the options with which Lance opens the dataset, those of the environment among them.
+        """Return Lance's options for the dataset, including those of the environment.
 
-        pyarrow gets the same ones, see `resolve`.
+        pyarrow receives the same options, see `resolve`.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would not open one place.
+            InvalidInputError: code 13; Lance and pyarrow would open different places.
         """
         return dict(resolve(self.location, self.options).options) or None
 
     def of_namespace(self) -> dict[str, Any]:
-        """Return pylance's arguments for asking the namespace.
+        """Return pylance's arguments for calling the namespace.
 
-        They are there where the options expire, and where the namespace keeps the versions.
+        They are set if the options expire or the namespace manages the versions.
         """
         if self.renewed_by is None or not (self.managed or EXPIRES_AT_MILLIS in self.options):
             return {}

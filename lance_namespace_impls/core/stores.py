@@ -42,8 +42,8 @@ _ALLOW_HTTP = ("allow_http", "aws_allow_http", "azure_allow_http", "google_allow
 # Lance lets these override the options, the last one first.
 _HTTP_VARIABLES = ("AZURE_STORAGE_ALLOW_HTTP", "AZURE_STORAGE_USE_HTTP", "AWS_ALLOW_HTTP")
 
-# Per kind of store: the name under which Lance looks for an option, and the other names for it. An
-# environment variable has one of these names, in capitals; the first one that is set counts.
+# For each kind of store: Lance's name of an option, and its aliases. An environment variable has
+# one of these names in upper case; the first one that is set is used.
 _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "s3": {
         "aws_access_key_id": ("access_key_id",),
@@ -115,7 +115,7 @@ _CREDENTIALS: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""Options of which those of the environment count together, or not at all."""
+"""Options whose environment variables are used together, or not at all."""
 _ENDPOINTS = {"s3": "aws_endpoint", "gs": "google_base_url", "az": "azure_storage_endpoint"}
 _BOOLEANS = frozenset(
     {
@@ -126,7 +126,7 @@ _BOOLEANS = frozenset(
         "azure_storage_use_emulator",
     }
 )
-# What of these the environment has, and pyarrow has no argument for, pyarrow reads there itself.
+# pyarrow reads these from the environment itself, because it has no argument for them.
 _READ_BY_PYARROW = frozenset({"google_application_credentials"})
 _EMULATOR = {
     "azure_storage_account_name": "devstoreaccount1",
@@ -145,11 +145,12 @@ class ResolvedAddress:
     path: str
     """The same place as a path in its pyarrow file system."""
     kind: str | None
-    """``s3``, ``gs`` or ``az``; None is local storage, ``other`` a store that Lance alone knows."""
+    """``s3``, ``gs`` or ``az``; None is local storage, ``other`` a store that only Lance supports.
+    """
     options: Mapping[str, str] = field(repr=lambda options: repr(redact(options)))
-    """The options, by Lance's first name for each, with those of the environment."""
+    """The options, with Lance's first name for each, including those of the environment."""
     own: frozenset[str] = field(factory=frozenset, repr=False)
-    """Which of the options were passed; the others are of the environment."""
+    """Names of the options that were passed; the others come from the environment."""
 
     @property
     def bucket(self) -> str:
@@ -158,14 +159,16 @@ class ResolvedAddress:
 
     @property
     def is_reached_by_pyarrow(self) -> bool:
-        """Whether pyarrow has an equal for every option; else it would use other credentials."""
+        """Whether pyarrow has an equivalent for every option; otherwise its credentials would
+        differ."""
         return self.kind is None or (self.kind == "s3" and not self._without_equal())
 
     def filesystem(self) -> Any:
         """Open the ``pyarrow.fs.FileSystem`` of the place.
 
         Raises:
-            InvalidInputError: code 13, pyarrow has no file system for it, or no equal for an option.
+            InvalidInputError: code 13, pyarrow has no file system for it, or no equivalent for an
+                option.
         """
         from pyarrow import fs  # slow to import, and not needed to resolve an address
 
@@ -173,7 +176,8 @@ class ResolvedAddress:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
         if self.kind == "s3" and not {"region", "endpoint_override"} & set(arguments):
-            # Lance looks up the region of the bucket, too. If that fails, the request fails as well.
+            # Lance looks up the region of the bucket, too. If that fails, the request fails as
+            # well.
             with suppress(OSError):
                 arguments["region"] = fs.resolve_s3_region(self.bucket)
         try:
@@ -211,7 +215,7 @@ class ResolvedAddress:
                 return fs.AzureFileSystem, self._az()
 
     def _without_equal(self) -> list[str]:
-        """Return the options that pyarrow has no equal of, and that decide who asks which server."""
+        """Return the options that affect server or credentials and have no pyarrow equivalent."""
         assert self.kind is not None
         none = {"google_service_account", "google_service_account_key"}
         names = _NAMES.get(self.kind, {})
@@ -235,7 +239,7 @@ class ResolvedAddress:
         }
         from pyarrow import fs
 
-        # The standard strategy has a quota for the whole process, which one outage uses up for good.
+        # The standard strategy has a process-wide quota that one outage exhausts permanently.
         out: dict[str, Any] = {
             "retry_strategy": fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)
         }
@@ -258,7 +262,7 @@ class ResolvedAddress:
         return out
 
     def _without_bucket(self, endpoint: str) -> str:
-        """Return an endpoint as pyarrow wants it; Lance's has the bucket in it."""
+        """Return an endpoint in pyarrow's form; Lance's includes the bucket."""
         scheme, _, rest = endpoint.partition("://")
         start = f"{self.bucket}."
         if not rest.startswith(start):
@@ -320,17 +324,18 @@ class ResolvedAddress:
 
 
 def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
-    """Return the one place and the one set of options that an address and its options stand for.
+    """Resolve an address and its options to one place and one set of options.
 
-    Explicit options count before the environment's. Everything that opens a place uses this, so that
-    pyarrow and Lance send their requests to the same server, with the same credentials.
+    Explicit options take precedence over the environment's. All code that opens a place uses this
+    function, so that pyarrow and Lance send their requests to the same server, with the same
+    credentials.
 
     Args:
         address: a path or URI.
-        options: object-store options by pylance's names, such as ``aws_endpoint``.
+        options: object-store options with pylance's names, such as ``aws_endpoint``.
 
     Raises:
-        InvalidInputError: code 13; the address names no place, or an option cannot work.
+        InvalidInputError: code 13; the address names no place, or an option is invalid.
     """
     location = absolute(address)
     if not is_uri(location):
@@ -360,22 +365,22 @@ def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
     if kind == "s3":
         _refuse_half_of_a_key(found, location)
         if "aws_access_key_id" in own and os.environ.get("AWS_SESSION_TOKEN"):
-            found.setdefault("aws_session_token", "")  # else Lance uses the variable
+            found.setdefault("aws_session_token", "")  # otherwise Lance uses the variable
     if endpoint := found.get(_ENDPOINTS[kind]):
         found[_ENDPOINTS[kind]] = _checked_endpoint(endpoint, found, location)
     if kind == "s3" and "aws_endpoint" in found and os.environ.get("AWS_ENDPOINT_URL_S3"):
-        found["aws_endpoint_url_s3"] = found["aws_endpoint"]  # else Lance prefers the variable
+        found["aws_endpoint_url_s3"] = found["aws_endpoint"]  # otherwise Lance prefers the variable
     return ResolvedAddress(
         location=location, path=path, kind=kind, options=found, own=frozenset(own)
     )
 
 
 def check_options(root: str | None, options: Mapping[str, str]) -> None:
-    """Refuse options of object stores that cannot work, before anything is opened with them.
+    """Reject invalid options of object stores before they are used.
 
     Args:
-        root: where the tables are, if there is one place.
-        options: object-store options by pylance's names.
+        root: location of the tables, if there is a single one.
+        options: object-store options with pylance's names.
 
     Raises:
         InvalidInputError: code 13.
@@ -395,20 +400,20 @@ def check_options(root: str | None, options: Mapping[str, str]) -> None:
 
 
 def fitting(address: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return those of some options that are for the kind of object store of an address."""
+    """Return the options that apply to the kind of object store of an address."""
     scheme, _, rest = absolute(address).partition("://")
     names = _NAMES.get(_KINDS.get(scheme, ""), {})
     if "@" in rest.partition("/")[0]:
-        return {}  # the address names the account, and the options are another's
+        return {}  # the address names the account, and the options are for another
     known = {*names, *(other for others in names.values() for other in others)}
     return {key: value for key, value in options.items() if key.lower() in known}
 
 
 def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict[str, str]:
-    """Return options by Lance's first name for each.
+    """Return options with Lance's first name for each.
 
     Raises:
-        InvalidInputError: code 13, one is given twice, or a choice is neither true nor false.
+        InvalidInputError: code 13, one has two values, or a boolean is neither true nor false.
     """
     first = {other: name for name, others in _NAMES[kind].items() for other in (name, *others)}
     out: dict[str, str] = {}
@@ -434,7 +439,7 @@ def _boolean(key: str, value: str, location: str) -> str:
 
 
 def _with_environment(kind: str, own: Mapping[str, str], location: str) -> dict[str, str]:
-    """Return options with those of the environment that they leave open."""
+    """Return options completed by those of the environment."""
     environment = {key.lower(): value for key, value in os.environ.items() if value}
     out = dict(own)
     credentials = _CREDENTIALS[kind]
@@ -460,7 +465,7 @@ def _with_environment(kind: str, own: Mapping[str, str], location: str) -> dict[
 
 
 def _refuse_half_of_a_key(options: dict[str, str], location: str) -> None:
-    """Refuse an access key without its secret, or the other way round (code 13)."""
+    """Reject an access key without its secret, or the reverse (code 13)."""
     halves = ("aws_access_key_id", "aws_secret_access_key")
     missing = [name for name in halves if not options.get(name)]
     if len(missing) == 1:
@@ -469,14 +474,14 @@ def _refuse_half_of_a_key(options: dict[str, str], location: str) -> None:
             "or none"
         )
     if missing:
-        options.pop("aws_session_token", None)  # a token alone belongs to no key
+        options.pop("aws_session_token", None)  # a token without a key is useless
 
 
 def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) -> str:
-    """Return an endpoint without a slash at the end.
+    """Return an endpoint without a trailing slash.
 
     Raises:
-        InvalidInputError: code 13, it is no address of a server, or plain HTTP is not allowed.
+        InvalidInputError: code 13, it is not the address of a server, or plain HTTP is not allowed.
     """
     where = f"{location}: the endpoint {shown(endpoint)!r}"
     scheme, separator, rest = endpoint.strip().rstrip("/").partition("://")
@@ -509,7 +514,7 @@ def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) 
     return f"{scheme}://{rest}"
 
 
-# pyarrow's names for what an object store answers, and the errors that they stand for.
+# pyarrow's names for object store responses, and the errors that they represent.
 _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "NETWORK_CONNECTION": ServiceUnavailableError,
     "SERVICE_UNAVAILABLE": ServiceUnavailableError,
@@ -523,7 +528,8 @@ _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
 }
 _STORE_FAILURE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (-?\d+)\))?")
-# What pyarrow has no name for: an answer to HEAD has no text, and one without a status was cut.
+# Responses that pyarrow has no name for: a HEAD response has no text, and one without a status was
+# truncated.
 _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
     "-1": ServiceUnavailableError,
     "429": ThrottlingError,
@@ -535,7 +541,7 @@ _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
 
 
 def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
-    """Return the error that a failure of an object store is; None where pyarrow's text is not known."""
+    """Return the error class for an object store's failure; None if pyarrow's text is unknown."""
     found = _STORE_FAILURE.search(str(error))
     if found is None:
         return None
@@ -547,10 +553,10 @@ def open_store(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
 
     Args:
         root: a URI or path.
-        options: object-store options by pylance's names, such as ``aws_endpoint``.
+        options: object-store options with pylance's names, such as ``aws_endpoint``.
 
     Raises:
-        InvalidInputError: code 13, there is no file system for it, or the options do not fit.
+        InvalidInputError: code 13, there is no file system for it, or the options are invalid.
     """
     resolved = resolve(root, options)
     return resolved.filesystem(), resolved.path
