@@ -19,10 +19,10 @@ _MANIFEST = ("auto", "true", "false")
 
 
 def _manifest(value: str) -> str:
-    """Return how a directory is to be kept.
+    """Return the value of the manifest mode.
 
     Raises:
-        InvalidInputError: code 13, it is none of the known ways.
+        InvalidInputError: code 13, it is not a known mode.
     """
     text = value.strip().lower()
     if text not in _MANIFEST:
@@ -100,7 +100,7 @@ class DirectoryConfig(Config):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Take a directory that is not listed for one with a manifest."""
+        """Treat a directory that is not listed as one with a manifest."""
         if not self.dir_listing_enabled:
             if self.manifest == "false":
                 raise InvalidInputError(

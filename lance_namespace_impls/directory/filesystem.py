@@ -31,9 +31,9 @@ __all__ = ["Directory"]
 
 POLL_SECONDS = 0.02
 MANY = 16
-"""Paths that are looked at together from an opened root."""
+"""Minimum number of paths that are examined together from an opened root."""
 
-# What would not be read as a part of a name in a URI.
+# Characters that have a special meaning in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 
@@ -42,7 +42,7 @@ class Directory:
 
     Args:
         root: URI or absolute path.
-        options: object-store options by pylance's names, such as ``aws_endpoint``.
+        options: object-store options with pylance's names, such as ``aws_endpoint``.
     """
 
     def __init__(self, root: str, options: Mapping[str, str]) -> None:
@@ -51,21 +51,21 @@ class Directory:
         self._inside = f"{self._base.rstrip('/')}/"
         self.is_local = self._resolved.kind is None
         if not self.is_local:
-            self._resolved.arguments()  # what is wrong with them shows here
+            self._resolved.arguments()  # validates the options
         self._swept: float | None = None
 
     @cached_property
     def _fs(self) -> Any:
-        """The file system, which is opened when something is first looked for."""
+        """The file system, opened at first use."""
         return self._resolved.filesystem()
 
     @property
     def lance_options(self) -> dict[str, str] | None:
-        """The options with which Lance opens what is in the directory."""
+        """The options with which Lance opens the contents of the directory."""
         return dict(self._resolved.options) or None
 
     def location(self, folder: str) -> str:
-        """Return the location of a table directory as pylance takes it."""
+        """Return the location of a table directory in pylance's form."""
         name = folder if self.is_local else folder.translate(_FOR_URI)
         return f"{self.root.rstrip('/')}/{name}"
 
@@ -80,7 +80,7 @@ class Directory:
         return self._inside + path
 
     def kinds(self, *paths: str) -> list[str]:
-        """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
+        """Return the kind of each path: ``directory``, ``file`` or ``missing``."""
         if self.is_local and len(paths) >= MANY:
             return self._many_kinds(paths)
         places = [self._path(path) if path else self._base for path in paths]
@@ -92,12 +92,12 @@ class Directory:
             if error.errno != errno.ENAMETOOLONG:
                 raise
             if len(paths) == 1:
-                return ["missing"]  # nothing can be there
+                return ["missing"]  # nothing can exist at such a path
             return [kind for path in paths for kind in self.kinds(path)]
         return [_KIND.get(info.type, "missing") for info in infos]
 
     def _many_kinds(self, paths: Sequence[str]) -> list[str]:
-        """Look at paths of local storage from the root on, so that the way to it is gone once."""
+        """Examine local paths relative to the root, so that the path to it is resolved only once."""
         try:
             root = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
@@ -108,17 +108,17 @@ class Directory:
             os.close(root)
 
     def local_kind(self, path: str) -> str:
-        """Return what one path of local storage is; see `kinds`."""
+        """Return the kind of one local path; see `kinds`."""
         return local.local_kind(self._path(path))
 
     def has(self, name: str) -> bool:
-        """Return whether local storage has something of that name, a link that leads nowhere too."""
+        """Return whether local storage has an entry of that name, including a dangling link."""
         return os.path.lexists(self._path(name))
 
     def stamp(self, *paths: str) -> Stamp | None:
-        """Return how paths of local storage are now.
+        """Return the current state of local paths.
 
-        It is None where it cannot be told (see `Stamp`), or the disk is not of this machine.
+        None if it cannot be determined (see `Stamp`), or the disk is not on this machine.
         """
         taken = Stamp.take(*map(self._path, paths))
         return taken if taken is not None and on_local_disk(self._base) else None
@@ -131,11 +131,12 @@ class Directory:
         """List the names of the directories in the root; a missing root has none.
 
         Args:
-            unreadable: is told of a name that cannot be read, and raises unless it is to be left out.
+            unreadable: called with the error for an unreadable name; raises unless the name is to
+                be omitted.
 
         Raises:
             InvalidInputError: code 13, the root is a file.
-            InvalidTableStateError: code 19, a name in it is no text.
+            InvalidTableStateError: code 19, a name in it is not text.
         """
         if self.is_local:
             return self._local_folders(unreadable)
@@ -143,13 +144,13 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            infos = []  # pyarrow looks twice, and the root may go between
+            infos = []  # pyarrow accesses it twice, and the root may be deleted in between
         if not infos:
             self.require_directory()
         return [info.base_name for info in infos if info.type == fs.FileType.Directory]
 
     def _local_folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
-        """List the directories of a local root, most of which need not be looked at one by one."""
+        """List the directories of a local root, examining few of them individually."""
         found = []
         try:
             with os.scandir(self._base) as entries:
@@ -171,7 +172,7 @@ class Directory:
     def starting_with(
         self, prefix: str, unreadable: Callable[[LanceNamespaceError], None]
     ) -> list[str]:
-        """List the names of the directories in the root that start so; see `folders`."""
+        """List the names of the directories in the root with a prefix; see `folders`."""
         if not self.is_local:
             return [name for name in self.folders(unreadable) if name.startswith(prefix)]
         try:
@@ -183,7 +184,7 @@ class Directory:
         return [name for name, kind in zip(found, kinds, strict=True) if kind == "directory"]
 
     def require_directory(self) -> None:
-        """Refuse a root that is a file, or in a bucket that does not exist (code 13)."""
+        """Reject a root that is a file, or in a bucket that does not exist (code 13)."""
         kind = self.kinds("")[0]
         if kind == "file":
             raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
@@ -196,7 +197,8 @@ class Directory:
                 )
 
     def holds_file(self, folder: str, ending: str) -> bool:
-        """Return whether a directory directly holds a file whose name ends so; a missing one does not."""
+        """Return whether a directory directly contains a file with an ending; a missing one does
+        not."""
         if self.is_local:
             try:
                 with os.scandir(self._path(folder)) as found:
@@ -207,14 +209,15 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            return False  # pyarrow looks whether it is there, then lists it: it went between
+            return False  # deleted between pyarrow's check and its listing
         return any(info.path.endswith(ending) for info in infos)
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file; None where there is none.
+        """Read a small file; None if there is none.
 
         Raises:
-            InvalidTableStateError: code 19, it is no plain file, and might never be read.
+            InvalidTableStateError: code 19, it is not a regular file, so that reading might never
+                end.
         """
         try:
             if self.is_local:
@@ -230,7 +233,7 @@ class Directory:
         return None if found.mtime_ns is None else int(found.mtime_ns // 1000)
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a small file; a reader finds the old content or the new, never a part."""
+        """Write a small file atomically: a reader finds the old content or the new."""
         if not self.is_local:
             with self._fs.open_output_stream(self._path(path)) as stream:
                 stream.write(content)
@@ -245,10 +248,10 @@ class Directory:
             raise
 
     def create_marker(self, path: str) -> bool:
-        """Create an empty file; False where it was there already.
+        """Create an empty file; False if it already exists.
 
-        On local storage exactly one of several callers gets True. Object stores through
-        pyarrow.fs have no such call: there two callers at the same moment may both get it.
+        On local storage exactly one of several callers gets True. Object stores through pyarrow.fs
+        have no such call: there, two concurrent callers may both get it.
         """
         if self.is_local:
             try:
@@ -262,7 +265,7 @@ class Directory:
             return True
 
     def remove_marker(self, path: str) -> bool:
-        """Remove a file; False where it was not there."""
+        """Remove a file; False if it does not exist."""
         try:
             self._fs.delete_file(self._path(path))
         except FileNotFoundError:
@@ -270,7 +273,7 @@ class Directory:
         return True
 
     def add(self, folder: str, files: Mapping[str, bytes]) -> bool:
-        """Create a directory with small files in it, all at once; False where it is there already.
+        """Create a directory with small files in it atomically; False if it already exists.
 
         On local storage exactly one of several callers gets True.
         """
@@ -288,9 +291,9 @@ class Directory:
 
     @contextmanager
     def staged(self) -> Iterator[str]:
-        """Return the name of a new directory, which goes again unless it is moved meanwhile.
+        """Yield the name of a new directory, which is deleted afterwards unless it was moved.
 
-        As long as it is held nobody takes it for one that was left behind.
+        While it is held, it is not mistaken for an abandoned one.
         """
         name = f"{sweep.STAGED}{os.urandom(16).hex()}"
         path = self._path(name)
@@ -309,15 +312,15 @@ class Directory:
                 local.delete_tree(path)
 
     def move(self, folder: str, new: str) -> bool:
-        """Rename a directory of local storage; False where the new name is taken.
+        """Rename a directory of local storage; False if the new name is in use.
 
         Raises:
-            FileNotFoundError: there is no such directory (any more).
+            FileNotFoundError: the directory does not exist (any more).
         """
         return local.move_new(self._path(folder), self._path(new))
 
     def refuse_link(self, folder: str) -> None:
-        """Refuse a directory of local storage that is a symbolic link (code 19)."""
+        """Reject a directory of local storage that is a symbolic link (code 19)."""
         if self.is_link(folder):
             raise InvalidTableStateError(
                 f"{self.location(folder)} is a symbolic link, and what it leads to is changed at its "
@@ -325,12 +328,12 @@ class Directory:
             )
 
     def move_to_trash(self, folder: str) -> str:
-        """Move a directory out of sight, to be deleted; return its name there.
+        """Move a directory to the trash, to be deleted; return its name there.
 
-        Only local storage can: on an object store it stays where it is.
+        Only local storage supports this: on an object store the directory is not moved.
 
         Raises:
-            FileNotFoundError: there is no such directory (any more).
+            FileNotFoundError: the directory does not exist (any more).
         """
         if not self.is_local:
             if self.kinds(folder)[0] == "missing":
@@ -341,12 +344,12 @@ class Directory:
         return trash
 
     def opened(self, folder: str) -> AbstractContextManager[local.OpenTree | None]:
-        """Return what holds a directory open with those in it.
+        """Return a handle that keeps a directory and its subdirectories open.
 
-        It is None where there are too many, and on an object store.
+        None if there are too many, or on an object store.
 
         Raises:
-            FileNotFoundError: there is no such directory (any more).
+            FileNotFoundError: the directory does not exist (any more).
             InvalidTableStateError: code 19, it is a symbolic link.
         """
         if not self.is_local:
@@ -362,20 +365,20 @@ class Directory:
         return nullcontext()
 
     def delete(self, folder: str, opened: local.OpenTree | None = None) -> None:
-        """Delete a directory that was moved to the trash, with all that is in it.
+        """Delete a directory in the trash with its contents.
 
-        What other processes left behind goes too, as far as it can; it is looked for now and then, since
-        the root may hold many tables.
+        Remains of other processes are deleted too, if possible; they are searched for only
+        occasionally, because the root may contain many tables.
 
         Args:
             folder: its name in the trash.
-            opened: the directory as it was looked at, of which no more than that is deleted.
+            opened: the directory as examined; only what it lists is deleted.
 
         Raises:
-            OSError: it could not be deleted, and stays in part.
+            OSError: it could not be deleted completely.
         """
         if not self.is_local:
-            with suppress(FileNotFoundError):  # another deleted it at the same time
+            with suppress(FileNotFoundError):  # another process deleted it concurrently
                 self._fs.delete_dir(self._path(folder))
             return
         local.delete_tree(self._path(folder), opened)
@@ -386,10 +389,10 @@ class Directory:
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
-        """Keep other processes out of a directory for a moment; object stores have no lock.
+        """Keep other processes out of a directory briefly; object stores have no lock.
 
         Raises:
-            FileNotFoundError: there is no such directory.
+            FileNotFoundError: the directory does not exist.
         """
         if not self.is_local:
             yield
@@ -406,18 +409,19 @@ class Directory:
     def hold(
         self, name: str, *, timeout: float, marker: str | None = None
     ) -> AbstractContextManager[Any] | None:
-        """Take a file that only one process has at a time; object stores have no such thing.
+        """Lock a file that one process holds at a time; object stores do not support this.
 
         Args:
-            name: the file, which goes again. To make one takes long beside many directories.
+            name: the file, which is deleted afterwards. Creating one is slow in a root with many
+                directories.
             timeout: how long to wait for it, in seconds.
-            marker: a file that is taken instead, and stays, where there is one that can be locked.
+            marker: an existing file to lock instead, if it can be locked; it is not deleted.
 
         Returns:
-            what gives it back at its end; None where another process has it.
+            a context manager that releases it; None if another process holds it.
 
         Raises:
-            FileNotFoundError: there is no root.
+            FileNotFoundError: the root does not exist.
         """
         if not self.is_local:
             return nullcontext()
@@ -433,7 +437,7 @@ class Directory:
                     self._path(marker), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
                 )
             except OSError:
-                pass  # it is not there, or on a system that locks none which is read alone
+                pass  # missing, or read-only on a system that cannot lock such files
             else:
                 return None if handle is None else local.Held(handle)
         path = self._path(name)

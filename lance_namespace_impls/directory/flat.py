@@ -1,4 +1,4 @@
-"""Tables that are where their names say: subdirectories of the root."""
+"""Tables whose location follows from their name: subdirectories of the root."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from .names import (
 __all__ = ["FlatTables", "batched"]
 
 AT_ONCE = 1000
-"""Directories of a listing that are looked at together."""
+"""Number of directories of a listing that are examined together."""
 
 
 class FlatTables(TableFolders):
-    """The tables directly below the root; storage is all there is."""
+    """The tables directly below the root, without a catalog besides the storage."""
 
     plain = True
-    """Whether a subdirectory ``name`` is a table too, as ``name.lance`` is."""
+    """Whether a subdirectory ``name`` is also a table, like ``name.lance``."""
     beside = True
-    """Whether a new table goes beside the directory of one that was deregistered."""
+    """Whether a new table is placed next to the directory of a deregistered one."""
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
@@ -61,9 +61,9 @@ class FlatTables(TableFolders):
         )
 
     def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return the directories that may be tables by the tables' names; only names are looked at.
+        """Return the directories that may be tables by table name; only names are examined.
 
-        Those of names that have more than one are in the second.
+        The second mapping contains the names with several directories.
         """
         found = self.directory.folders(self._unreadable)
         found = [folder for folder in found if folder[0] not in "._"]
@@ -84,7 +84,7 @@ class FlatTables(TableFolders):
         names: Iterator[str],
         wanted: int | None,
     ) -> Iterator[tuple[str, str]]:
-        """Return the tables among names, each with its directory; a batch is looked at together."""
+        """Yield the tables among names, each with its directory, examined in batches."""
         for batch in batched(names, wanted):
             live = self._live_among(
                 [each for name in batch for each in several.get(name) or (folders[name],)]
@@ -101,32 +101,32 @@ class FlatTables(TableFolders):
                     yield name, found
 
     def _loader(self, name: str, folder: str | None) -> Loader | None:
-        """Return what returns the entry of a table whose directory was just seen, if it has one."""
+        """Return the loader of a table whose directory was just examined; None if it has none."""
         return None if folder is None else partial(self._listed, name, folder)
 
     def _listed(self, name: str, folder: str) -> TableEntry:
         return self._entry((name,), folder, self.read_properties(folder))
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:
-        """Return those of listed directories that are tables; what cannot be looked at is left out."""
+        """Return the listed directories that are tables, omitting unreadable ones."""
         try:
             kinds = self.directory.kinds(*[f"{folder}/{DEREGISTERED}" for folder in folders])
             return {f for f, kind in zip(folders, kinds, strict=True) if kind == "missing"}
         except OSError as error:
-            if len(folders) > 1:  # one of them fails; the others are still to be told
+            if len(folders) > 1:  # one of them fails; the others still need checking
                 return {live for each in folders for live in self._live_among([each])}
             what = f"ListTables: table {folders[0].removesuffix(SUFFIX)} cannot be read"
             self._unreadable(self._owner.translate(error, what))
             return set()
 
     def _unreadable(self, error: LanceNamespaceError) -> None:
-        """Raise, or warn where what cannot be read is to be left out of a listing."""
+        """Raise, or warn if unreadable tables are to be omitted from a listing."""
         if not self._owner.config.skip_unreadable:
             raise error
         warnings.warn(f"{error} (left out)", stacklevel=2)
 
     def _live_folder(self, name: str) -> str | None:
-        """Find the directory of a table, or None where the name has none.
+        """Return the directory of a table; None if the name has none.
 
         Raises:
             InvalidTableStateError: code 19, there are two.
@@ -139,15 +139,15 @@ class FlatTables(TableFolders):
         return live[0] if live else None
 
     def is_plain(self) -> bool:
-        """Return whether the directory is on local storage, and nothing in it may be a manifest."""
+        """Return whether the directory is on local storage and cannot have a manifest."""
         return self.directory.is_local and not self.directory.has(MANIFEST)
 
     def stamp(self, name: str, *, with_versions: bool) -> Stamp | None:
-        """Return what is read to find a table, as it is now.
+        """Return the current state of everything that is read to find a table.
 
         Args:
             name: the table.
-            with_versions: whether which versions it has counts, too.
+            with_versions: whether to include the state of its versions.
         """
         own = self._own_folders(name)
         found = [
@@ -156,7 +156,7 @@ class FlatTables(TableFolders):
         folder = self._live_folder(name)
         if folder is None or folder not in found:
             return None
-        # The root tells what is in it, a table's directory which markers are.
+        # The root shows its entries, and a table's directory shows its markers.
         paths = [".", *found]
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] != "missing":
             paths.append(f"{folder}/{PROPERTIES}")
@@ -165,11 +165,11 @@ class FlatTables(TableFolders):
         return self.directory.stamp(*paths)
 
     def _own_folders(self, name: str) -> tuple[str, ...]:
-        """Return the directories that are called after a table."""
+        """Return the directories named after a table."""
         return (f"{name}{SUFFIX}", name) if self.plain else (f"{name}{SUFFIX}",)
 
     def _live(self, folders: Sequence[str]) -> list[str]:
-        """Return those of some directories that are there and not deregistered."""
+        """Return the directories that exist and are not deregistered."""
         if self.directory.is_local:
             kind_of = self.directory.local_kind
             return [
@@ -188,8 +188,8 @@ class FlatTables(TableFolders):
         ]
 
     def _names_of(self, folders: Sequence[str]) -> list[str]:
-        """Return the tables' names of directories."""
-        # Most are told by one letter, a hyphen that has eight more and the suffix behind it.
+        """Return the table names of directories."""
+        # A single character excludes most names: a hyphen before eight characters and the suffix.
         shaped = [f for f in folders if f[-15:-14] == "-" and IS_BESIDE.fullmatch(f)]
         if not shaped:
             return [folder.removesuffix(SUFFIX) for folder in folders]
@@ -203,7 +203,7 @@ class FlatTables(TableFolders):
     def _beside(self, name: str) -> list[str]:
         """Return the live directories of a table whose own directory is, or was, occupied.
 
-        The root, which may hold many tables, is listed for a name alone that had such a directory.
+        The root, which may contain many tables, is listed only for names that had such a directory.
         """
         if self.directory.kinds(_beside_note(name))[0] != "file":
             return []
@@ -271,13 +271,13 @@ class FlatTables(TableFolders):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Move a table to its name when it has its first rows; see `CatalogBase`."""
+        """Move a table to its name once it has its first rows; see `CatalogBase`."""
         name = identifier[-1]
         own = f"{name}{SUFFIX}"
         if not self.directory.is_local:
             return None  # an object store cannot move it
         if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
-            return None  # it is there, or something is that has to be looked at
+            return None  # the table, or something that must be examined, already exists
         with self.directory.staged() as staged:
             version = write(self._entry(identifier, staged, properties))
             if properties:
@@ -288,7 +288,7 @@ class FlatTables(TableFolders):
 
     @contextmanager
     def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
-        """Return the name of a directory beside an occupied one, on local storage to one at a time."""
+        """Yield the name of a directory next to an occupied one; locked on local storage."""
         own = f"{identifier[-1]}{SUFFIX}"
         folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
         if not self.beside or len(folder.encode()) > MAX_FOLDER_BYTES:
@@ -305,7 +305,7 @@ class FlatTables(TableFolders):
             ) from error
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Refuse a name that has a live directory, or a file (code 5)."""
+        """Reject a name that has a live directory, or a file (code 5)."""
         name = identifier[-1]
         own = self._own_folders(name)
         kinds = self.directory.kinds(*own)
@@ -378,7 +378,8 @@ class FlatTables(TableFolders):
         """Delete a table's directory.
 
         Raises:
-            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
+                deleted.
         """
         with self.opened(entry) as opened:
             with self.removal_lock(entry, opened):
@@ -419,7 +420,7 @@ class FlatTables(TableFolders):
 
 
 def batched(names: Iterator[str], wanted: int | None) -> Iterator[list[str]]:
-    """Return names in the batches in which their directories are looked at."""
+    """Yield names in the batches in which their directories are examined."""
     while batch := list(islice(names, AT_ONCE if wanted is None else min(AT_ONCE, wanted))):
         yield batch
 
@@ -431,7 +432,7 @@ def _ambiguous(name: str) -> InvalidTableStateError:
 
 
 def _beside_note(name: str) -> str:
-    """Return the file in the root that says that a table has, or had, a directory beside its own."""
+    """Return the file in the root that records that a table has, or had, an additional directory."""
     return f"{BESIDE_NOTE}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 

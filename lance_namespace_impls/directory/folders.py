@@ -1,4 +1,4 @@
-"""Table directories on storage: what every kind of directory namespace does with one."""
+"""Table directories on storage: operations shared by all kinds of directory namespaces."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
 
 __all__ = ["LOCK_TIMEOUT_SECONDS", "Owner", "TableFolders"]
 
-# How long DropTable and RenameTable wait for whoever is writing a table's first rows.
+# How long DropTable and RenameTable wait for the writer of a table's first rows.
 LOCK_TIMEOUT_SECONDS = 10.0
 _MANIFEST = re.compile(rf"{VERSIONS}/[^/]*\.manifest")
 
 
 class Owner(Protocol):
-    """What the tables of a directory need of their namespace."""
+    """The part of a namespace that the tables of a directory use."""
 
     config: DirectoryConfig
 
@@ -63,17 +63,17 @@ class TableFolders:
         return self.directory.folder(entry.location)
 
     def opened(self, entry: TableEntry) -> AbstractContextManager[OpenTree | None]:
-        """Return what holds a table's directory open, as `Directory.opened` does."""
+        """Return a handle that keeps a table's directory open, like `Directory.opened`."""
         try:
             return self.directory.opened(self.folder(entry))
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
 
     def require_no_branches(self, entry: TableEntry) -> None:
-        """Refuse to rename the directory of a table with branches.
+        """Reject renaming the directory of a table with branches.
 
-        Lance writes into a branch where the table's data lies, as a whole path: under another name
-        no row of it could be read.
+        Lance stores the absolute path of the table's data in a branch: under another name, its rows
+        could not be read.
 
         Raises:
             InvalidTableStateError: code 19.
@@ -87,14 +87,14 @@ class TableFolders:
     def move_to_trash(
         self, entry: TableEntry, opened: OpenTree | None = None
     ) -> tuple[str, OpenTree | None]:
-        """Take a table's directory out of sight, if it holds nothing but what Lance wrote.
+        """Move a table's directory to the trash, if it contains only files that Lance wrote.
 
         Args:
             entry: the table.
-            opened: its directory, where it is held open.
+            opened: its directory, if it is held open.
 
         Returns:
-            what it is called in the trash, and `opened` where it was moved as that had found it.
+            its name in the trash, and `opened` if the moved directory is unchanged.
         """
         folder = self.folder(entry)
         try:
@@ -107,7 +107,7 @@ class TableFolders:
         if trash == folder or (opened is not None and opened.is_as_seen()):
             return trash, opened
         try:
-            self._refuse_foreign(entry, trash)  # it may have come between
+            self._refuse_foreign(entry, trash)  # a file may have been added in between
         except InvalidTableStateError:
             self.directory.move(trash, folder)
             raise
@@ -147,7 +147,7 @@ class TableFolders:
 
     @contextmanager
     def write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
-        """Keep others from writing the first rows of a table, and from moving it meanwhile."""
+        """Keep others from writing the first rows of a table, and from moving it."""
         marker = f"{self.folder(entry)}/{DECLARED}"
         try:
             held = self.directory.hold(self._lock_name(entry), timeout=timeout, marker=marker)
@@ -163,9 +163,9 @@ class TableFolders:
     def removal_lock(
         self, entry: TableEntry, opened: OpenTree | None
     ) -> AbstractContextManager[None]:
-        """Return what keeps a table that is removed from getting its first rows meanwhile.
+        """Return a lock that keeps a table from getting its first rows while it is removed.
 
-        A table that has rows, and is not marked and not locked, gets no first ones any more.
+        A table that has rows, and is neither marked nor locked, cannot get first rows any more.
         """
         if (
             opened is None
@@ -206,5 +206,5 @@ class TableFolders:
 
     def data_written(self, entry: TableEntry) -> None:
         folder = self.folder(entry)
-        if not self.directory.is_link(folder):  # which is not this directory's to mark
+        if not self.directory.is_link(folder):  # a linked directory is not ours to mark
             self.directory.remove_marker(f"{folder}/{DECLARED}")

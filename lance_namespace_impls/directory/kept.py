@@ -1,4 +1,4 @@
-"""Datasets of a directory's tables that are kept open between reads."""
+"""A cache of open datasets of a directory's tables."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..core.file_stamps import Stamp
 
 __all__ = ["KeptDatasets"]
 
-# Each has its manifest in memory, for as long as it is among those that were opened last.
+# Each dataset keeps its manifest in memory while it is among the most recently opened.
 MAX_KEPT = 32
 
 
 class KeptDatasets:
-    """Opened datasets by table, each as long as nothing has changed that it was found and opened by.
+    """Open datasets by table, each valid until anything it was found and opened by changes.
 
     Args:
-        stamp: returns what a table and its newest version depend on, as it is now; None where that
-            cannot be told.
+        stamp: returns the current state of everything that a table and its newest version depend
+            on; None if it cannot be determined.
     """
 
     def __init__(self, stamp: Callable[[str], Stamp | None]) -> None:
@@ -28,7 +28,7 @@ class KeptDatasets:
         self._lock = threading.Lock()
 
     def find(self, name: str) -> Any:
-        """Return a table's dataset at its latest version; None where none is kept that is still good."""
+        """Return a table's dataset at its latest version; None if no valid one is cached."""
         found = self._kept.get(name)
         return found[1] if found is not None and found[0].is_current() else None
 
@@ -37,11 +37,11 @@ class KeptDatasets:
 
         Args:
             name: the table.
-            opened: opens its dataset, where none is kept that is still good.
+            opened: opens its dataset, if no valid one is cached.
         """
         if (found := self.find(name)) is not None:
             return found
-        stamp = self._stamp(name)  # before it is opened: what changes meanwhile must show
+        stamp = self._stamp(name)  # before opening, to detect concurrent changes
         dataset = opened()
         with self._lock:
             self._kept.pop(name, None)

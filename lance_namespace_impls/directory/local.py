@@ -34,11 +34,12 @@ _HERE, _NO_REPLACE = -100, 1
 """``AT_FDCWD`` and ``RENAME_NOREPLACE`` of Linux."""
 AS_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 MOST_OPEN = 16
-"""Directories of a tree that are held open together: a process may have about a thousand files."""
+"""Maximum number of directories of a tree held open together: a process may have about a thousand
+files."""
 
 
 def local_kind(path: str, root: int | None = None) -> str:
-    """Return what is at a path of local storage, past pyarrow, which takes several times as long."""
+    """Return the kind of a local path, without pyarrow, which takes several times as long."""
     try:
         mode = os.stat(path, dir_fd=root).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -46,23 +47,23 @@ def local_kind(path: str, root: int | None = None) -> str:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        return "missing"  # nothing can be there
+        return "missing"  # nothing can exist at such a path
     if stat.S_ISDIR(mode):
         return "directory"
     return "file" if stat.S_ISREG(mode) else "missing"
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name of the file system is UTF-8; bytes that are not come as surrogates."""
+    """Return whether a file name is UTF-8; other bytes are represented by surrogates."""
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 class Held(AbstractContextManager[None]):
-    """A file that this process has.
+    """A file that this process has locked.
 
     Args:
         handle: the file, opened and locked.
-        path: where it is, if it is deleted in the end, so that nothing is left lying about.
+        path: its path, if it is to be deleted at the end.
     """
 
     def __init__(self, handle: int, path: str | None = None) -> None:
@@ -80,18 +81,18 @@ class Held(AbstractContextManager[None]):
 
 
 def release(handle: int) -> None:
-    """Close a file that was locked, and let others have it: a forked process may have it open too."""
-    with suppress(OSError):  # on some systems there are no locks
+    """Close and unlock a locked file, even if a forked process also has it open."""
+    with suppress(OSError):  # some systems have no locks
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)
 
 
 def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
-    """Open a file that nobody else has locked, and lock it; None where somebody has."""
+    """Open and lock a file; None if another process has locked it."""
     handle = os.open(path, flags, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Who had it last may have deleted it after it was opened here.
+        # The previous holder may have deleted the file after it was opened here.
         if os.path.samestat(os.fstat(handle), os.stat(path)):
             return handle
     except (BlockingIOError, FileNotFoundError):
@@ -104,7 +105,7 @@ def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
 
 
 def read_plain(path: str) -> bytes:
-    """Read a file without waiting for anybody, as one would who opens a pipe."""
+    """Read a file without blocking, as opening a pipe would."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SMALL_BYTES:
@@ -115,10 +116,10 @@ def read_plain(path: str) -> bytes:
 
 
 def make_directory(directory: str) -> None:
-    """Create a directory, and those above it that are missing.
+    """Create a directory and its missing parents.
 
     Raises:
-        FileExistsError: something is there.
+        FileExistsError: the path already exists.
     """
     try:
         os.mkdir(directory)
@@ -127,12 +128,13 @@ def make_directory(directory: str) -> None:
 
 
 def move_new(source: str, target: str) -> bool:
-    """Rename a directory unless something has its new name; False where something has.
+    """Rename a directory; False if the new name is in use.
 
-    Of several that give one name, one gets True. A plain rename would replace an empty directory.
+    If several callers choose the same name, one of them gets True. A plain rename would replace an
+    empty directory.
 
     Raises:
-        FileNotFoundError: there is no such directory (any more).
+        FileNotFoundError: the directory does not exist (any more).
     """
     if (renameat2 := _renameat2()) is not None:
         if renameat2(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NO_REPLACE) == 0:
@@ -145,7 +147,7 @@ def move_new(source: str, target: str) -> bool:
     if not os.path.lexists(source):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
     try:
-        os.mkdir(target)  # which replaces nothing, and which the rename replaces
+        os.mkdir(target)  # never replaces anything, and is replaced by the rename
         os.rename(source, target)
     except FileExistsError:
         return False
@@ -160,31 +162,32 @@ def move_new(source: str, target: str) -> bool:
 
 @cache
 def _renameat2() -> Callable[..., int] | None:
-    """Return the C library's function; None on systems without."""
+    """Return the C library's function; None on systems without it."""
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 class OpenTree(AbstractContextManager["OpenTree"]):
-    """A directory with those in it, held open: what was looked at is what is deleted.
+    """An open directory tree: exactly what was examined is deleted.
 
-    Nobody takes it meanwhile for one that a drop left behind. No link is followed, not one either
-    that takes the place of a directory.
+    While it is open, it is not mistaken for the remains of a drop. Links are not followed,
+    including one that replaces a directory.
 
     Args:
         path: the directory.
 
     Raises:
-        FileNotFoundError: it is not there.
-        NotADirectoryError: it is something else, a symbolic link for one.
+        FileNotFoundError: it does not exist.
+        NotADirectoryError: it is not a directory, for example a symbolic link.
     """
 
     def __init__(self, path: str) -> None:
         self.folders: frozenset[str] = frozenset()
-        """Names of the directories in it."""
+        """Names of its subdirectories."""
         self.files: frozenset[str] = frozenset()
-        """Names of what else is in it."""
+        """Names of its other entries."""
         self.below: list[str] = []
-        """Paths of what is in `folders`; of a directory only where it is empty, with a slash behind."""
+        """Paths of the contents of `folders`; directories are only listed if empty, with a trailing
+        slash."""
         self.is_whole = True
         """Whether all directories are open; a tree may have too many."""
         self._is_empty = False
@@ -204,10 +207,10 @@ class OpenTree(AbstractContextManager["OpenTree"]):
         except (FileNotFoundError, NotADirectoryError):
             if parent is None:
                 raise
-            self.is_whole = False  # it has gone meanwhile
+            self.is_whole = False  # deleted concurrently
             return
         if parent is None:
-            with suppress(OSError):  # on some systems there are no locks
+            with suppress(OSError):  # some systems have no locks
                 fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         names: list[str] = []
         files: list[str] = []
@@ -227,14 +230,14 @@ class OpenTree(AbstractContextManager["OpenTree"]):
             self._open(folder, f"{inside}{folder}/", handle)
 
     def is_as_seen(self) -> bool:
-        """Return whether nothing has come or gone since."""
+        """Return whether no entries were added or removed since."""
         return all(os.listdir(handle) == names for _, _, handle, names, _ in self._opened)
 
     def empty(self) -> None:
-        """Delete what was seen in the directory; what has come since stays.
+        """Delete the entries that were examined in the directory; later ones stay.
 
         Raises:
-            OSError: something could not be deleted, a directory for one that has more in it by now.
+            OSError: something could not be deleted, for example a directory with new entries.
         """
         for name, parent, handle, _, files in reversed(self._opened):
             for file in files:
@@ -253,22 +256,22 @@ class OpenTree(AbstractContextManager["OpenTree"]):
 
     def __exit__(self, *raised: object) -> None:
         if self._is_empty:
-            # The system gives a deleted directory's blocks back as it is let go, and that takes
-            # longer than all the rest.
+            # The system frees a deleted directory's blocks when it is closed, which takes longer
+            # than everything else.
             later(self.close)
         else:
             self.close()
 
 
 def delete_tree(path: str, opened: OpenTree | None = None) -> None:
-    """Delete a directory with all in it, as `shutil.rmtree` does but in a third of the time.
+    """Delete a directory with its contents, like `shutil.rmtree` but in a third of the time.
 
-    No link is followed, not one either that takes the place of a directory meanwhile. Another process
-    may delete the same files at the same time.
+    Links are not followed, including one that replaces a directory concurrently. Another process
+    may delete the same files concurrently.
 
     Args:
         path: the directory.
-        opened: the directory as it was looked at, of which no more than that is deleted.
+        opened: the directory as examined; only what it lists is deleted.
     """
     with suppress(FileNotFoundError):
         if opened is None:

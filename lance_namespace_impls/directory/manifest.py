@@ -1,8 +1,8 @@
 """The manifest of a directory: a Lance table with a row for each namespace and table.
 
 Every change rewrites the table, which is small, in one commit that succeeds only on the version
-that it was made from. So the manifest is always one compact file in order, and of two changes at the
-same moment the second is decided again on what the first made of it.
+from which it was made. So the manifest is always one compact, sorted file, and of two concurrent
+changes the second is decided again on the result of the first.
 
 Source: what pylance 14.0.2 writes.
 """
@@ -51,7 +51,7 @@ CLEAN_EVERY = 64
 MAX_CHUNKS = 16
 FIRST_BATCH, MAX_BATCH = 128, 8192
 _PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
-# What sorts right after everything that starts with an identifier and the delimiter.
+# Sorts directly after everything that starts with an identifier and the delimiter.
 _AFTER = chr(ord(DELIMITER) + 1)
 
 
@@ -78,14 +78,14 @@ class Row:
     location: str | None = None
     """Path of a table's directory, relative to the root."""
     properties: Mapping[str, str] = field(factory=dict)
-    """Those of a namespace or table."""
+    """Properties of a namespace or table."""
     raw: str | None = None
-    """The metadata of any other object, as it is."""
+    """The unchanged metadata of any other object."""
     more: Mapping[str, Any] = field(factory=dict, repr=False)
     """The columns that this package does not know."""
 
     def columns(self) -> dict[str, Any]:
-        """Return the row as the manifest keeps it."""
+        """Return the row as the manifest stores it."""
         metadata = self.raw
         if self.properties:
             metadata = json.dumps(dict(self.properties), ensure_ascii=False)
@@ -100,7 +100,7 @@ class Row:
 
 @frozen(kw_only=True)
 class Change:
-    """What a commit does: the rows that go, and those that come or take the place of others."""
+    """The changes of a commit: rows to remove, and rows to add or replace."""
 
     remove: Sequence[str] = ()
     put: Sequence[Row] = ()
@@ -136,12 +136,12 @@ class Snapshot:
         return index if index < len(self.ids) and self.ids[index] == object_id else None
 
     def type_of(self, object_id: str) -> str | None:
-        """Return the type of an object; None where there is none."""
+        """Return the type of an object; None if it does not exist."""
         index = self._index(object_id)
         return None if index is None else self.table["object_type"][index].as_py()
 
     def row(self, object_id: str) -> Row | None:
-        """Return an object; None where there is none.
+        """Return an object; None if it does not exist.
 
         Raises:
             InvalidTableStateError: code 19, its properties cannot be read.
@@ -162,7 +162,7 @@ class Snapshot:
         )
 
     def children(self, parent: str, type: str, after: str | None) -> Iterator[str]:
-        """Return the names of the direct children of a type in order, from after `after`.
+        """Yield the names of the direct children of a type in order, starting after `after`.
 
         Args:
             parent: identifier of the namespace; the root is empty.
@@ -176,11 +176,11 @@ class Snapshot:
         size = FIRST_BATCH
         while index < end:
             until = min(index + size, end)
-            size = min(size * 4, MAX_BATCH)  # a page reads few rows beyond its own
+            size = min(size * 4, MAX_BATCH)  # a page reads few rows beyond its end
             types = self.table["object_type"].slice(index, until - index).to_pylist()
             for object_id, found in zip(self.ids[index:until], types, strict=True):
                 name = object_id[skip:]
-                if DELIMITER in name:  # everything below it comes in a row
+                if DELIMITER in name:  # everything below it follows contiguously
                     below = f"{prefix}{name.partition(DELIMITER)[0]}{_AFTER}"
                     index, size = bisect_left(self.ids, below, index), FIRST_BATCH
                     break
@@ -189,7 +189,7 @@ class Snapshot:
                     yield name
 
     def tables_elsewhere(self) -> dict[str, str]:
-        """Return the tables of the root that are not at ``name.lance``, with where they are."""
+        """Return the tables of the root that are not at ``name.lance``, with their locations."""
         pc = load("pyarrow.compute")
 
         ids, locations = self.table["object_id"], self.table["location"]
@@ -210,7 +210,7 @@ class Snapshot:
         return self.ids[start : bisect_left(self.ids, f"{object_id}{_AFTER}", start)]
 
     def changed(self, change: Change) -> tuple[pa.Table, list[str]]:
-        """Return the rows and their identifiers as they are after a change, in order."""
+        """Return the rows and their identifiers after a change, in order."""
         import pyarrow as pa
 
         put = {row.id: row for row in change.put}
@@ -252,8 +252,8 @@ class Manifest:
 
     Args:
         directory: the file system below the root.
-        session: gives the ``lance.Session`` that tables share.
-        retries: how often a change is made again where others were first; None: for a minute.
+        session: returns the ``lance.Session`` that tables share.
+        retries: how often a change is retried if others were first; None: for a minute.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class Manifest:
 
     @property
     def location(self) -> str:
-        """Where the manifest is."""
+        """Location of the manifest."""
         return self._directory.location(MANIFEST)
 
     def exists(self) -> bool:
@@ -278,7 +278,7 @@ class Manifest:
         return self._directory.kinds(f"{MANIFEST}/{VERSIONS}")[0] == "directory"
 
     def snapshot(self) -> Snapshot | None:
-        """Return the newest version; None where the directory has no manifest."""
+        """Return the newest version; None if the directory has no manifest."""
         return on_python_thread(self._snapshot)
 
     def _snapshot(self) -> Snapshot | None:
@@ -286,7 +286,7 @@ class Manifest:
             try:
                 return self._look()
             except (OSError, ValueError) as error:
-                # It may have been taken away, or made anew, between two of its files.
+                # It may have been removed, or created again, between reading two of its files.
                 if not left or not is_missing(error):
                     raise
         raise AssertionError("the last look returns or raises")
@@ -294,7 +294,7 @@ class Manifest:
     def _look(self) -> Snapshot | None:
         opened, identity = self._opened, self._identity()
         if opened is not None and opened[0] == identity:
-            with suppress(OSError):  # it has gone, or is another by now: opening it says which
+            with suppress(OSError):  # removed or replaced: opening it shows which
                 if opened[1].latest_version == opened[2].version:
                     return opened[2]
         dataset = self._open()
@@ -308,7 +308,7 @@ class Manifest:
         return snapshot
 
     def _identity(self) -> Any:
-        """Return what tells the manifest on local storage from one made anew in its place."""
+        """Return an identity that distinguishes a local manifest from its replacement."""
         if not self._directory.is_local:
             return None
         try:
@@ -330,7 +330,7 @@ class Manifest:
             return None
 
     def create(self, rows: Sequence[Row] = ()) -> bool:
-        """Create a manifest with these rows, all at once; False where there is one already."""
+        """Create a manifest with these rows atomically; False if there is one already."""
         import pyarrow as pa
 
         from lance_namespace_client.arrow import RowStream
@@ -347,15 +347,15 @@ class Manifest:
         return True
 
     def lock(self) -> AbstractContextManager[None]:
-        """Return what keeps other processes of this machine from changing the manifest."""
+        """Return a lock that keeps other processes of this machine from changing the manifest."""
         return self._directory.lock(MANIFEST) if self._directory.is_local else nullcontext()
 
     def change(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
-        """Change the manifest, or leave it as it is where `decide` raises or returns None.
+        """Change the manifest, or leave it unchanged if `decide` raises or returns None.
 
         Args:
-            decide: looks at the newest version and says what to change; it is asked again where
-                somebody else was first.
+            decide: returns the change for the newest version; it is called again if another writer
+                was first.
 
         Returns:
             the version after the change.
@@ -394,7 +394,7 @@ class Manifest:
             wait, attempt = min(wait * 2, 0.5), attempt + 1
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
-        """Commit a change of a version; None where there is a newer one."""
+        """Commit a change of a version; None if there is a newer one."""
         lance = load("lance")
         CommitConflictError = load("lance.commit").CommitConflictError
         write_fragments = load("lance.fragment").write_fragments
@@ -431,9 +431,10 @@ class Manifest:
         return after
 
     def _own_commit(self, version: int, uuid: str) -> Any:
-        """Return a version that is this writer's after all; None where it is another's.
+        """Return a version if this writer committed it after all; None if another did.
 
-        An object store's client that repeats a request whose answer was lost meets its own file.
+        An object store's client that repeats a request after losing the response finds its own
+        file.
         """
         dataset = self._open()
         if dataset is None or self._directory.is_local:
@@ -445,7 +446,7 @@ class Manifest:
         return dataset.checkout_version(version) if found and found.uuid == uuid else None
 
     def _clean(self, dataset: Any) -> None:
-        """Delete old versions, which nobody reads any more."""
+        """Delete old versions, which are no longer read."""
         try:
             dataset.cleanup_old_versions(
                 older_than=timedelta(minutes=KEEP_MINUTES), error_if_tagged_old_versions=False

@@ -1,4 +1,4 @@
-"""A directory gets a manifest, or loses it where nothing is lost by that."""
+"""Adds a manifest to a directory, or removes it if no information is lost."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ SHOWN = 3
 
 @frozen(kw_only=True)
 class Migration:
-    """What a migration did, or would do."""
+    """The result, or the preview, of a migration."""
 
     to: str
     """``manifest`` or ``flat``."""
     tables: list[str]
-    """Names of the tables that it took over, in order."""
+    """Names of the migrated tables, in order."""
     done: bool
-    """False where it was only looked at."""
+    """False for a dry run."""
 
 
 def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
     """Add a manifest that lists its tables to a flat directory.
 
-    The manifest comes with all rows at once, so that whoever lists the directory meanwhile sees
-    every name before and after. Tables stay where they are.
+    The manifest is created with all its rows atomically, so that a concurrent listing has every
+    name before and after. Tables are not moved.
 
     Args:
-        flat: the tables of the directory as they are without a manifest.
+        flat: the tables of the directory without a manifest.
         manifest: the manifest.
         dry_run: whether to change nothing.
 
     Raises:
-        InvalidInputError: code 13, a name has a ``$``, which joins the levels in a manifest.
+        InvalidInputError: code 13, a name contains a ``$``, which joins the levels in a manifest.
         InvalidTableStateError: code 19, a table is in two directories.
     """
     if manifest.snapshot() is not None:
@@ -62,7 +62,7 @@ def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migra
         )
     if not dry_run:
         manifest.create(list(rows.values()))
-        # What came after the look is listed too, wherever it is.
+        # Tables added after the check are listed too, wherever they are.
         late = {row.id: row for row in _rows(flat) if row.id not in rows}
 
         def add(snapshot: Snapshot) -> Change:
@@ -82,17 +82,18 @@ def _rows(flat: FlatTables) -> Iterator[Row]:
 
 
 def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
-    """Take the manifest of a directory away.
+    """Remove the manifest of a directory.
 
     Args:
-        root: the tables of the root as they are with the manifest.
-        flat: the tables of the directory as they are without it.
+        root: the tables of the root with the manifest.
+        flat: the tables of the directory without it.
         manifest: the manifest.
         dry_run: whether to change nothing.
 
     Raises:
         NamespaceNotFoundError: code 1, the directory has no manifest.
-        InvalidTableStateError: code 19, something would be lost, or would show as a table.
+        InvalidTableStateError: code 19, information would be lost, or something would appear as a
+            table.
     """
     snapshot = manifest.snapshot()
     if snapshot is None:
@@ -121,7 +122,7 @@ def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: 
 def _flat_tables(
     root: RootTables, flat: FlatTables, snapshot: Snapshot
 ) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return the tables with their directories and properties, if these are all there is."""
+    """Return the tables with their directories and properties; raise if there is anything else."""
     where = flat.directory.root
     nested = [name for name in snapshot.ids if DELIMITER in name]
     others = [name for name in snapshot.ids if snapshot.type_of(name) != TABLE]

@@ -1,8 +1,8 @@
-"""Tables in the root of a directory with a manifest, where clients that only list see them too.
+"""Root tables of a directory with a manifest, also visible to clients that only list directories.
 
-Such a client goes by the subdirectories ``name.lance`` alone, and pylance does so for the root even
-where it reads the manifest. So does this module: a table of the root is its subdirectory, and has a
-row beside it for clients that go by the manifest.
+Such a client only reads the subdirectories ``name.lance``, and pylance does so for the root even if
+it reads the manifest. So does this module: a table of the root is its subdirectory, with an
+additional row for clients that read the manifest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .nested_namespaces import require_namespace
 __all__ = ["RootTables"]
 
 MOVING = ".lance-moving"
-"""On local storage, which directory is being renamed, from when on until its row is too."""
+"""On local storage, records the directory being renamed, until its row is renamed as well."""
 
 
 class RootTables(FlatTables):
@@ -36,7 +36,7 @@ class RootTables(FlatTables):
 
     Args:
         nested: the namespaces and tables of the manifest.
-        without: the tables as they are when the manifest has gone; None where it is only to come.
+        without: the tables after removal of the manifest; None if it is yet to be added.
     """
 
     plain = False
@@ -51,12 +51,12 @@ class RootTables(FlatTables):
     # --- tables
 
     def keeps(self, entry: TableEntry) -> bool:
-        """Return whether a table of the root is a subdirectory that clients see which only list."""
+        """Return whether a table of the root is a subdirectory visible to clients that only list."""
         folder = self.folder(entry)
         return folder.endswith(SUFFIX) and "/" not in folder
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the subdirectories, and of tables that the manifest has elsewhere."""
+        """Return the names of the subdirectories, and of tables with another place in the manifest."""
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)
@@ -86,7 +86,7 @@ class RootTables(FlatTables):
             raise
 
     def _elsewhere(self, identifier: Identifier) -> TableEntry | None:
-        """Return a table of the root that the manifest has at another place; None where it has not."""
+        """Return a root table that the manifest has at another place; None if there is none."""
         snapshot = self._manifest.snapshot()
         row = snapshot and snapshot.row(object_id(identifier))
         if not row or row.type != TABLE or row.location == f"{identifier[-1]}{SUFFIX}":
@@ -94,13 +94,13 @@ class RootTables(FlatTables):
         return self._nested.entry(identifier, row)
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Raise where a name has a directory, a file, or a table elsewhere (code 5)."""
+        """Raise if a name has a directory, a file, or a table elsewhere (code 5)."""
         super().refuse_taken(identifier)
         if self._elsewhere(identifier) is not None:
             raise table_exists(identifier)
 
     def read_properties(self, folder: str) -> dict[str, str]:
-        """Return a table's properties: those beside its data, else those of its row."""
+        """Return a table's properties: those next to its data, else those of its row."""
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] == "file":
             return super().read_properties(folder)
         snapshot = self._manifest.snapshot()
@@ -108,7 +108,7 @@ class RootTables(FlatTables):
         return dict(row.properties) if row and row.type == TABLE else {}
 
     def _refuse_table(self, identifier: Identifier) -> None:
-        """Raise where a namespace would have the name of a table (code 2)."""
+        """Raise if a namespace would have the name of a table (code 2)."""
         try:
             self.load_table(identifier)
         except TableNotFoundError:
@@ -136,7 +136,7 @@ class RootTables(FlatTables):
             raise table_exists(identifier)
 
     def _mirror(self, entry: TableEntry) -> None:
-        """Write a table's row, in the place of one that is there."""
+        """Write a table's row, replacing an existing one."""
         row = Row(
             id=object_id(entry.id),
             type=TABLE,
@@ -154,7 +154,7 @@ class RootTables(FlatTables):
         self._manifest.change(decide)
 
     def _forget(self, entry: TableEntry) -> None:
-        """Remove a table's row, where it has one."""
+        """Remove a table's row, if it has one."""
         name, folder = object_id(entry.id), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change | None:
@@ -191,7 +191,7 @@ class RootTables(FlatTables):
         return made
 
     def _mirror_new(self, entry: TableEntry) -> None:
-        """Write the row of a table that was added just now, or take the table back."""
+        """Write the row of a newly added table, or withdraw the table."""
         try:
             self._mirror(entry)
         except Exception:
@@ -214,7 +214,7 @@ class RootTables(FlatTables):
         super().remove_table(entry)
 
     def _keep_properties(self, entry: TableEntry) -> None:
-        """Write a table's properties beside its data, before its row goes."""
+        """Write a table's properties next to its data before its row is removed."""
         if entry.properties:
             self.directory.write(f"{self.folder(entry)}/{PROPERTIES}", dump(entry.properties))
 
@@ -238,13 +238,13 @@ class RootTables(FlatTables):
         self._mirror(evolve(entry, properties=properties))
         return properties
 
-    # --- moves, in which a directory and a row change together
+    # --- moves, which change a directory and a row together
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Rename a table within the root, out of it, or into it.
 
-        On local storage its directory is renamed with it. A file notes that from before the
-        directory is renamed until the rows are right; who finds it finishes what is noted.
+        On local storage its directory is renamed with it. A file records the move from before the
+        directory is renamed until the rows are updated; a process that finds it completes the move.
 
         Raises:
             UnsupportedError: code 0, an object store cannot rename a directory.
@@ -289,7 +289,7 @@ class RootTables(FlatTables):
                     raise table_exists(new)
 
     def _write_properties_for(self, entry: TableEntry, folder: str, new: Identifier) -> None:
-        """Leave a table's properties beside its data where it comes into the root."""
+        """Write a table's properties next to its data if it is moved into the root."""
         path = f"{folder}/{PROPERTIES}"
         if len(new) == 1 and entry.properties:
             self.directory.write(path, dump(entry.properties))
@@ -316,7 +316,7 @@ class RootTables(FlatTables):
         """Rename the rows of a table whose directory was renamed.
 
         Returns:
-            False where something else has that identifier by now.
+            False if another object now has that identifier.
         """
         old, new = object_id(tuple(note["from"])), object_id(tuple(note["to"]))
         taken = False
@@ -334,7 +334,7 @@ class RootTables(FlatTables):
                 row = Row(id=old, type=TABLE)
             properties = note["properties"]
             change = moved(snapshot, evolve(row, location=note["new"], properties=properties), new)
-            # A table of the root whose directory has gone may have left its rows.
+            # A table of the root whose directory was removed may have left its rows.
             stale = [] if there is None else [new, *snapshot.below(new)]
             return Change(remove=[*change.remove, *stale], put=change.put)
 
@@ -342,14 +342,14 @@ class RootTables(FlatTables):
         return not taken
 
     def settle(self) -> None:
-        """Finish a move that was interrupted, and wait for one that is under way."""
+        """Complete an interrupted move, and wait for one in progress."""
         if not self.directory.is_local or self.directory.kinds(MOVING)[0] != "file":
             return
         with self._manifest.lock():
             self._finish_move()
 
     def _finish_move(self) -> bool:
-        """Correct the rows where the noted directory was renamed; False where it cannot stay."""
+        """Update the rows if the recorded directory was renamed; False if it cannot stay there."""
         content = self.directory.read(MOVING)
         if content is None:
             return True
@@ -364,10 +364,10 @@ class RootTables(FlatTables):
 
 
 def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a table whose versions storage keeps.
+    """Return the properties of a table whose versions are managed by storage.
 
     Raises:
-        InvalidInputError: code 13, the catalog is to keep them.
+        InvalidInputError: code 13, the properties request management by the catalog.
     """
     stored, managed = managed_choice(properties, False)
     if managed:

@@ -1,4 +1,4 @@
-"""Names in a directory, and what they are called on storage."""
+"""Names in a directory, and their form on storage."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 SUFFIX = ".lance"
-# pylance's directory namespace reads and writes the first two as well.
+# pylance's directory namespace also reads and writes the first two.
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
-# In a table's directory whose name is `IS_BESIDE`'s: the one that its name stands for is occupied.
+# In a table's directory named like `IS_BESIDE`: the table's own directory is occupied.
 BESIDE = ".lance-beside"
-# In the root, for each table that has, or had, a directory of that kind.
+# In the root, for each table that has, or had, such a directory.
 BESIDE_NOTE = ".beside-"
 DATA = "data"
 VERSIONS = "_versions"
-# Beside the table directories, while the first rows of one are written.
+# Next to the table directories, while the first rows of one are written.
 WRITE_LOCK = ".filling-"
 MANIFEST = "__manifest"
 DELIMITER = "$"
-"""What joins the levels of an identifier in the manifest."""
+"""Separator of the levels of an identifier in the manifest."""
 MAX_FOLDER_BYTES = 255
 MAX_NAME_BYTES = MAX_FOLDER_BYTES - len(SUFFIX)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -53,12 +53,12 @@ IS_BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 
 
 def object_id(identifier: Identifier) -> str:
-    """Return how the manifest writes an identifier."""
+    """Return an identifier in the manifest's form."""
     return DELIMITER.join(identifier)
 
 
 def check_name(name: str) -> None:
-    """Raise for a name that cannot be a table directory (code 13)."""
+    """Raise for a name that is invalid for a table directory (code 13)."""
     if "/" in name or "\0" in name or name in (".", ".."):
         raise InvalidInputError(f"table name {name!r} would leave the directory")
     if _CONTROL.search(name):
@@ -93,5 +93,5 @@ def check_level(name: str) -> None:
 
 
 def dump(properties: Mapping[str, str]) -> bytes:
-    """Return properties as a file keeps them."""
+    """Return properties in the format of their file."""
     return json.dumps(dict(properties), indent=1, sort_keys=True, ensure_ascii=False).encode()

@@ -43,7 +43,7 @@ __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
 Tables: TypeAlias = FlatTables | NestedTables
 
-# Reads whose answers may stay the same, and whether they look at the newest version for them.
+# Reads with cacheable responses, and whether they use the newest version.
 _OPENS: Mapping[str, Callable[[Any], bool]] = {
     "CountTableRows": lambda request: True,
     "DescribeTable": lambda request: bool(request.load_detailed_metadata or request.check_declared),
@@ -58,16 +58,16 @@ class DirectoryNamespace(CatalogNamespace):
     """The tables in one directory.
 
     A table is a subdirectory, ``name/`` or ``name.lance/``; new ones are ``name.lance/``, which
-    pylance's own directory namespace sees too. A subdirectory is a table whatever is in it.
-    Properties are kept in the table's directory in a file ``.lance-properties``.
+    pylance's own directory namespace also finds. A subdirectory is a table regardless of its
+    contents. Properties are stored in the table's directory in a file ``.lance-properties``.
 
-    On local storage, of several processes that create, register, rename or drop one table at
-    the same moment, one succeeds. On object stores that holds for CreateTable, whose commit
-    is atomic; two that declare one name there at the same moment may both succeed. Object stores
-    have no RenameTable either.
+    On local storage, one of several processes that concurrently create, register, rename or drop
+    one table succeeds. On object stores that holds for CreateTable, whose commit is atomic; two
+    processes that concurrently declare the same name may both succeed. Object stores do not support
+    RenameTable either.
 
-    A directory with a manifest, a Lance table ``__manifest`` as pylance keeps it, has namespaces
-    of any depth too, whose tables are in directories ``<8 hex digits>_<identifier>``.
+    A directory with a manifest, a Lance table ``__manifest`` in pylance's format, also has
+    namespaces of any depth, whose tables are in directories ``<8 hex digits>_<identifier>``.
 
     Source: the general specification, "Lance Directory Namespace".
     """
@@ -126,7 +126,7 @@ class DirectoryNamespace(CatalogNamespace):
         self.capabilities = self.with_manifest if self._has_manifest else self._without_manifest
 
     def _follow(self) -> None:
-        """Find out whether the directory has a manifest by now, and what was left half done."""
+        """Check whether the directory has acquired a manifest, and complete interrupted moves."""
         if self.config.manifest == "auto" and (self._directory.is_local or not self._has_manifest):
             has_manifest = self._manifest.exists()
             if has_manifest != self._has_manifest:
@@ -137,13 +137,14 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def local_path(self) -> str | None:
-        """The path of the directory; None where it is on an object store, or may have a manifest."""
+        """The path of the directory; None if it is on an object store, or may have a manifest."""
         return self._directory.root if self._flat.is_plain() else None
 
     def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return what the answer to a read of one table depends on, as it is now.
+        """Return the current state of everything that the response to a read of one table depends
+        on.
 
-        It is about tables of a local directory without a manifest.
+        Supported for tables of a local directory without a manifest.
         """
         opens = _OPENS.get(operation)
         if opens is None or not self._has_stamps() or len(request.id or ()) != 1:
@@ -155,8 +156,8 @@ class DirectoryNamespace(CatalogNamespace):
         return self._flat.stamp(request.id[0], with_versions=opens(request))
 
     def _has_stamps(self) -> bool:
-        """Return whether all that is known of a table is in its directory and its name in the root."""
-        # What a subclass does may depend on more.
+        """Return whether a table is fully described by its directory and its name in the root."""
+        # A subclass's operations may depend on more.
         return (
             type(self) is DirectoryNamespace
             and self.config.manifest != "true"
@@ -183,11 +184,12 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def max_concurrency(self) -> int:
-        """Most tables that a listing looks up at once; on local storage threads only get in the way."""
+        """Maximum number of concurrent look-ups of a listing; on local storage threads only slow it
+        down."""
         return 1 if self._directory.is_local else super().max_concurrency
 
     def _tables(self, parent: Identifier) -> Tables:
-        """Return what keeps the tables of a namespace."""
+        """Return the object that manages the tables of a namespace."""
         if not self._has_manifest:
             if parent:
                 raise namespace_not_found(parent)
@@ -195,23 +197,23 @@ class DirectoryNamespace(CatalogNamespace):
         return self._nested if parent else self._root
 
     def _tables_of(self, entry: TableEntry) -> Tables:
-        """Return what keeps a table."""
+        """Return the object that manages a table."""
         found = self._tables(entry.id[:-1])
         if isinstance(found, RootTables) and not found.keeps(entry):
             return self._nested
         return found
 
     def table_folder(self, entry: TableEntry) -> TableFolder:
-        """Return a table's location as somebody sees it who deletes what is there."""
+        """Return a table's location as an object that can delete its contents."""
         return Folders(self).folder_of(entry)
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the object store; None for another one."""
+        """Return the protocol error for a failure of the object store; None for other errors."""
         kind = store_failure(error)
         return None if kind is None else kind(f"{what}: {first_line(error)}")
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Refuse what is not a name here: other depths, and names that leave the directory."""
+        """Reject invalid identifiers: other depths, and names that lead out of the directory."""
         self._follow()
         super().check_identifier(operation, request)
         names = list(getattr(request, "id", None) or ())
@@ -227,16 +229,16 @@ class DirectoryNamespace(CatalogNamespace):
             check_name(name)
 
     def migrate(self, to: Literal["manifest", "flat"], *, dry_run: bool = False) -> Migration:
-        """Add a manifest to the directory, or take it away where nothing is lost.
+        """Add a manifest to the directory, or remove it if no information is lost.
 
         Args:
             to: ``manifest`` or ``flat``.
-            dry_run: whether to change nothing and return what would be done.
+            dry_run: whether to change nothing and return a preview.
 
         Raises:
-            NamespaceNotFoundError: code 1, there is no manifest to take away.
+            NamespaceNotFoundError: code 1, there is no manifest to remove.
             InvalidInputError: code 13, a name cannot be written in a manifest.
-            InvalidTableStateError: code 19, something would be lost.
+            InvalidTableStateError: code 19, information would be lost.
         """
         try:
             if to == "manifest":
@@ -322,7 +324,7 @@ class DirectoryNamespace(CatalogNamespace):
         return self._directory.location(location)
 
     def resolved_location(self, location: str) -> str:
-        # A relative location is a path in the directory, and is checked as one.
+        # A relative location is a path in the directory, and is validated as one.
         is_relative = not (is_uri(location) or location.startswith(("/", "~")))
         return location if is_relative else super().resolved_location(location)
 
@@ -338,7 +340,8 @@ class DirectoryNamespace(CatalogNamespace):
         """Delete a table's directory.
 
         Raises:
-            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
+                deleted.
         """
         self._tables_of(entry).remove_table_and_data(entry)
 
@@ -346,7 +349,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._tables_of(entry).withdraw_table(entry)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        # A move into or out of the root is the root's: a directory has to be renamed with it.
+        # The root handles a move into or out of it, because a directory must be renamed too.
         old = self._tables_of(entry)
         keeper = old if isinstance(old, RootTables) else self._tables(new[:-1])
         keeper.move_table(entry, new)

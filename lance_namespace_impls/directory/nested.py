@@ -42,9 +42,9 @@ _HASHED = re.compile(r"[0-9a-f]{8}_.+")
 
 
 class NestedTables(NestedNamespaces, TableFolders):
-    """Namespaces of any depth, and tables that are where their rows in the manifest say.
+    """Namespaces of any depth, and tables at the locations in their manifest rows.
 
-    A new table gets a directory that no other had before: ``<8 hex digits>_<identifier>``.
+    A new table gets a directory name that was never used before: ``<8 hex digits>_<identifier>``.
 
     Args:
         directory: the file system below the root.
@@ -123,7 +123,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         )
 
     def default_location(self, identifier: Identifier) -> str:
-        """Return a new location for a table, another one each time."""
+        """Return a new, unique location for a table."""
         folder = f"{secrets.token_hex(4)}_{object_id(identifier)}"
         if len(folder.encode()) > MAX_FOLDER_BYTES:
             raise InvalidInputError(
@@ -133,7 +133,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         return self.directory.location(folder)
 
     def require_free(self, snapshot: Snapshot | None, identifier: Identifier) -> None:
-        """Raise where a table cannot be added (codes 1 and 5)."""
+        """Raise if a table cannot be added (codes 1 and 5)."""
         require_namespace(snapshot, identifier[:-1])
         if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
             raise table_exists(identifier)
@@ -164,19 +164,19 @@ class NestedTables(NestedNamespaces, TableFolders):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Add a table's row when it has its first rows; see `CatalogBase`.
+        """Add a table's row once it has its first rows; see `CatalogBase`.
 
-        Another client that found the row before them would take the table for declared, and write
-        its own rows on top of them.
+        If the row came first, another client could take the table for a declared one and write its
+        own rows into it.
         """
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, identifier[:-1])
         if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
-            return None  # it may be declared only
+            return None  # it may be only declared
         row = self.row_to_add(identifier, self.default_location(identifier), properties)
         entry = self.entry(identifier, row)
         if entry.managed:
-            return None  # its versions are kept in its row
+            return None  # its row stores its versions
         with self._filled(self.folder(entry)) as folder:
             version = write(evolve(entry, location=self.directory.location(folder)))
         self._insert_new(identifier, row)
@@ -184,7 +184,8 @@ class NestedTables(NestedNamespaces, TableFolders):
 
     @contextmanager
     def _filled(self, folder: str) -> Iterator[str]:
-        """Return the name of the directory to fill, which in the end has the given name, or is gone."""
+        """Yield the name of the directory to fill, which is then renamed to the given name or
+        deleted."""
         if self.directory.is_local:
             with self.directory.staged() as staged:
                 yield staged
@@ -198,7 +199,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             raise
 
     def _insert_new(self, identifier: Identifier, row: Row) -> None:
-        """Write the row of a new table, or delete its directory where there cannot be one."""
+        """Write the row of a new table, or delete its directory if that fails."""
         try:
             self._insert(identifier, row)
         except (
@@ -219,10 +220,10 @@ class NestedTables(NestedNamespaces, TableFolders):
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Add a table whose data is there already: at a path below the root."""
+        """Add a table whose data already exists, at a path below the root."""
         row = self.row_to_add(identifier, location, properties)
         entry = self.entry(identifier, row)
-        # The data is wanted again: if another client deregisters the table, it has to stay.
+        # The data is in use again: if another client deregisters the table, it must stay.
         self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self._insert(identifier, row)
         return entry
@@ -258,7 +259,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self.remove_row(entry)
 
     def remove_row(self, entry: TableEntry) -> None:
-        """Remove a table's row (code 4 where it has gone, or is another table's by now)."""
+        """Remove a table's row (code 4 if it was removed or replaced)."""
         name, folder = object_id(entry.id), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change:
@@ -274,12 +275,14 @@ class NestedTables(NestedNamespaces, TableFolders):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the manifest, then delete its directory.
 
-        A marker in the directory outlives a process that is killed during the deletion: a later drop
-        deletes what is marked and in no row. It is written once the row is removed. Before that,
-        another client that knows no markers could deregister the table, whose data has to stay.
+        A marker in the directory survives if the process is killed during the deletion: a later
+        drop deletes directories that are marked and in no row. It is written after the row is
+        removed. Before that, another client that does not know markers could deregister the table,
+        whose data must stay.
 
         Raises:
-            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
+                deleted.
         """
         folder = self.folder(entry)
         with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
@@ -295,7 +298,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self._sweep()
 
     def _discard(self, entry: TableEntry) -> None:
-        """Delete a directory that is in no row, unless another does the same, or Lance did not write all."""
+        """Delete a directory without a row, if Lance wrote all its files and no other process does."""
         try:
             with self.opened(entry) as opened:
                 self.delete(entry, *self.move_to_trash(entry, opened))
@@ -308,7 +311,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def _sweep(self) -> None:
-        """Delete, now and then, the directories whose drops were interrupted."""
+        """Delete, occasionally, the directories whose drops were interrupted."""
         now = time.monotonic()
         if self._swept is not None and now - self._swept < sweep.SWEEP_SECONDS:
             return
@@ -323,7 +326,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             return
         snapshot = self.manifest.snapshot()
         known = set() if snapshot is None else set(snapshot.table["location"].to_pylist())
-        for folder in marked & known:  # registered again since: no drop is under way
+        for folder in marked & known:  # registered again since: no drop is in progress
             self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
         for folder in marked - known:
             name = tuple(folder.partition("_")[2].split(DELIMITER))
@@ -333,14 +336,15 @@ class NestedTables(NestedNamespaces, TableFolders):
                 self._discard(entry)
 
     def _is_unchanged_since_drop(self, entry: TableEntry) -> bool:
-        """Return whether nothing was written since the marker: no client registered the table again."""
+        """Return whether nothing was written since the marker: no client registered the table
+        again."""
         marked = self.directory.modified(f"{self.folder(entry)}/{DROP_MARKER}")
         state = self._owner.table_folder(entry).state()
         return marked is not None and (state is None or state.written <= marked)
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
-        """Keep others from writing a table's first rows; its directory need not be there yet."""
+        """Keep others from writing a table's first rows; its directory need not exist yet."""
         if not self.directory.is_local:
             yield
             return
@@ -350,7 +354,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             yield
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise where a table has gone meanwhile (code 14)."""
+        """Raise if a table was removed concurrently (code 14)."""
         snapshot = self.manifest.snapshot()
         row = None if snapshot is None else snapshot.row(object_id(entry.id))
         if row is None or row.type != TABLE or row.location != self.folder(entry):
@@ -360,7 +364,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows which could not be written."""
+        """Remove a table that was added for rows that could not be written."""
         self.remove_row(entry)
         super().withdraw_table(entry)
 
@@ -389,7 +393,7 @@ class NestedTables(NestedNamespaces, TableFolders):
 
 
 def moved(snapshot: Snapshot, row: Row, name: str) -> Change:
-    """Return the change that gives a table another identifier, and its versions with it."""
+    """Return the change that moves a table and its versions to another identifier."""
     below = [snapshot.row(each) for each in snapshot.below(row.id)]
     rows = [row, *(each for each in below if each is not None)]
     return Change(

@@ -18,7 +18,7 @@ __all__ = ["NestedNamespaces", "require_namespace"]
 
 
 def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None:
-    """Raise where a namespace is not there (code 1); the root always is."""
+    """Raise if a namespace does not exist (code 1); the root always does."""
     if identifier and (snapshot is None or snapshot.type_of(object_id(identifier)) != NAMESPACE):
         raise namespace_not_found(identifier)
 
@@ -69,7 +69,7 @@ class NestedNamespaces:
         Args:
             identifier: the namespace.
             properties: its properties.
-            is_stale: whether a row of that name stands for nothing any more.
+            is_stale: whether a row of that name is obsolete.
         """
 
         def decide(snapshot: Snapshot) -> Change:
@@ -86,7 +86,7 @@ class NestedNamespaces:
         return properties
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        """Remove a namespace, and with `cascade` all in it; the tables' data stays."""
+        """Remove a namespace, with `cascade` including its contents; the tables' data stays."""
         name, had = object_id(identifier), dict[str, str]()
 
         def decide(snapshot: Snapshot) -> Change:
@@ -121,7 +121,7 @@ class NestedNamespaces:
         changed: Mapping[str, str],
         removed: Sequence[str],
     ) -> Row | None:
-        """Change the properties of an object; None where there is none of that type."""
+        """Change the properties of an object; None if there is none of that type."""
         name = object_id(identifier)
         found: list[Row] = []
 

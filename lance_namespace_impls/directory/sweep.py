@@ -1,4 +1,4 @@
-"""What processes that were killed left in a directory on local storage."""
+"""Removal of files that killed processes left in a directory on local storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
 
 
 def sweep(root: str) -> None:
-    """Delete what was left there, as far as it can be deleted and is Lance's; warn of the rest."""
+    """Delete the remains that are Lance's and can be deleted; warn about the others."""
     try:
         names = os.listdir(root)
     except FileNotFoundError:
@@ -45,11 +45,12 @@ def sweep(root: str) -> None:
 
 
 def _delete_left(path: str) -> None:
-    """Delete a directory, unless a process has it.
+    """Delete a directory, unless a process holds it.
 
     Raises:
-        InvalidTableStateError: code 19, Lance did not write all that is in it; it stays whole.
-        OSError: it could not be deleted, and stays in part.
+        InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
+            deleted.
+        OSError: it could not be deleted completely.
     """
     with suppress(FileNotFoundError):
         held = local.try_to_hold(path, local.AS_DIRECTORY)

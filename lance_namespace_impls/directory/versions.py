@@ -1,7 +1,7 @@
 """The versions of managed tables, as rows of the manifest.
 
-A version is a row ``<table>$<version>`` of type ``table_version``, one of a branch
-``<table>$<branch>$<version>``; its metadata is a JSON object with pylance's keys and a few more.
+A version is a row ``<table>$<version>`` of type ``table_version``; a version of a branch is
+``<table>$<branch>$<version>``. Its metadata is a JSON object with pylance's keys and a few more.
 
 Source: what pylance 14.0.2 writes.
 """
@@ -39,11 +39,11 @@ SCHEME = "V2"
 
 
 class ManifestVersions(VersionStore):
-    """The versions that a manifest keeps.
+    """The versions that a manifest stores.
 
     Args:
         nested: the tables of the manifest.
-        lists_root: whether tables of the root are subdirectories, whatever their rows are.
+        lists_root: whether tables of the root are subdirectories, regardless of their rows.
     """
 
     def __init__(self, nested: NestedTables, *, lists_root: bool) -> None:
@@ -52,12 +52,12 @@ class ManifestVersions(VersionStore):
         self._manifest = nested.manifest
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None where there is none."""
+        """Return the latest version; None if there is none."""
         snapshot = self._snapshot_with(table)
         return None if snapshot is None else self._latest(snapshot, table, branch)
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None where there is no such."""
+        """Return one version; None if it does not exist."""
         snapshot = self._snapshot_with(table)
         row = snapshot and snapshot.row(_id(table, branch, number))
         return _read(row) if row else None
@@ -65,7 +65,7 @@ class ManifestVersions(VersionStore):
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Return the versions in order, from after `after`."""
+        """Yield the versions in order, starting after `after`."""
         snapshot = self._snapshot_with(table)
         if snapshot is None:
             return
@@ -116,7 +116,7 @@ class ManifestVersions(VersionStore):
         return str(uuid.uuid4())
 
     def _refuse_listed(self, change: Change) -> None:
-        """Raise for a table of the root that comes or goes with its subdirectory (code 13)."""
+        """Raise for a table of the root, which is added or removed with its subdirectory (code 13)."""
         if isinstance(change, AddTable):
             identifier = change.id
         elif isinstance(change, RemoveTable):
@@ -153,7 +153,7 @@ class ManifestVersions(VersionStore):
         return store.Change(put=[_row(table, change.branch, change.version)])
 
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
-        """Note the final path of a version's manifest."""
+        """Store the final path of a version's manifest."""
         row = _row(table, branch, version)
 
         def decide(snapshot: Snapshot) -> store.Change | None:
