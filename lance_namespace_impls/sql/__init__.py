@@ -1,4 +1,4 @@
-"""A catalog in a database: SQLite by a file, or PostgreSQL."""
+"""A catalog in a database: an SQLite file, or PostgreSQL."""
 
 from .config import SqlConfig
 from .migrate import initialize, upgrade

@@ -55,7 +55,7 @@ class SqlConfig(Config):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Refuse what cannot work, before anything is asked of a database."""
+        """Reject invalid values before connecting to a database."""
         scheme = urlsplit(self.uri).scheme if "://" in self.uri else ""
         if scheme and scheme not in (*_POSTGRESQL, "sqlite", "file"):
             raise InvalidInputError(
@@ -76,7 +76,7 @@ class SqlConfig(Config):
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; else it is an SQLite file."""
+        """Whether the database is PostgreSQL; otherwise it is an SQLite file."""
         return "://" in self.uri and urlsplit(self.uri).scheme in _POSTGRESQL
 
     @property
@@ -86,7 +86,7 @@ class SqlConfig(Config):
 
     @property
     def _path(self) -> Path:
-        """The SQLite file as it was given; what is made absolute has always a name."""
+        """The SQLite file as configured; the absolute form would always have a name."""
         path = self.uri
         for start in ("sqlite:///", "file://"):
             path = path.removeprefix(start)
@@ -94,7 +94,7 @@ class SqlConfig(Config):
 
     @property
     def tables_root(self) -> str | None:
-        """Where new tables go: the root, else a folder beside the SQLite file."""
+        """Location of new tables: the root, else a folder next to the SQLite file."""
         if self.root is not None or self.is_postgresql:
             return self.root
         return str(self.file.with_suffix(".tables"))

@@ -30,7 +30,7 @@ _WRITES = {"lance_writes": True}
 
 
 class Database:
-    """One database, whose connections a process opens for itself.
+    """One database; each process opens its own connections.
 
     Args:
         config: the properties.
@@ -47,7 +47,7 @@ class Database:
 
     @property
     def engine(self) -> Engine:
-        """The connections of this process; those of the one that it was forked from stay its own."""
+        """The connections of this process; a forked process does not use its parent's."""
         with self._lock:
             if self._engine is None or self._process != os.getpid():
                 if self._engine is not None:
@@ -81,7 +81,7 @@ class Database:
             url = url.set(password=config.password)
         wait = round(config.lock_timeout * 1000)
         arguments = {
-            "connect_timeout": max(2, round(config.connect_timeout)),  # libpq's least
+            "connect_timeout": max(2, round(config.connect_timeout)),  # libpq's minimum
             "application_name": "lance-namespace-kit",
             "options": f"-c lock_timeout={wait} -c client_encoding=UTF8",
             "keepalives_idle": 30,
@@ -91,8 +91,9 @@ class Database:
 
     def _open_file(self) -> sqlite3.Connection:
         if self._create:
-            # Properties may hold credentials. What SQLite keeps beside the file gets its rights.
-            with suppress(OSError):  # it is there, or SQLite says what is in its way
+            # Properties may contain credentials. SQLite's auxiliary files get the permissions of
+            # this file.
+            with suppress(OSError):  # it exists, or SQLite reports the problem
                 os.close(os.open(self._config.file, os.O_CREAT | os.O_EXCL, OWNER_ALONE))
         connection = sqlite3.connect(
             f"file:{quote(str(self._config.file))}?mode=rw",
@@ -103,12 +104,13 @@ class Database:
         )
         connection.execute("pragma foreign_keys = on")
         if self._create:
-            # Readers and a writer at the same time; the file remembers it.
+            # Allows concurrent readers and a writer; the setting is stored in the file.
             connection.execute("pragma journal_mode = wal")
         return connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` reads in one transaction; a lost connection is opened again once."""
+        """Return the result of `work`, a read in one transaction; a lost connection is reopened
+        once."""
         self.require_current()
         for left in (1, 0):
             try:
@@ -120,9 +122,9 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` does in one transaction, all or nothing.
+        """Return the result of `work`, run in one atomic transaction.
 
-        It is done again where the database gave another transaction the way.
+        It is retried if the database gave another transaction precedence.
         """
         self.require_current()
         for left in reversed(range(TRIES)):
@@ -137,7 +139,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a transaction that writes: the only one of an SQLite file."""
+        """Open a write transaction: an SQLite file has only one at a time."""
         with (
             self.engine.connect().execution_options(**_WRITES) as connection,
             connection.begin(),
@@ -145,16 +147,16 @@ class Database:
             yield connection
 
     def revision(self, connection: Connection) -> str | None:
-        """Return the migration that the database is at; None where it holds no catalog."""
+        """Return the migration revision of the database; None if it has no catalog."""
         if not self.engine.dialect.has_table(connection, "alembic_version"):
             return None
         return connection.execute(text("select version_num from alembic_version")).scalar()
 
     def require_current(self) -> None:
-        """Refuse a database that this code cannot read.
+        """Reject a database that this code cannot read.
 
         Raises:
-            InvalidInputError: code 13, it holds no catalog, an older one, or one of a newer release.
+            InvalidInputError: code 13, it has no catalog, an older one, or one of a newer release.
         """
         if self._is_current:
             return
@@ -189,6 +191,6 @@ class Database:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin a transaction; one that writes waits for the others here, and never in the middle."""
+    """Begin a transaction; a write waits for others here, and never in the middle."""
     writes = connection.get_execution_options().get("lance_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

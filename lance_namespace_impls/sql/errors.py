@@ -1,4 +1,4 @@
-"""From a database's failures to protocol errors."""
+"""Translation of a database's failures to protocol errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["is_worth_another_try", "recognized"]
 _AGAIN = ("40001", "40P01")
 _LOST = "the connection was lost; a change may have taken effect: look before you repeat it"
 
-# PostgreSQL's codes, by how they begin, the error that they stand for, and what to do.
+# Prefixes of PostgreSQL's codes, the errors that they represent, and the remedies.
 _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     ("28", UnauthenticatedError, "check the user in 'uri', and 'password'"),
     ("3D", InvalidInputError, "create the database, or name another in 'uri'"),
@@ -40,7 +40,7 @@ _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     ("54", InvalidInputError, "a name or location is too long for PostgreSQL"),
     ("22", InvalidInputError, "PostgreSQL cannot store the text"),
 )
-# What has no code: the texts of SQLite and of libpq while it connects.
+# Failures without a code: the texts of SQLite, and of libpq while it connects.
 _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     (r"database (table )?is locked", ServiceUnavailableError,
      "another process writes to the file for longer than lock_timeout; try again"),
@@ -68,7 +68,7 @@ _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
 
 
 def is_worth_another_try(error: DBAPIError) -> bool:
-    """Return whether a transaction had no effect and may have one when it is done again."""
+    """Return whether a transaction had no effect and may succeed if retried."""
     return getattr(error.orig, "sqlstate", None) in _AGAIN
 
 
@@ -77,7 +77,7 @@ def recognized(error: Exception, what: str, database: str) -> LanceNamespaceErro
 
     Args:
         error: the failure.
-        what: the operation and its object, to open the message with.
+        what: the operation and its object, with which the message starts.
         database: the database in messages.
     """
     if isinstance(error, PoolTimeout):
@@ -86,7 +86,7 @@ def recognized(error: Exception, what: str, database: str) -> LanceNamespaceErro
         )
     if not isinstance(error, SQLAlchemyError):
         return None
-    # SQLAlchemy's own text holds the statement with its values.
+    # SQLAlchemy's own text contains the statement with its values.
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     text = first_line(cause)
     state = getattr(cause, "sqlstate", None) or ""

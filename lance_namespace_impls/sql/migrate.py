@@ -1,4 +1,4 @@
-"""Creating a catalog in a database, and bringing an older one up to date."""
+"""Creating a catalog in a database, and upgrading an older one."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .schema import REVISIONS
 
 __all__ = ["initialize", "upgrade"]
 
-# Two processes that create one catalog in PostgreSQL do it one after the other.
+# Serializes the creation of one catalog by several processes in PostgreSQL.
 _LOCK = 0x1A2CE5
 
 
 def initialize(properties: Mapping[str, Any]) -> str:
     """Create the catalog in a database that has none, and return the database's name.
 
-    A catalog that is there already stays as it is.
+    An existing catalog is unchanged.
 
     Args:
-        properties: those of the ``sql`` backend.
+        properties: properties of the ``sql`` backend.
 
     Raises:
         InvalidInputError: code 13, a property is wrong, or the catalog is of another release.
         PermissionDeniedError: code 15.
         UnauthenticatedError: code 16.
-        ServiceUnavailableError: code 17, there is no way to the database.
+        ServiceUnavailableError: code 17, the database cannot be reached.
     """
     return _migrate(properties, "init sql", create=True)
 
 
 def upgrade(properties: Mapping[str, Any]) -> str:
-    """Bring a catalog of an older release up to date, and return the database's name.
+    """Upgrade a catalog of an older release, and return the database's name.
 
     Args:
-        properties: those of the ``sql`` backend.
+        properties: properties of the ``sql`` backend.
 
     Raises:
         InvalidInputError: code 13, there is no catalog, or one of a newer release.

@@ -45,7 +45,7 @@ _AT_ONCE = 200
 
 
 class SqlNamespace(CatalogNamespace):
-    """A catalog in a database: namespaces of any depth, tables in all of them."""
+    """A catalog in a database: namespaces of any depth, with tables in all of them."""
 
     config_type = SqlConfig
     config: SqlConfig
@@ -113,7 +113,7 @@ class SqlNamespace(CatalogNamespace):
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         def work(connection: Connection) -> Mapping[str, str]:
-            # Nothing can be put into a namespace whose row is locked.
+            # Nothing can be added to a namespace whose row is locked.
             row = require_namespace(connection, identifier, lock=True)
             held = select(objects.c.name).where(objects.c.parent_id == row.id).limit(1)
             if not cascade and (name := connection.execute(held).scalar()) is not None:
@@ -181,7 +181,7 @@ class SqlNamespace(CatalogNamespace):
     def _insert_table(self, connection: Connection, entry: TableEntry) -> None:
         parent = require_namespace(connection, entry.id[:-1])
         if self.config.is_postgresql:
-            # Two tables that are added at one location see each other.
+            # Ensures that two tables added at the same location detect each other.
             lock = text("select pg_advisory_xact_lock(hashtextextended(:location, 0))")
             connection.execute(lock, {"location": entry.location})
         new = connection.execute(
@@ -263,7 +263,7 @@ def _given(entry: TableEntry | None, identifier: Identifier) -> TableEntry:
 
 
 def _is_taken(error: IntegrityError) -> bool:
-    """Return whether a name is taken; else the namespace that it should be in has gone."""
+    """Return whether a name is in use; otherwise its namespace was removed."""
     state = getattr(error.orig, "sqlstate", None)
     return state == "23505" if state is not None else "UNIQUE" in str(error.orig)
 

@@ -1,4 +1,4 @@
-"""Rows of the catalog: looked up by identifier, and walked in order."""
+"""Rows of the catalog: look-up by identifier, and ordered walks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
     "walk_names",
 ]
 
-# Planners try the orders of a join, which are too many of more tables.
+# Planners try all orders of a join; with more tables there are too many.
 _LEVELS = 6
 _FIRST_ROWS, _MOST_ROWS = 200, 5000
 
 
 @cache
 def _by_path(levels: int) -> Select[Any]:
-    """Return the query for the object so many levels below a namespace."""
+    """Return the query for the object that many levels below a namespace."""
     steps = [objects.alias(f"o{level}") for level in range(levels)]
     query = select(steps[-1]).where(steps[0].c.parent_id == bindparam("start"))
     for level, step in enumerate(steps):
@@ -45,11 +45,11 @@ def _by_path(levels: int) -> Select[Any]:
 
 
 def find(connection: Connection, identifier: Identifier, *, lock: bool = False) -> Row[Any] | None:
-    """Return the row of a namespace or table; None where there is none.
+    """Return the row of a namespace or table; None if there is none.
 
     Args:
         connection: a transaction.
-        identifier: the object; the root has a row too.
+        identifier: the object; the root also has a row.
         lock: whether other transactions that change the row wait for this one.
     """
     if not identifier:
@@ -97,11 +97,12 @@ def require_table(
 
     Args:
         connection: a transaction.
-        table: its identifier, or its entry: a later table of that name elsewhere is another one.
+        table: its identifier, or its entry: a later table of that name at another location is not
+            the same table.
         lock: whether other transactions that change the table wait for this one.
 
     Raises:
-        NamespaceNotFoundError: code 1, of an identifier whose parent is missing.
+        NamespaceNotFoundError: code 1, for an identifier whose parent is missing.
         TableNotFoundError: code 4.
     """
     identifier = table.id if isinstance(table, TableEntry) else table
@@ -116,12 +117,12 @@ def require_table(
 
 
 def other_entry(connection: Connection, location: str, but: int | None) -> Row[Any] | None:
-    """Return another table at a location, one whose versions the catalog keeps first.
+    """Return another table at a location, preferring one whose versions the catalog manages.
 
     Args:
         connection: a transaction.
         location: the location.
-        but: the row of the table that is not meant.
+        but: the row of the table to exclude.
     """
     query = (
         select(objects)
@@ -146,16 +147,16 @@ def properties_of(row: Row[Any]) -> dict[str, str]:
 
 
 def text_of(properties: Mapping[str, str]) -> str:
-    """Return properties as they are stored."""
+    """Return properties in their stored form."""
     return json.dumps(dict(properties))
 
 
 def walk_names(
     database: Database, parent: Identifier, kind: str, after: str | None, wanted: int | None
 ) -> Iterator[str]:
-    """Return the names of a namespace's children of a kind, in order, from after `after`.
+    """Yield the names of a namespace's children of a kind in order, starting after `after`.
 
-    They are read some at a time by their key, so that a page costs the same wherever it is.
+    They are read in batches by key, so that a page costs the same at any position.
 
     Raises:
         NamespaceNotFoundError: code 1.

@@ -1,4 +1,4 @@
-"""The tables of the catalog, as the newest migration leaves them."""
+"""The tables of the catalog, after the newest migration."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sqlalchemy import (
 __all__ = ["NAMESPACE", "REVISIONS", "ROOT_ID", "TABLE", "objects", "transactions", "versions"]
 
 REVISIONS = ("0001", "0002", "0003")
-"""The migrations, oldest first; the last is what this code reads and writes."""
+"""The migrations, oldest first; this code reads and writes the last."""
 
 ROOT_ID = 1
 NAMESPACE, TABLE = "n", "t"
 
 metadata = MetaData()
-# SQLite counts only a plain INTEGER up by itself.
+# SQLite only auto-increments a plain INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
-# Names are compared and sorted by code point, whatever the database's language is.
+# Names are compared and sorted by code point, regardless of the database's language.
 _Name = Text().with_variant(TEXT(collation="C"), "postgresql")
 
 objects = Table(
@@ -44,7 +44,7 @@ objects = Table(
     UniqueConstraint("parent_id", "name", name="objects_name"),
     Index("objects_kind", "parent_id", "kind", "name"),
     Index("objects_location", "location", postgresql_using="hash"),
-    sqlite_autoincrement=True,  # an identifier never comes back for another object
+    sqlite_autoincrement=True,  # an identifier is never reused for another object
 )
 """Namespaces and tables; the root is a row without a parent."""
 
@@ -72,4 +72,4 @@ transactions = Table(
     Column("properties", Text, nullable=False),
     Index("transactions_created", "created_millis"),
 )
-"""What was committed to managed tables in the last `SqlConfig.transaction_days`."""
+"""Commits to managed tables in the last `SqlConfig.transaction_days`."""

@@ -1,4 +1,4 @@
-"""The versions of managed tables in a database: each commit is one of its transactions."""
+"""The versions of managed tables in a database; each commit is a database transaction."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class SqlVersions(VersionStore):
     Args:
         database: the database.
         add: adds a table within a transaction.
-        entry: the entry of a table that is to be added.
-        keep_days: how long transactions are known, in days.
+        entry: returns the entry of a table that is to be added.
+        keep_days: how long transactions are kept, in days.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SqlVersions(VersionStore):
         self._keep_millis = keep_days * 86_400_000
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None where there is none."""
+        """Return the latest version; None if there is none."""
 
         def work(connection: Connection) -> KeptVersion | None:
             return _latest(connection, require_table(connection, table).id, branch)
@@ -71,7 +71,7 @@ class SqlVersions(VersionStore):
         return self._database.read(work)
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None where there is no such."""
+        """Return one version; None if it does not exist."""
 
         def work(connection: Connection) -> KeptVersion | None:
             row = require_table(connection, table)
@@ -83,7 +83,7 @@ class SqlVersions(VersionStore):
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Return the versions in order, from after `after`, some at a time."""
+        """Yield the versions in order, starting after `after`, read in batches."""
         number = versions.c.version
         while True:
 
@@ -101,7 +101,7 @@ class SqlVersions(VersionStore):
             after = found[-1].version
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Commit all changes at once, or none, and return the transaction's identifier."""
+        """Commit all changes atomically and return the transaction's identifier."""
         name = str(uuid.uuid4())
 
         def work(connection: Connection) -> None:
@@ -126,7 +126,7 @@ class SqlVersions(VersionStore):
         return name
 
     def _lock(self, connection: Connection, changes: Sequence[Change]) -> None:
-        """Lock the tables that are there, always in the same order, so that none waits for another."""
+        """Lock the existing tables, always in the same order, to avoid deadlocks."""
         found: list[int] = []
         for change in changes:
             if isinstance(change, AddTable):
@@ -134,7 +134,7 @@ class SqlVersions(VersionStore):
             try:
                 found.append(require_table(connection, change.table).id)
             except (TableNotFoundError, NamespaceNotFoundError):
-                continue  # it is added by an earlier change, or the change itself says so
+                continue  # an earlier change adds it, or the change itself raises
         query = select(objects.c.id).where(objects.c.id.in_(sorted(set(found))))
         connection.execute(query.order_by(objects.c.id).with_for_update()).all()
 
@@ -162,13 +162,13 @@ class SqlVersions(VersionStore):
             )
 
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
-        """Note the final path of a version's manifest."""
+        """Store the final path of a version's manifest."""
 
         def work(connection: Connection) -> None:
             try:
                 row = require_table(connection, table)
             except TableNotFoundError:
-                return  # it was dropped or renamed; the next reader asks again
+                return  # dropped or renamed; the next reader requests it again
             connection.execute(
                 update(versions)
                 .where(
@@ -183,7 +183,7 @@ class SqlVersions(VersionStore):
 
     @contextmanager
     def exclusively(self, table: TableEntry) -> Iterator[None]:
-        """Return what keeps others from committing to a table."""
+        """Keep others from committing to a table."""
         with self._database.writing() as connection:
             require_table(connection, table, lock=True)
             yield
@@ -195,7 +195,7 @@ class SqlVersions(VersionStore):
     def change_transaction(
         self, identifier: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> TransactionRecord:
-        """Change a transaction's properties and return it as it then is."""
+        """Change a transaction's properties and return the resulting record."""
 
         def work(connection: Connection) -> TransactionRecord:
             found = _record(connection, identifier, lock=True)
@@ -248,7 +248,7 @@ def _columns(version: KeptVersion) -> dict[str, Any]:
 
 
 def _forget(connection: Connection, before: int) -> None:
-    """Delete some transactions that are older; what another commit deletes is passed over."""
+    """Delete a batch of older transactions, skipping those that another commit is deleting."""
     old = (
         select(transactions.c.id)
         .where(transactions.c.created_millis < before)

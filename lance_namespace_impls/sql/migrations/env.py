@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that `migrate` has opened, in its transaction."""
+"""Runs the migrations on the connection that `migrate` opened, in its transaction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One module a migration."""
+"""One module per migration."""

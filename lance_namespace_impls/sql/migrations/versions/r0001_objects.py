@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create the tables, with the root in them."""
+    """Create the tables and insert the root."""
     number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     name = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
     objects = op.create_table(

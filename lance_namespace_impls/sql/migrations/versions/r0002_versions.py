@@ -1,4 +1,4 @@
-"""Versions of managed tables, and what was committed to them."""
+"""Versions of managed tables, and the commits to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the tables of versions and transactions; the tables so far are managed by storage."""
+    """Add the tables of versions and transactions; existing tables are managed by storage."""
     number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     name = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
     op.add_column(

@@ -1,4 +1,4 @@
-"""Transactions by their age."""
+"""An index of transactions by age."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the index by which old transactions are found."""
+    """Add the index for finding old transactions."""
     op.create_index("transactions_created", "transactions", ["created_millis"])
