@@ -14,7 +14,7 @@ __all__ = ["MemoryConfig", "own_name"]
 
 
 def own_name() -> str:
-    """Return a name that no other catalog has, in this process or another."""
+    """Return a name that is unique across processes."""
     return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
 
 
@@ -37,5 +37,5 @@ class MemoryConfig(Config):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Name the catalog where no name is given."""
+        """Generate a name if none is configured."""
         self.name = self.name or self.root or own_name()

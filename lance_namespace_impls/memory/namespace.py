@@ -33,11 +33,11 @@ _lock = threading.Lock()
 
 
 def catalog(name: str, root: str | None = None) -> Catalog:
-    """Return the catalog of a name; it lives as long as the process.
+    """Return the catalog of a name; it exists until the process ends.
 
     Args:
         name: its name.
-        root: where its tables go if it is new; a temporary folder unless given.
+        root: location of its tables if it is new; defaults to a temporary folder.
     """
     with _lock:
         found = _catalogs.get(name)
@@ -49,11 +49,11 @@ def catalog(name: str, root: str | None = None) -> Catalog:
 
 
 class MemoryNamespace(CatalogNamespace):
-    """A catalog in this process: namespaces of any depth, tables in all of them.
+    """A catalog in this process: namespaces of any depth, with tables in all of them.
 
-    It is gone when the process ends. Tables are Lance datasets in a temporary folder, which goes
-    too, or below `root`, where they stay. A pickled namespace finds its catalog in the same process
-    alone; elsewhere it is an empty one of the same name.
+    It is lost when the process ends. Tables are Lance datasets in a temporary folder, which is
+    deleted as well, or below `root`, where they stay. A pickled namespace finds its catalog only in
+    the same process; in another process it is an empty one of the same name.
     """
 
     config_type = MemoryConfig
@@ -74,7 +74,7 @@ class MemoryNamespace(CatalogNamespace):
             raise namespace_not_found(namespace)
 
     def _require_parent(self, identifier: Identifier) -> None:
-        """Raise where nothing can be added under that identifier for want of its parent."""
+        """Raise if nothing can be added under that identifier because its parent is missing."""
         self._require(identifier[:-1])
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
@@ -148,7 +148,7 @@ class MemoryNamespace(CatalogNamespace):
         return TableEntry(id=identifier, location=location, properties=stored, managed=managed)
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        # A table that was renamed stays where it was, below the catalog's root.
+        # A renamed table stays at its location, below the catalog's root.
         yield self._root
         yield from super().own_places(identifier)
 

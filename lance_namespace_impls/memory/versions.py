@@ -33,7 +33,7 @@ Kept: TypeAlias = dict[str | None, dict[int, KeptVersion]]
 
 @attrs.define
 class Catalog:
-    """What a catalog holds; None in place of an entry is a table that is not a Lance table."""
+    """The contents of a catalog; None as an entry is a table that is not a Lance table."""
 
     root: str
     namespaces: dict[Identifier, dict[str, str]] = attrs.Factory(dict)
@@ -43,7 +43,7 @@ class Catalog:
     transactions: dict[str, TransactionRecord] = attrs.Factory(dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
     folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
-    """What holds the tables where no root is given; it goes when the process ends."""
+    """Folder of the tables if no root is configured; deleted when the process ends."""
 
     def children(self, parent: Identifier) -> list[Identifier]:
         """Return the identifiers of everything directly in a namespace."""
@@ -68,20 +68,20 @@ class MemoryVersions(VersionStore):
         self._add = add
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None where there is none."""
+        """Return the latest version; None if there is none."""
         with self._catalog.lock:
             kept = self._kept(table, branch)
             return kept[max(kept)] if kept else None
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None where there is no such."""
+        """Return one version; None if it does not exist."""
         with self._catalog.lock:
             return self._kept(table, branch).get(number)
 
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Return the versions in order, from after `after`."""
+        """Yield the versions in order, starting after `after`."""
         with self._catalog.lock:
             kept = dict(self._kept(table, branch))
         for number in sorted(kept, reverse=descending):
@@ -89,7 +89,7 @@ class MemoryVersions(VersionStore):
                 yield kept[number]
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Commit all changes at once, or none, and return the transaction's identifier."""
+        """Commit all changes atomically and return the transaction's identifier."""
         catalog = self._catalog
         with catalog.lock:
             before = (
@@ -132,14 +132,14 @@ class MemoryVersions(VersionStore):
             kept.pop(number, None)
 
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
-        """Note the final path of a version's manifest."""
+        """Store the final path of a version's manifest."""
         with self._catalog.lock:
             kept = self._kept(table, branch)
             if version.version in kept:
                 kept[version.version] = version
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[Any]:
-        """Return what keeps others from committing."""
+        """Return a lock against other commits."""
         return self._catalog.lock
 
     def transaction(self, identifier: str) -> TransactionRecord:
@@ -153,7 +153,7 @@ class MemoryVersions(VersionStore):
     def change_transaction(
         self, identifier: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> TransactionRecord:
-        """Change a transaction's properties and return it as it then is."""
+        """Change a transaction's properties and return the resulting record."""
         with self._catalog.lock:
             found = self.transaction(identifier)
             found = attrs.evolve(found, properties=dict(change(found.properties)))
