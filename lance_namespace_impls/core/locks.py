@@ -106,7 +106,7 @@ def _try_to_hold(file: int, path: str, at: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     with suppress(FileNotFoundError):
-        os.utime(file)  # old temporary files are deleted
+        os.utime(file)  # protects it from clean-up by age
         if os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False)):
             return True
     _lock_file.cache_clear()  # other processes now use another file

@@ -45,8 +45,7 @@ __all__ = [
 MAX_NAME_LENGTH = 200
 MAIN = "main"
 # pylance accepts letters of any script in a tag, and then no longer finds any tag of the table. It
-# rejects other names too late and with a message of its own. With ".json", 250 bytes form a file
-# name.
+# rejects other names too late and with its own message. With ".json", 250 bytes form a file name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")
