@@ -1,4 +1,4 @@
-"""Any namespace behind the Lance REST protocol.
+"""Server for any namespace over the Lance REST protocol.
 
 >>> from lance_namespace_impls import connect
 >>> from lance_namespace_impls.server import serve

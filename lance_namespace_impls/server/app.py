@@ -1,4 +1,4 @@
-"""The ASGI application: the routes of the protocol, and those that say how the server is."""
+"""ASGI application: the protocol's routes, health checks and metrics."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def create_app(
     namespace: LanceNamespace,
     options: ServerOptions | None = None,
 ) -> Starlette:
-    """Create the server of a namespace.
+    """Create the server application for a namespace.
 
-    It runs under any ASGI server, by itself or mounted in an application of yours, with the same
-    protections. Deadlines for headers, and connections without a request, are the server's.
+    It runs under any ASGI server, standalone or mounted in another application, with the same
+    protections. Header deadlines and limits on idle connections are up to the ASGI server.
 
     Args:
-        namespace: any namespace; it is not closed with the application.
-        options: how it is served; safe defaults unless given.
+        namespace: any namespace; the application does not close it.
+        options: server options; the defaults are safe.
 
     Returns:
-        a Starlette application, to be run or mounted.
+        a Starlette application to run or mount.
     """
     options = options or ServerOptions()
     service = Service(namespace, options)
@@ -84,14 +84,15 @@ def create_app(
 
 
 class _App(Starlette):
-    """Starlette, with a way to the operations that leads past what only other routes need."""
+    """Starlette application that handles operations directly if there is no user middleware."""
 
     def __init__(self, service: Service, **options: Any) -> None:
         super().__init__(**options)
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Nobody further in may keep an answer: middleware sees every request, a page makes others.
+        # Inner layers must not cache: middleware has to see every request, and pages send other
+        # requests.
         keep = scope.pop(KEEP, None)
         if scope["type"] == "http" and not self.user_middleware:
             found = self._service.routes.find(raw_path(scope))
@@ -107,10 +108,10 @@ async def _openapi(request: Request) -> Response:
 
 
 class _Health:
-    """The server's health, for those that look after it.
+    """Health and metrics endpoints.
 
-    Whether it runs and is ready anybody may ask: the answer is one word. The figures tell how much
-    is done, and are for those that may call.
+    Liveness and readiness are public: the answer is one word. Metrics reveal the amount of work and
+    require a caller with access.
     """
 
     def __init__(self, service: Service, namespace: LanceNamespace, options: ServerOptions) -> None:
@@ -149,7 +150,7 @@ class _Health:
 
 
 class _Operations(BaseRoute):
-    """All operations as one route: the table finds a path without trying one after the other."""
+    """A single route for all operations: the route table looks a path up directly."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

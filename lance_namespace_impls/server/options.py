@@ -1,4 +1,4 @@
-"""What a server is started with."""
+"""Configuration of a server."""
 
 from __future__ import annotations
 
@@ -32,29 +32,31 @@ def _identifiers(given: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...
 
 @attrs.frozen(kw_only=True)
 class ServerOptions:
-    """How a namespace is served.
+    """Options of a server.
 
     Args:
-        callers: what knows who calls, such as `TokenFile`; a call of nobody that one of them knows is
-            refused. With none, everybody may call, and `serve` listens on this machine alone.
-        tls: certificate and key of `serve`; plain HTTP unless given.
-        insecure: whether `serve` listens beyond this machine though it does not ask who calls.
-        policy: what callers may do, such as `PolicyFile`; everything unless given.
-        read_only: whether callers may only call what changes nothing.
-        vend_storage_options: whether answers carry the secrets among the storage options.
-        vend_role: a role whose credentials answers carry instead, for one table and what its caller
-            may do with it.
-        access: which requests are taken at all; `Access`, or an object of your own with its
-            ``check(headers)``, which raises what a request is refused with.
-        middleware: what requests to the application go through first, of Starlette or any ASGI
-            middleware; the first is the outermost.
-        reach: which storage options and locations callers may name.
-        limits: how much of the server callers can use.
-        open_metrics: whether everybody may read ``/metrics``; only those that may call unless given.
-        ui: whether there are pages for people, at ``/ui`` and ``/docs``.
+        callers: sources of callers, such as `TokenFile`; a request whose credentials none of them
+            recognizes is rejected. Without any, every client has access, and `serve` listens on
+            this
+            machine only.
+        tls: certificate and key for `serve`; defaults to plain HTTP.
+        insecure: whether `serve` may listen beyond this machine without authentication.
+        policy: permissions of callers, such as `PolicyFile`; defaults to everything.
+        read_only: whether callers may only call operations that change nothing.
+        vend_storage_options: whether responses contain the secrets among the storage options.
+        vend_role: a role whose credentials responses contain instead, limited to one table and to
+            the caller's rights on it.
+        access: check that every request must pass; `Access`, or a custom object with a method
+            ``check(headers)`` that raises an error to reject a request.
+        middleware: Starlette or other ASGI middleware that requests to the application pass first;
+            the first is the outermost.
+        reach: storage options and locations that callers may specify.
+        limits: limits on the server's resources.
+        open_metrics: whether ``/metrics`` is public; by default it requires a caller with access.
+        ui: whether to serve pages for people, at ``/ui`` and ``/docs``.
         lancedb_databases: identifiers of namespaces by the name of the database that LanceDB's
-            remote clients connect to (``db://name``); empty is the root. Any other name is that of
-            a namespace below the root.
+            remote clients connect to (``db://name``); an empty identifier is the root. Any other
+            name refers to a namespace below the root.
     """
 
     callers: tuple[CallerSource, ...] = attrs.field(default=(), converter=_sources)
@@ -76,13 +78,13 @@ class ServerOptions:
 
     @property
     def policies(self) -> Policy | None:
-        """All that decides what callers may do; None where everything is allowed."""
+        """All policies on callers; None if everything is allowed."""
         parts = [ReadOnly()] if self.read_only else []
         found = (*([] if self.policy is None else [self.policy]), *parts)
         return Policies(found) if found else None
 
     @property
     def sources(self) -> tuple[CallerSource, ...]:
-        """All that knows who calls, the certificates of callers included."""
+        """All sources of callers, including client certificates."""
         by_certificate = self.tls is not None and self.tls.client_ca is not None
         return (*self.callers, *([Certificates()] if by_certificate else []))

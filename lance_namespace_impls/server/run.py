@@ -1,4 +1,4 @@
-"""Runs the server: in this process until it is told to stop, or in the background."""
+"""Running a server: in this process until stopped, or in the background."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .workers.supervisor import Job, Supervisor, check_workers
 __all__ = ["serve", "serving"]
 
 DEFAULT_PORT = 2333
-# Longer than clients keep an idle connection, so that it is they who close it.
+# Longer than clients keep an idle connection, so that the client closes it.
 KEEP_ALIVE_SECONDS = 120
 STOP_SECONDS = 10
 
@@ -48,24 +48,25 @@ def serve(
 ) -> None:
     """Serve a namespace until SIGINT or SIGTERM, then close it.
 
-    Requests that are under way are given 10 seconds to end.
+    Active requests have 10 seconds to finish.
 
     Args:
         namespace: any namespace.
-        host: address to listen on; only this machine reaches the default one.
-        port: TCP port; 0 takes a free one.
-        options: how it is served; callers may reach it by the name in `host`, too, unless that
-            is every address.
-        announce: is told the server's address once it listens; one line on standard output
-            unless given.
-        workers: processes that take connections from one port; with more than one, a program calls
-            this below ``if __name__ == "__main__"``, as `multiprocessing` needs it.
-        on_worker_start: called first in each of several workers, such as to set up logging; a
-            function of a module.
+        host: address to listen on; the default is reachable from this machine only.
+        port: TCP port; 0 selects a free one.
+        options: server options. Callers may also use the name in `host`, unless it stands for every
+            address.
+        announce: called with the server's address once it listens; defaults to printing one line
+            to standard output.
+        workers: number of processes that share one port; with more than one, a program must call
+            this below ``if __name__ == "__main__"``, as `multiprocessing` requires.
+        on_worker_start: called first in each of several workers, for example to set up logging;
+            must be a function of a module.
 
     Raises:
-        InvalidInputError: code 13, it cannot listen on that address, or would beyond this machine
-            without asking who calls; or several processes cannot serve it.
+        InvalidInputError: code 13, it cannot listen on that address, or the address is reachable
+            from other machines and there is no authentication; or several processes cannot serve
+            the namespace.
         ServiceUnavailableError: code 17, the workers do not start.
     """
     options = options or ServerOptions()
@@ -97,11 +98,11 @@ def _run(
     on_started: Callable[[], None],
 ) -> None:
     with _stop_signals() as stop:
-        # What the first callers would wait for otherwise.
+        # Otherwise, the first callers would wait for this import.
         load("lance")
 
         def started() -> None:
-            # What is there from the start stays; to look at it again and again takes time from calls.
+            # Objects that exist at startup stay; collecting them repeatedly would slow down calls.
             gc.collect()
             gc.freeze()
             on_started()
@@ -120,7 +121,7 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
 
     Args:
         namespace: any namespace.
-        options: how it is served.
+        options: server options.
 
     Yields:
         The server's address.
@@ -191,7 +192,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _connect(self, connection: socket.socket) -> None:
-        """Serve a connection that somebody else has taken."""
+        """Serve a connection that another process has accepted."""
         await asyncio.get_running_loop().connect_accepted_socket(
             lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
                 config=self.config,
@@ -203,7 +204,7 @@ class _Server(uvicorn.Server):
         )
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after what changes while it runs; uvicorn calls it ten times a second."""
+        """Reload changed TLS files and check for a stop; uvicorn calls it ten times a second."""
         if self._tls is not None and self._context is not None and counter % 10 == 0:
             marks = self._tls.marks()
             if marks != self._marks:
@@ -213,7 +214,7 @@ class _Server(uvicorn.Server):
 
 
 def _named(options: ServerOptions, host: str) -> ServerOptions:
-    """Let callers use the name that the server listens by."""
+    """Add the name that the server listens on to the allowed hosts."""
     access = options.access
     if is_wildcard(host) or not isinstance(access, Access):
         return options
@@ -222,7 +223,7 @@ def _named(options: ServerOptions, host: str) -> ServerOptions:
 
 
 def _check_safe(host: str, options: ServerOptions) -> None:
-    """Refuse to serve other machines without asking who calls, unless told so (code 13)."""
+    """Reject serving other machines without authentication, unless `insecure` is set (code 13)."""
     if is_loopback(host) or options.sources or options.insecure:
         return
     raise InvalidInputError(
@@ -254,7 +255,7 @@ def _print_address(address: str) -> None:
 
 
 class _Stop:
-    """Whether a signal has requested the end of the server, before uvicorn handles signals or later."""
+    """Records a signal to stop the server, even before uvicorn handles signals or after."""
 
     def __init__(self) -> None:
         self.is_requested = False
@@ -266,7 +267,7 @@ class _Stop:
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[_Stop]:
-    """Let a stop by signal end as a normal return: uvicorn raises the signal again when done."""
+    """Treat a stop by signal as a normal return: uvicorn raises the signal again when done."""
     stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -1,1 +1,1 @@
-"""The execution of one request: its handler, context, limits and threads."""
+"""Execution of one request: handler, context, limits and threads."""

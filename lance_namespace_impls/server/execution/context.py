@@ -1,4 +1,4 @@
-"""One request to an operation, from its arrival to the end of its answer."""
+"""Context of one request to an operation, from its arrival to the end of its response."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "network_of", "new_id", "ov
 
 T = TypeVar("T")
 
-# What the server puts into a request's scope.
+# Keys that the server sets in a request's scope.
 ABORT = "lance_namespace.abort"
 CERTIFICATE = "lance_namespace.certificate"
 CALLER = "lance_namespace.caller"
-"""Where middleware puts the `Caller` into a request's scope, if it has found out who calls."""
+"""Scope key under which middleware stores the `Caller` if it has authenticated the request."""
 MAX_REQUEST_ID_LENGTH = 128
-# Nothing depends on that they cannot be guessed, and asking the system takes several times as long.
+# Request ids need not be unpredictable, and system randomness is several times slower.
 _ids = random.Random(os.urandom(32))
 
 
@@ -57,7 +57,7 @@ class Call:
         self.endpoint = endpoint
         self.segments = segments
         self.target: bytes = scope.get("raw_path") or scope["path"].encode()
-        """The path that was asked for, as it was sent."""
+        """The requested path, as sent."""
         self.query_string: bytes = scope["query_string"]
         self.headers = headers
         self.started = asyncio.get_running_loop().time()
@@ -65,16 +65,16 @@ class Call:
         self.certificate: Any = scope.get(CERTIFICATE)
         self.caller: Caller | None = scope.get(CALLER)
         self.credentials: Credentials | None = None
-        """What it had to show for who calls, if that was asked."""
+        """Credentials of the request, if the server authenticates callers."""
         self.identifier: Sequence[str] | None = None
-        """What it is about, once it has been read."""
+        """Identifier of the object, once it has been read."""
         self.request: Model | None = None
-        """What the operation was asked, once it has been read."""
+        """The operation's request, once it has been read."""
         self.span: Span | None = None
         self.keep: Keep | None = None
-        """Keeps the answer for the next time."""
+        """Stores the response in the response cache."""
         self.stamp: Stamp | None = None
-        """What the answer depends on, as it was before it was made."""
+        """State that the response depends on, recorded before the operation runs."""
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None
@@ -83,35 +83,35 @@ class Call:
 
     @property
     def owner(self) -> str:
-        """Who shares places with nobody else: the caller, or the address that calls without a name."""
+        """Key for sharing places: the caller, or the client address if there is no caller."""
         if self.caller is not None:
             return f"caller {self.caller.name}"
         return f"address {network_of(self.address)}"
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the server that it came through keeps to the limits on connections and headers."""
+        """Whether the connection enforces the limits on connections and headers."""
         return self._abort is not None
 
     @property
     def may_name_caller(self) -> bool:
-        """Whether the body has room for the protocol's ``identity``."""
+        """Whether the body can contain the protocol's ``identity``."""
         body = self.endpoint.operation.body
         return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
 
     def identifier_of_path(self, delimiter: str) -> list[str]:
-        """Return what its path says that it is about, for a request that was not read further."""
+        """Return the identifier in the path, for a request that was not read any further."""
         given = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
         text = unquote(self.segments[0]) if self.segments else ""
         return [name for name in text.split(given or delimiter) if name]
 
     async def enter(self, pool: Pool) -> None:
-        """Take a place in a pool; it is held until the answer is sent and no thread works on it.
+        """Take a place in a pool, held until the response is sent and no thread works on the call.
 
         Raises:
-            ThrottlingError: code 21, there is none.
+            ThrottlingError: code 21, no place is free.
         """
-        # The caller may be found later, and the place belongs to the same owner to its end.
+        # The caller may be authenticated later; the place keeps its first owner.
         self._owner = self.owner
         await pool.enter(self._owner)
         self._pool = pool
@@ -124,7 +124,7 @@ class Call:
         return work
 
     def leave(self) -> None:
-        """Release the place, once the thread has come to its end."""
+        """Release the place once the thread has finished."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -136,7 +136,7 @@ class Call:
         self._work.add_done_callback(lambda _: _call_soon(loop, leave))
 
     def give_up(self) -> None:
-        """Close what a thread is going to answer, which nobody waits for any more."""
+        """Close the response that a thread is still producing, because no client waits for it."""
 
         def close(work: Future[Any]) -> None:
             if not work.cancelled() and isinstance(work.result(), Reply):
@@ -155,7 +155,7 @@ class Call:
             self._work.add_done_callback(lambda _: function())
 
     def cut(self) -> None:
-        """Close the connection without its answer's end, whatever waits to be sent."""
+        """Close the connection before the response is complete, discarding unsent data."""
         if self._abort is not None:
             self._abort()
         else:
@@ -163,20 +163,23 @@ class Call:
 
     @property
     def id(self) -> str:
-        """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
+        """Id of the request in the log: the client's ``x-request-id``, or a new one."""
         if self._id is None:
             self._id = self.given_id or new_id()
         return self._id
 
     @property
     def given_id(self) -> str | None:
-        """The id that the client has given the request, if it is one."""
+        """The client's request id, if it is valid."""
         given = self.headers.get("x-request-id", "")
         return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
 
 
 def network_of(address: str) -> str:
-    """Return an address; the network of an IPv6 address, all of which one machine may have."""
+    """Return an IPv4 address unchanged, and the network of an IPv6 address.
+
+    One machine may use every address of its IPv6 network.
+    """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -194,10 +197,10 @@ def new_id() -> str:
 
 
 async def over(work: Future[Any], seconds: float) -> bool:
-    """Wait until a thread has done its work, or for so many seconds; return whether it has.
+    """Wait for a thread to finish, at most `seconds`; return whether it has finished.
 
-    asyncio's own ways go around the event loop several times more, for each of which other threads
-    are waited for.
+    asyncio's own functions need several more passes of the event loop, and each pass waits for
+    other threads.
     """
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()
@@ -216,5 +219,5 @@ async def over(work: Future[Any], seconds: float) -> bool:
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+    with contextlib.suppress(RuntimeError):  # the server has stopped
         loop.call_soon_threadsafe(function)

@@ -1,4 +1,4 @@
-"""Does one operation on a namespace, from reading the request to writing the answer."""
+"""Execution of one operation on a namespace: decode, authorize, execute, encode."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ NEVER = "4102444800000"
 
 
 class Performer:
-    """Does operations; called from worker threads.
+    """Executes operations; called from worker threads.
 
     Args:
-        namespace: what is served.
-        options: how it is served.
+        namespace: the served namespace.
+        options: server options.
     """
 
     def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
@@ -55,11 +55,11 @@ class Performer:
 
     @property
     def authentication(self) -> Authentication | None:
-        """What finds out who calls; None where everybody may."""
+        """The authentication of callers; None if there is none."""
         return self._authentication
 
     def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
-        """Refuse an operation that its caller may do to nothing at all.
+        """Reject an operation that the policy does not allow the caller on any object.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -68,28 +68,28 @@ class Performer:
             self._guard.check_operation(operation, caller)
 
     def is_protocol(self, headers: Headers) -> bool:
-        """Return whether a request is the protocol's own, not of a dialect, which does more for it."""
+        """Return whether a request uses the protocol itself rather than a dialect that adds work."""
         return self._databases.dialect(headers) is None
 
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
-        """Return whether a body is of a kind that a dialect has and the protocol has not."""
+        """Return whether the body has a content type that only the dialect accepts."""
         dialect = self._databases.dialect(headers)
         return dialect is not None and dialect.takes(endpoint.operation, headers)
 
     def perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
-        """Do an operation.
+        """Execute an operation.
 
         Args:
-            call: the request; what it is about is noted there.
-            body: its JSON body; empty where there is none.
-            rows: its body where it is rows.
+            call: the request; its identifier is recorded there.
+            body: the JSON body; empty if there is none.
+            rows: the body, if it contains rows.
 
         Returns:
-            the answer; rows follow as they are read.
+            the response; its rows are read while it is sent.
 
         Raises:
             LanceNamespaceError: the request cannot be read, or the operation fails.
-            PermissionDeniedError: code 15, the caller may not do that.
+            PermissionDeniedError: code 15, the caller does not have permission.
         """
         endpoint, headers, caller = call.endpoint, call.headers, call.caller
         dialect = self._databases.dialect(headers)
@@ -119,16 +119,18 @@ class Performer:
             return dialect.signed(dialect.failed(error))
 
     def prepare(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Do of a query what takes no time, if it is one of few rows on a table that is open.
+        """Run the quick part of a query if it returns few rows from a table that is open.
 
-        It is for requests of the protocol itself whose caller is known.
+        The request must use the protocol itself, and its caller must be known.
 
         Returns:
-            what does the rest, to be called in a thread; None where `perform` is to do it all.
+            a function that runs the rest, to be called in a thread; None if `perform` has to run
+            the
+            whole query.
 
         Raises:
             LanceNamespaceError: the request cannot be read.
-            PermissionDeniedError: code 15, the caller may not do that.
+            PermissionDeniedError: code 15, the caller does not have permission.
         """
         if not isinstance(self._namespace, CatalogNamespace):
             return None
@@ -149,21 +151,21 @@ class Performer:
         caller: Caller | None,
         credentials: Credentials | None,
     ) -> bool:
-        """Return whether who sent a request is still known by its credentials, and still may do it."""
+        """Return whether the credentials are still valid and the caller still has permission."""
         try:
             if self._authentication is not None and (
                 credentials is None or self._authentication.known(credentials) != caller
             ):
                 return False
             self._check(operation, request, caller)
-        except Exception:  # noqa: BLE001 - it is asked again, and what fails then is answered
+        except Exception:  # noqa: BLE001 - the request is executed again and reports the error
             return False
         return True
 
     def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
-        """Return whether a whole listing is asked for, of a catalog that is read in pages.
+        """Return whether a full listing is requested from a catalog that is read in pages.
 
-        Not for callers who may not read all of it: every page of theirs costs a whole listing.
+        Callers with a restricted view are excluded: each of their pages costs a full listing.
         """
         return (
             operation.name in ("ListNamespaces", "ListTables")
@@ -175,7 +177,7 @@ class Performer:
     def _listing(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None
     ) -> Reply:
-        """Return a whole listing, of which the first page is sent before the others are read."""
+        """Return a full listing; its first page is sent before the others are read."""
 
         def page(size: int, token: str | None) -> Any:
             part = evolve(request, limit=size, page_token=token)
@@ -190,7 +192,7 @@ class Performer:
         )
         call.identifier = getattr(request, "id", None)
         if self._authentication is not None:
-            # The credentials that are for this server go no further.
+            # The credentials for this server must not reach the namespace.
             request.identity = None
         return request
 
@@ -229,7 +231,7 @@ class Performer:
             self._namespace,
             request,
             lambda table: policy is None or policy.allows(caller, Action.READ, table),
-            # A place may be that of any table.
+            # A location may belong to any table.
             may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
         )
 
@@ -252,7 +254,7 @@ class Performer:
         location: str | None,
         options: dict[str, str],
     ) -> dict[str, str]:
-        """Return storage options with credentials for what the caller may do with one table."""
+        """Return storage options with credentials limited to the caller's rights on one table."""
         name = getattr(request, "id", None)
         rights = self._rights(caller, parse_identifier(name)) if name else None
         if location is None or rights is None:
@@ -262,14 +264,14 @@ class Performer:
     def _rights(self, caller: Caller | None, identifier: Identifier) -> Rights | None:
         policy = self._options.policies
         if policy is None or policy.allows(caller, Action.WRITE, identifier):
-            # Whoever writes a table reads its manifests, and may read what it has written.
+            # Writing a table requires reading its manifests, and the written rows may be read.
             readable = policy is None or policy.allows(caller, Action.READ, identifier)
             return "write" if readable else None
         return "read" if policy.allows(caller, Action.READ, identifier) else None
 
 
 def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str]:
-    """Return the options; pylance 1 takes none from a server that do not say when they expire."""
+    """Return the options; with secrets they need an expiration time, which pylance 1 requires."""
     has_secret = any(map(is_secret_option, options))
     return {EXPIRES_AT_MILLIS: NEVER, **options} if has_secret else options
 
@@ -277,7 +279,7 @@ def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str
 def _with_rows(
     method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
 ) -> Any:
-    """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
+    """Call an operation that accepts rows; any failure of a broken stream becomes code 13."""
     reader = to_reader(file, max_batch_bytes=max_batch_bytes)
     rows = RowStream(reader.schema, map(aligned, reader))
     with rows.guarded():

@@ -1,4 +1,4 @@
-"""Answers requests: finds the operation, keeps to the limits, and streams rows both ways."""
+"""Request handler: finds the operation, enforces the limits, and streams rows both ways."""
 
 from __future__ import annotations
 
@@ -50,23 +50,24 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
-# No longer is the body of a query that is read, and its SQL measured, on the event loop itself.
+# Largest body of a query that is decoded, with its SQL measured, on the event loop itself.
 QUICK_BYTES = 16 << 10
-# What is left of a body when the answer is there already: a little is read before the answer, so
-# that the connection can be used again; more is read after it, so that the client gets to see it.
+# Limits for the unread rest of a body once the response is ready. A little is read before the
+# response, so that the connection can be reused. More is read after it, so that the client receives
+# the response.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
 LOOK_SECONDS = 0.05
 LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
 
 
 def raw_path(scope: Scope) -> str:
-    """Return the path as it was sent, below the path that the application is mounted at."""
+    """Return the path as sent, relative to the mount point of the application."""
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     return str(raw.decode("latin-1")).removeprefix(quote(scope.get("root_path", "")))
 
 
 class Service:
-    """Answers requests with a namespace's methods, which run in worker threads."""
+    """Answers requests by calling a namespace's methods in worker threads."""
 
     def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
         self.routes = RouteTable()
@@ -79,24 +80,24 @@ class Service:
         self.observer = Observer(self._pools)
         self._keeps = self._may_keep()
         self._seen = Seen()
-        """Paths and bodies of requests whose answers may be kept."""
+        """Paths and bodies of requests whose responses may be cached."""
         self._unsent = self._under_way = 0
 
     def _may_keep(self) -> bool:
-        """Return whether answers may be given again without asking all that was asked for them."""
+        """Whether responses may be repeated without repeating every check."""
         authentication = self.performer.authentication
         return (
             self._shortcut.is_on
-            # Anybody else's may count the requests, or look at the clock.
+            # A custom access check may count requests or depend on the time.
             and type(self._options.access) is Access
-            # What is vended says until when it is good.
+            # Vended credentials expire.
             and self._options.vend_role is None
             and not self._options.vend_storage_options
             and (authentication is None or not authentication.waits)
         )
 
     def close(self) -> None:
-        """Let no new operation start; those that run come to their end."""
+        """Start no new operation; running ones finish."""
         self._pools.close()
         self.observer.close()
 
@@ -106,11 +107,11 @@ class Service:
         """Answer a request to a known path.
 
         Args:
-            found: what the path leads to.
-            scope: the request, as ASGI has it.
-            receive: gives the parts of its body.
-            send: takes the parts of the answer.
-            keep: keeps the answer for the next time; None where it is not to be kept.
+            found: the result of the route lookup.
+            scope: the ASGI scope of the request.
+            receive: returns the parts of the body.
+            send: sends the parts of the response.
+            keep: stores the response in the response cache; None if it must not be cached.
         """
         method = scope["method"]
         headers = Headers(scope["headers"])
@@ -139,7 +140,7 @@ class Service:
             self.observer.answered(call, outcome, incoming.bytes)
 
     def _keep(self, call: Call, answer: Reply, incoming: Incoming, outcome: Outcome) -> None:
-        """Keep an answer for the next time that the very same request comes, if that can be."""
+        """Cache a response for identical requests, if it can be cached."""
         if call.keep is None or call.stamp is None:
             return
         if not outcome.whole or answer.code is not None or answer.rest is not None:
@@ -165,11 +166,11 @@ class Service:
             return await self._answer(call, incoming, receive)
         except ClientGoneError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             return self._failed(error, call)
 
     def _check_bounds(self, call: Call) -> None:
-        """Refuse what the server of `serve` would have refused before it came here."""
+        """Reject a request that the server of `serve` would have rejected on the connection."""
         size = sum(len(name) + len(value) for name, value in call.headers.items())
         if size > self._limits.header_bytes:
             raise HeadersTooLargeError(
@@ -182,10 +183,11 @@ class Service:
             )
 
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to a path that no operation has; a web socket there is none.
+        """Answer a request to an unknown path; close a web socket.
 
-        The code is 0: what the server does not know it does not support, and a client that can
-        do without an operation tells the two cases by the code alone.
+        The code is 0: an operation that the server does not know is not supported. A client that
+        can do
+        without the operation distinguishes the two cases by the code.
         """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
@@ -204,7 +206,7 @@ class Service:
             self.observer.answered(None, outcome, incoming.bytes)
 
     async def _find_caller(self, call: Call) -> None:
-        """Find out who calls before anything of the body is read, unless the body may name the caller.
+        """Authenticate the caller before the body is read, unless the body may contain credentials.
 
         Raises:
             UnauthenticatedError: code 16.
@@ -216,11 +218,11 @@ class Service:
             await self._authenticate(call, credentials)
 
     async def _find_caller_in(self, call: Call, body: bytes) -> None:
-        """Find out who calls by the body, before the call has a place in a pool.
+        """Authenticate the caller by the body, before the call takes a place in a pool.
 
         Raises:
             UnauthenticatedError: code 16.
-            PermissionDeniedError: code 15, the caller may do that to nothing.
+            PermissionDeniedError: code 15, the policy does not allow the operation on any object.
         """
         if self.performer.authentication is None or call.caller is not None:
             return
@@ -249,12 +251,12 @@ class Service:
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
         await self._find_caller_in(call, body)
-        # Of queries many are alike but for a few numbers, and to keep each costs more than it brings.
+        # Many queries differ only in a few numbers; caching each of them costs more than it saves.
         if self._keeps and not self._seen.before(call.target, call.query_string, body):
             call.keep = None
         if self._is_quick(call, body):
             reply = self._at_once(call, body)
-            if reply.rest is not None:  # a listing goes on in threads
+            if reply.rest is not None:  # the rest of a listing is read in threads
                 await call.enter(pool)
             return reply
         await call.enter(pool)
@@ -263,13 +265,13 @@ class Service:
         return await self._query(call, body, receive)
 
     def _is_quick(self, call: Call, body: bytes) -> bool:
-        """Return whether a call takes less time than to hand it to a thread."""
+        """Return whether a call takes less time than handing it to a thread."""
         return self._shortcut.fits(
             call.endpoint.operation, body, call.query_string
         ) and self.performer.is_protocol(call.headers)
 
     def _at_once(self, call: Call, body: bytes) -> Reply:
-        """Do a quick call on the event loop itself."""
+        """Execute a quick call on the event loop itself."""
         started = time.perf_counter()
         try:
             return contained(self._perform, call, body)
@@ -277,9 +279,9 @@ class Service:
             self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
 
     def _prepared(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Do on the event loop what of a query takes no time; return what does the rest, if there is.
+        """Run the quick part of a query on the event loop; return a function for the rest, if any.
 
-        Threads that have a query's beginning to do as well get into one another's way.
+        Threads that also run the beginnings of queries slow each other down.
         """
         operation = call.endpoint.operation
         if (
@@ -293,17 +295,17 @@ class Service:
         started = time.perf_counter()
         try:
             return contained(self.performer.prepare, call, body)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             failed = self._failed(error, call)
             return lambda: failed
         finally:
             self._shortcut.took(operation, time.perf_counter() - started)
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
-        """Run what may take long; it is given up at its deadline, or when the client goes."""
+        """Run a query, which may take long; cancel it at its deadline or if the client disconnects."""
         rest = self._prepared(call, body)
         begun = call.start(self._perform, call, body, None, rest)
-        # Most are over by then, and nobody has to look whether the client is still there.
+        # Most queries finish within this time, so the client's connection need not be watched.
         if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
             return begun.result()
         work = asyncio.wrap_future(begun)
@@ -329,7 +331,7 @@ class Service:
         rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
         try:
-            # A place is for those whose rows are coming in.
+            # Only uploads whose rows are arriving take a place.
             await rows.begun()
             await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
@@ -345,27 +347,27 @@ class Service:
         rows: BinaryIO | None = None,
         rest: Callable[[], Reply] | None = None,
     ) -> Reply:
-        """Do an operation; runs in a worker thread, from reading the request to writing the answer.
+        """Execute an operation in a worker thread, including decoding and encoding.
 
         Args:
             call: the request.
             body: its JSON body.
-            rows: its body where it is rows.
-            rest: does what is left to do, where some was done already.
+            rows: the body, if it contains rows.
+            rest: runs the rest of an operation that has already begun.
         """
         try:
             with self.observer.working(call):
                 if rest is not None:
                     return rest()
                 return self.performer.perform(call, body, rows)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             return self._failed(error, call)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
     def _failed(self, error: Exception, call: Call) -> Reply:
-        """Write a failure; what is the server's own fault goes to the log under the request's id."""
+        """Encode a failure; log the server's own faults under the request's id."""
         secrets = self._secrets(call)
         if isinstance(error, LanceNamespaceError):
             error.text = scrub(error.text, secrets)
@@ -389,7 +391,7 @@ class Service:
         return error_reply(found)
 
     def _secrets(self, call: Call) -> frozenset[str]:
-        """Return what no answer and no line of the log may hold: the namespace's and the caller's."""
+        """Return the secrets of the namespace and the caller, to be kept out of responses and logs."""
         own = self._namespace.config.secrets() if isinstance(self._namespace, Namespace) else set()
         return secrets_in_headers(call.headers).union(own)
 
@@ -427,9 +429,11 @@ class Service:
     async def _stream(
         self, answer: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
     ) -> None:
-        """Send rows; the next ones are read while some go out.
+        """Send rows; read the next rows while the current ones are sent.
 
-        A failure in the middle can only cut the connection: the answer then lacks its end.
+        After the response has started, a failure can only close the connection: the response is
+        then
+        incomplete.
         """
         rest: Any = answer.rest
         name = call.endpoint.operation.name
@@ -444,7 +448,8 @@ class Service:
                 while True:
                     held = len(body)
                     self._unsent += held
-                    # Where too much waits for readers already, the next rows are read after these.
+                    # If too much unsent data is queued, the next rows are read only after these are
+                    # sent.
                     if more and self._unsent < self._limits.unsent_bytes:
                         ahead = asyncio.wrap_future(call.start(gather, rest))
                     await _send_part(send, body, meter)
@@ -470,7 +475,7 @@ class Service:
             why = str(error) or "it was not read in time"
             logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
             call.cut()
-        except Exception as error:  # noqa: BLE001 - logged; there is no one to raise it to
+        except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to
             what = f"request {call.id}: {name} was cut in the middle of its rows"
             self._log_cause(error, what, self._secrets(call))
         finally:
@@ -488,7 +493,7 @@ def _part(body: bytes, *, more: bool) -> Message:
 
 
 async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
-    """Send a part of an answer, in pieces that a slow reader takes in time."""
+    """Send a part of a response in pieces small enough for a slow client to receive in time."""
     for at in range(0, len(body), SENT_BYTES):
         piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
         async with meter.waiting():

@@ -1,4 +1,4 @@
-"""How much of the server its callers can use, at once and in all."""
+"""Limits on the server's resources: concurrency per caller, sizes, rates and durations."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ __all__ = [
 
 T = TypeVar("T")
 
-# Parts of the protocol whose operations read or write the rows of a table.
+# Tags of operations that read or write the rows of a table.
 HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
 RETRY_SECONDS = 1.0
-# Threads of a process that run Lance's queries, by default one a core. Small queries are handed from one to
-# another, which takes longer than they do; with a process for each core there is nothing to gain by it.
+# Number of threads per process that run Lance's queries; the default is one per core. Small queries
+# are passed between threads, which takes longer than running them. With one process per core,
+# several threads bring no gain.
 LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 
@@ -60,9 +61,9 @@ def _limit(default: float, doc: str, *, unit: str | None = None) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """Bounds of a server; each is more than 0 (code 13).
+    """Limits of a server; each must be greater than 0 (code 13).
 
-    The defaults suit a machine of a few cores and 4 GiB.
+    The defaults suit a machine with a few cores and 4 GiB.
     """
 
     connections: int = _limit(1024, "open connections")
@@ -96,10 +97,11 @@ class Limits:
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
-        """Create limits from text, as a command line has them.
+        """Create limits from strings, such as command-line options.
 
         Raises:
-            InvalidInputError: code 13, there is no such limit, or it is no number above 0.
+            InvalidInputError: code 13, a limit does not exist, or its value is not a number above
+                0.
         """
         fields = attrs.fields_dict(cls)
         values: dict[str, Any] = {}
@@ -119,11 +121,11 @@ class Limits:
 
 
 def cores() -> int:
-    """Return how many cores this process has for its queries; of several workers each has a share."""
+    """Return the number of cores for queries; each of several workers has a share of them."""
     share = os.environ.get(LANCE_THREADS, "")
     if share.isascii() and share.isdigit():
         return max(1, int(share))
-    if hasattr(os, "sched_getaffinity"):  # Linux alone
+    if hasattr(os, "sched_getaffinity"):  # Linux only
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -135,17 +137,17 @@ class TooSlowError(InvalidInputError, TimeoutError):
 
 
 class HeadersTooLargeError(InvalidInputError):
-    """The headers of a request are larger than the server reads (code 13, HTTP status 431)."""
+    """The request headers are larger than the server accepts (code 13, HTTP status 431)."""
 
     http_status = 431
 
 
 class Meter:
-    """Judges the speed of a client by the time that it is waited for.
+    """Measures the transfer rate of a client while the server waits for it.
 
     Args:
-        least_rate: bytes a second that are expected, on average over `seconds`.
-        seconds: how long it is watched before it is judged.
+        least_rate: required average over `seconds`, in bytes per second.
+        seconds: duration before the rate is first checked.
     """
 
     def __init__(self, least_rate: int, seconds: float) -> None:
@@ -156,10 +158,10 @@ class Meter:
 
     @contextlib.asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Bound the wait for the client in the block.
+        """Limit the wait for the client in the block.
 
         Raises:
-            TooSlowError: code 13, it is slower than it may be.
+            TooSlowError: code 13, the client is slower than the required rate.
         """
         started = time.monotonic()
         try:
@@ -170,10 +172,10 @@ class Meter:
         self._waited += time.monotonic() - started
 
     def moved(self, count: int) -> None:
-        """Note that so many bytes came or went.
+        """Record transferred bytes.
 
         Raises:
-            TooSlowError: code 13, they were fewer than they may be.
+            TooSlowError: code 13, the client is slower than the required rate.
         """
         self._bytes += count
         if self._bytes >= self._least * self._window:
@@ -188,26 +190,26 @@ class Meter:
 
 
 class Figure(Protocol):
-    """A number that goes up and down, such as a gauge of Prometheus."""
+    """A number that increases and decreases, such as a Prometheus gauge."""
 
     def inc(self) -> None:
-        """Count one more."""
+        """Increase the number by one."""
 
     def dec(self) -> None:
-        """Count one less."""
+        """Decrease the number by one."""
 
 
 class _Uncounted:
     def inc(self) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     dec = inc
 
 
 def contained(function: Callable[..., T], *arguments: Any) -> T:
-    """Return what a function returns; nothing but an exception comes out of it.
+    """Call a function and return its result; raise only subclasses of `Exception`.
 
-    A panic in Rust code, and a `SystemExit` of a namespace's, would end more than the call.
+    A panic in Rust code or a `SystemExit` in a namespace would end more than the call.
     """
     try:
         return function(*arguments)
@@ -226,16 +228,18 @@ class _Waiting:
 
 
 class Places:
-    """Places of which each caller has a share.
+    """A number of places, shared fairly among callers.
 
-    A caller holds at most three quarters of the places that the others leave, rounded up: a call
-    that works cannot be interrupted, so some places stay free for those who have none yet. A place
-    that becomes free goes to the waiting caller who holds the fewest, of several to the one who got
-    a place the longest time ago. If too many calls wait, the caller with the most of them loses one.
+    A caller holds at most three quarters of the places not held by others, rounded up: running
+    calls
+    cannot be interrupted, so some places stay free for callers who have none. A place that becomes
+    free is assigned to the waiting caller who holds the fewest; among several, to the caller whose
+    last place is the oldest. If too many calls wait, the caller with the most waiting calls loses
+    one.
 
     Args:
-        size: how many there are.
-        waiting: calls that may wait.
+        size: number of places.
+        waiting: maximum number of waiting calls.
     """
 
     def __init__(self, size: int, waiting: int) -> None:
@@ -243,13 +247,13 @@ class Places:
         self._most_waiting = waiting
         self._held: Counter[str] = Counter()
         self._queue: list[_Waiting] = []
-        """In the order of their arrival."""
+        """Waiting calls, in order of arrival."""
         self._taken = 0
         self._last_taken: dict[str, int] = {}
-        """When each caller who holds a place, or waits, got one."""
+        """For each caller who holds or waits for a place, the time when it last received one."""
 
     def take(self, owner: str) -> bool:
-        """Take a place, if the owner may have one without waiting."""
+        """Take a place if the owner may have one without waiting; return whether it did."""
         if not self._may_take(owner):
             return False
         self._free -= 1
@@ -272,7 +276,7 @@ class Places:
             self._last_taken.pop(owner, None)
 
     async def wait(self, owner: str) -> bool:
-        """Wait for a place; return False if there are too many calls that wait, now or later."""
+        """Wait for a place; return False if too many calls wait, either on arrival or later."""
         if len(self._queue) >= self._most_waiting and not self._displace(owner):
             return False
         waiting = _Waiting(owner)
@@ -284,11 +288,11 @@ class Places:
                 self._queue.remove(waiting)
                 self._forget(owner)
             elif not waiting.has_place.cancelled() and waiting.has_place.result():
-                self.release(owner)  # it was handed out in the same moment
+                self.release(owner)  # the place was assigned at the moment of cancellation
             raise
 
     def _displace(self, owner: str) -> bool:
-        """End the wait of the caller with the most calls that wait, unless that is the owner."""
+        """End one wait of the caller with the most waiting calls, unless that caller is the owner."""
         counts = Counter(each.owner for each in self._queue)
         most, count = counts.most_common(1)[0] if counts else (owner, 0)
         if count <= counts[owner] + 1:
@@ -307,9 +311,9 @@ class Places:
         return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
 
     def _hand_out(self) -> None:
-        """Grant free places to waiting calls that may have one."""
+        """Assign free places to eligible waiting calls."""
         while self._free:
-            # One whose call was cancelled leaves the queue a moment later.
+            # A canceled call leaves the queue a moment later.
             able = [
                 each
                 for each in self._queue
@@ -324,13 +328,13 @@ class Places:
 
 
 class Pool:
-    """Threads for one kind of work, and how many calls may wait for one.
+    """Threads for one kind of work, with a bounded queue of waiting calls.
 
     Args:
-        kind: what the calls are, for messages.
-        size: calls that have a place at once.
-        limits: how many may wait, and how long.
-        at_once: calls that run at once as long as they are quick; all unless given.
+        kind: kind of calls, for messages.
+        size: number of places.
+        limits: limits on the number of waiting calls and on their waiting time.
+        at_once: number of calls that run concurrently while they are quick; defaults to all.
     """
 
     def __init__(self, kind: str, size: int, limits: Limits, at_once: int | None = None) -> None:
@@ -346,10 +350,10 @@ class Pool:
         """Take a place, to be released with `leave`.
 
         Args:
-            owner: who calls.
+            owner: key of the caller.
 
         Raises:
-            ThrottlingError: code 21, all are taken and stay so, or the owner has its share.
+            ThrottlingError: code 21, no place became free, or the owner holds its share.
         """
         if not self._places.take(owner):
             self.waiting.inc()
@@ -370,11 +374,11 @@ class Pool:
         self._places.release(owner)
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function in one of the threads; its failures are exceptions whatever it raises."""
+        """Run a function in one of the threads; whatever it raises becomes an `Exception`."""
         return self._threads.submit(contained, function, *arguments)
 
     def close(self) -> None:
-        """Let no new operation start; those that run come to their end."""
+        """Start no new operation; running ones finish."""
         self._threads.close()
 
     def _full(self) -> ThrottlingError:
@@ -386,11 +390,11 @@ class Pool:
 
 
 class Pools:
-    """The threads of a server, apart for each kind of work, so that none starves another.
+    """Thread pools of a server, one for each kind of work, so that none can starve another.
 
     Args:
-        limits: how many there are.
-        local: whether all that is read is on this machine, and there is no network to wait for.
+        limits: sizes of the pools.
+        local: whether all data is on this machine, so that no operation waits for a network.
     """
 
     def __init__(self, limits: Limits, *, local: bool = False) -> None:
@@ -400,7 +404,7 @@ class Pools:
         self.uploads = Pool("uploads", limits.uploads, limits)
 
     def of(self, operation: Operation[Any, Any]) -> Pool:
-        """Return the pool that an operation runs in."""
+        """Return the pool that runs an operation."""
         if operation.body is Body.ARROW:
             return self.uploads
         return self.queries if operation.tag in HEAVY_TAGS else self.metadata
@@ -412,13 +416,13 @@ class Pools:
         yield "uploads", self.uploads
 
     def close(self) -> None:
-        """Let no new operation start; those that run come to their end."""
+        """Start no new operation; running ones finish."""
         for _, pool in self.items():
             pool.close()
 
 
 def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:
-    """Return the failure of an operation that ran too long (code 17)."""
+    """Return the error for an operation that exceeded its time limit (code 17)."""
     return ServiceUnavailableError(
         f"{name} was given up after {seconds:g} seconds; ask for fewer rows, or for less of them"
     )

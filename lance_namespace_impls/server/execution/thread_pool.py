@@ -1,4 +1,4 @@
-"""Threads of which few work at once, so that quick calls do not keep one another waiting."""
+"""Thread pool that runs a few calls at a time, so that quick calls do not delay each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG_SECONDS = 0.05
 
 
 class _Job(Future[Any]):
-    """Work for a thread; it has a turn from when it starts."""
+    """A call for a thread; it holds a turn from its start."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         super().__init__()
@@ -32,20 +32,21 @@ class _Job(Future[Any]):
             return
         try:
             result = self._function(*self._arguments)
-        except BaseException as error:  # noqa: BLE001 - it is raised to who waits for the work
+        except BaseException as error:  # noqa: BLE001 - raised again where the call is awaited
             self.set_exception(error)
         else:
             self.set_result(result)
 
 
 class Turns:
-    """Runs calls in threads, a few at once; a call that takes long lets another one in beside it.
+    """Runs calls in threads, a few at a time; a long call passes its turn to a waiting one.
 
-    More threads than cores gain nothing where they only compute, and each waits for the others.
+    For calls that only compute, more threads than cores bring no gain, and they wait for each
+    other.
 
     Args:
-        threads: has a thread for each call that is given.
-        at_once: calls that run at once as long as they are quick.
+        threads: executor with one thread for each submitted call.
+        at_once: number of calls that run concurrently while they are quick.
     """
 
     def __init__(self, threads: ThreadPoolExecutor, at_once: int) -> None:
@@ -54,11 +55,11 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
         self._lock = threading.Lock()
         self._running: set[_Job] = set()
-        """Those that have a turn."""
+        """Calls that hold a turn."""
         self._waiting: deque[_Job] = deque()
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function once it has a turn; to be called on the event loop."""
+        """Run a function once it has a turn; must be called on the event loop."""
         job = _Job(function, arguments)
         with self._lock:
             waits = len(self._running) >= self._at_once
@@ -73,7 +74,7 @@ class Turns:
         return job
 
     def close(self) -> None:
-        """Let nothing start any more."""
+        """Start no further calls."""
         with self._lock:
             waiting, self._waiting = self._waiting, deque()
         for job in waiting:
@@ -81,12 +82,12 @@ class Turns:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _work(self, job: _Job) -> None:
-        """Run a call in its thread, and then those that wait."""
+        """Run a call in its thread, then run waiting calls."""
         while True:
             job.run()
             with self._lock:
                 if job not in self._running:
-                    return  # its turn is another's by now
+                    return  # its turn has already been passed on
                 self._running.remove(job)
                 if not self._waiting:
                     return
@@ -99,7 +100,7 @@ class Turns:
             self._timer = loop.call_later(LONG_SECONDS, self._let_in)
 
     def _let_in(self) -> None:
-        """Pass the turns of calls that take long on to those that wait."""
+        """Pass the turns of long calls to waiting calls."""
         self._timer = None
         since = time.monotonic() - LONG_SECONDS
         with self._lock:

@@ -1,1 +1,1 @@
-"""HTTP in and out: routes, requests, bodies, responses and uvicorn's connections."""
+"""HTTP layer: routes, requests, bodies, responses and uvicorn's connections."""

@@ -1,4 +1,4 @@
-"""Request bodies, as they come in from the event loop."""
+"""Request bodies, received on the event loop."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..execution.limits import Limits, Meter, TooSlowError
 
 __all__ = ["BodyTooLargeError", "ClientGoneError", "Incoming", "Rows"]
 
-# A body's beginning is held until an upload has its turn, more once it is read.
+# Bytes buffered while an upload waits for its place; more are buffered once it is read.
 READY_BYTES = 64 << 10
 HELD_BYTES = 4 << 20
 
 
 class ClientGoneError(ConnectionError):
-    """The client closed the connection before its request was whole."""
+    """The client closed the connection before the request was complete."""
 
 
 class BodyTooLargeError(InvalidInputError):
-    """A JSON body is larger than the server reads (code 13, HTTP status 413)."""
+    """A JSON body is larger than the server accepts (code 13, HTTP status 413)."""
 
     http_status = 413
 
@@ -35,8 +35,8 @@ class Incoming:
     """The body of one request.
 
     Args:
-        receive: gives the parts of the body.
-        may_wait: whether the client sends its body only once it is asked to (``Expect``).
+        receive: returns the parts of the body.
+        may_wait: whether the client waits for permission to send its body (``Expect``).
     """
 
     def __init__(self, receive: Receive, *, may_wait: bool = False) -> None:
@@ -44,13 +44,13 @@ class Incoming:
         self._unasked = may_wait
         self.ended = False
         self.bytes = 0
-        """How many came in so far."""
+        """Number of bytes received."""
 
     async def part(self) -> bytes:
-        """Wait for the next part; an empty one does not mean the end, `ended` does.
+        """Wait for the next part; it may be empty, and only `ended` marks the end of the body.
 
         Raises:
-            ClientGoneError: there is no client any more.
+            ClientGoneError: the client has disconnected.
         """
         self._unasked = False
         message = await self._receive()
@@ -66,13 +66,13 @@ class Incoming:
         """Read the whole body.
 
         Args:
-            limit: most bytes that are taken.
-            seconds: most time that it may take.
+            limit: maximum number of bytes.
+            seconds: maximum duration.
 
         Raises:
-            BodyTooLargeError: code 13, there are more.
-            TooSlowError: code 13, it takes longer.
-            ClientGoneError: there is no client any more.
+            BodyTooLargeError: code 13, the body exceeds `limit`.
+            TooSlowError: code 13, the body does not arrive within `seconds`.
+            ClientGoneError: the client has disconnected.
         """
         body = b""
         try:
@@ -87,11 +87,11 @@ class Incoming:
         return body
 
     async def drain(self, limit: int, seconds: float) -> bool:
-        """Throw the rest away as far as it comes soon; return whether the body has ended.
+        """Discard the rest of the body if it arrives soon; return whether the body has ended.
 
         Args:
-            limit: bytes to throw away at most.
-            seconds: time to take at most.
+            limit: maximum number of bytes to discard.
+            seconds: maximum duration.
         """
         if self._unasked:
             return False
@@ -100,18 +100,18 @@ class Incoming:
                 while not self.ended and limit > 0:
                     limit -= len(await self.part())
         except (TimeoutError, ClientGoneError):
-            pass  # what matters is only whether it ended
+            pass  # only the end of the body matters
         return self.ended
 
 
 class Rows(io.RawIOBase):
     """A body as a file: a worker thread reads while the event loop receives.
 
-    No more than a few megabytes are held; the client is slowed down to the pace of the reader.
+    It buffers at most a few megabytes and slows the client down to the pace of the reader.
 
     Args:
         incoming: the body.
-        limits: how fast it must come, and in what time.
+        limits: minimum rate and maximum duration.
     """
 
     def __init__(self, incoming: Incoming, limits: Limits) -> None:
@@ -121,7 +121,7 @@ class Rows(io.RawIOBase):
         self._room = asyncio.Event()
         self._begun = asyncio.Event()
         self._changed = threading.Condition()
-        # What follows is shared by both threads, under the condition's lock.
+        # Both threads share the following attributes, under the condition's lock.
         self._parts: deque[memoryview] = deque()
         self._held = 0
         self._most = READY_BYTES
@@ -129,7 +129,7 @@ class Rows(io.RawIOBase):
         self._ended = False
 
     async def fill(self) -> None:
-        """Receive the body; runs on the event loop until the end, or until it is cancelled."""
+        """Receive the body on the event loop until its end or until canceled."""
         failure: Exception | None = ClientGoneError("the server gave the request up")
         meter = Meter(self._limits.least_rate, self._limits.upload_window_seconds)
         seconds = self._limits.upload_seconds
@@ -155,11 +155,11 @@ class Rows(io.RawIOBase):
             self._begun.set()
 
     async def begun(self) -> None:
-        """Wait for as much of the body as shows that it is coming in.
+        """Wait until enough of the body has arrived to show that the client is sending it.
 
         Raises:
-            ClientGoneError: there is no client any more.
-            TooSlowError: code 13, it does not come in.
+            ClientGoneError: the client has disconnected.
+            TooSlowError: code 13, the body does not arrive.
         """
         await self._begun.wait()
         if self._failure is not None:
@@ -185,11 +185,11 @@ class Rows(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait for some of the body; 0 is its end.
+        """Read a part of the body into a buffer, waiting for it; 0 means the end.
 
         Raises:
-            ClientGoneError: the body was cut short.
-            TooSlowError: code 13, it did not come fast enough.
+            ClientGoneError: the client disconnected before the end of the body.
+            TooSlowError: code 13, the body arrived too slowly.
         """
         with self._changed:
             while not self._parts:

@@ -1,4 +1,4 @@
-"""What uvicorn's connections do not have: bounds on them and their headers, and answers that are kept."""
+"""Extensions of uvicorn's HTTP protocol: limits on connections and headers, and cached responses."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class _HeadersTooLateError(InvalidInputError):
 
 
 def bounded_protocol(limits: Limits, intake: Intake | None = None) -> type[HttpToolsProtocol]:
-    """Return the HTTP protocol of a server with these limits.
+    """Return the HTTP protocol class of a server with these limits.
 
     Args:
         limits: the limits.
-        intake: what connections come from, to be told when one ends; None where the server takes
-            them itself.
+        intake: source of the connections, notified when one ends; None if the server accepts them
+            itself.
     """
     own = {"limits": limits, "repeats": Repeats(), "intake": intake}
     return type("Protocol", (_Protocol,), own)
@@ -51,7 +51,7 @@ class _Bounded(HttpToolsProtocol):
         self._header_bytes = self._unread_bytes = 0
         self._in_head = True
         self._network = ""
-        """The address of the client, as far as connections are counted."""
+        """Network of the client, if its connections are counted."""
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -68,8 +68,8 @@ class _Bounded(HttpToolsProtocol):
         self._expect_headers()
 
     def _make_room(self) -> bool:
-        """Close an idle connection of the address that has the most, unless that is this one's."""
-        connections: set[Any] = self.connections  # all are of this class
+        """Close an idle connection of the network with the most, unless that is this network."""
+        connections: set[Any] = self.connections  # all are instances of this class
         counts = Counter(each._network for each in connections)
         most, count = counts.most_common(1)[0]
         if count <= counts[self._network]:
@@ -81,7 +81,7 @@ class _Bounded(HttpToolsProtocol):
         return False
 
     def is_idle(self) -> bool:
-        """Return whether no request is under way, though the headers of one may be on their way."""
+        """Return whether no request is active, although the headers of one may be arriving."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -111,18 +111,18 @@ class _Bounded(HttpToolsProtocol):
             self._expect_headers()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers come here as well, long after the headers.
+        # Trailers also arrive here, long after the headers.
         super().on_header(name, value)
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > self.limits.header_bytes:
-            raise ValueError("too large")  # the parser's user answers 400 and closes
+            raise ValueError("too large")  # uvicorn answers 400 and closes
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._headers_came()
         if not self.url.startswith(b"/"):
             self._take_host_of_target()
-        # In place before the application gets to see it.
+        # Set it before the application sees the scope.
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
         secured = self.transport.get_extra_info("ssl_object")
@@ -131,7 +131,7 @@ class _Bounded(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _take_host_of_target(self) -> None:
-        """Replace the header by the host of an absolute URI, as RFC 9112 (3.2.2) has it."""
+        """Replace the Host header by the host of an absolute URI, as RFC 9112 (3.2.2) requires."""
         _, absolute, rest = self.url.partition(b"://")
         if not absolute:
             return
@@ -157,7 +157,7 @@ class _Bounded(HttpToolsProtocol):
             self._refuse(_HeadersTooLateError(f"no request came within {seconds:g} seconds"))
 
     def _refuse(self, error: LanceNamespaceError) -> None:
-        """Answer before there is a request, and close."""
+        """Answer with an error before there is a request, and close the connection."""
         self._headers_came()
         answer: Reply = error_reply(error, [(b"connection", b"close")])
         status = HTTPStatus(answer.status)
@@ -168,9 +168,9 @@ class _Bounded(HttpToolsProtocol):
 
 
 class _Protocol(_Bounded):
-    """Looks at what comes before it is read, and answers again what was answered before.
+    """HTTP protocol that looks requests up in the response cache before parsing them.
 
-    Nothing is remembered of a connection whose certificate tells who calls.
+    It stores nothing for a connection whose client certificate identifies the caller.
     """
 
     repeats: Repeats
@@ -180,15 +180,15 @@ class _Protocol(_Bounded):
         self._is_anybody = True
         self._address = ""
         self._begun = self._ended = 0
-        """Requests that began, and those that have come in whole."""
+        """Number of requests that have begun, and of those that have been received completely."""
         self._held = b""
-        """The head of a request that was answered before, until its body comes."""
+        """Head of a request with a cached response, until its body arrives."""
         self._raw: bytes | None = None
-        """What came in since nothing was under way, as long as it may be one request."""
+        """Bytes received since the connection was idle, as long as they may be a single request."""
         self._number = 0
-        """Which request that is."""
+        """Number of that request on the connection."""
         self._whole: tuple[int, bytes] | None = None
-        """The last request that came in by itself, by its number."""
+        """The last request that arrived alone, with its number."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -218,7 +218,7 @@ class _Protocol(_Bounded):
             self._whole, self._raw = (self._number, self._raw), None
 
     def _is_idle(self) -> bool:
-        """Return whether nothing is under way, so that what comes is the beginning of a request."""
+        """Return whether the connection is idle, so that the next bytes begin a request."""
         return (
             self._is_anybody
             and self._begun == self._ended
@@ -228,7 +228,7 @@ class _Protocol(_Bounded):
         )
 
     def _answer_again(self, request: bytes) -> bool:
-        """Answer a request as before, if it was answered before and that is still true."""
+        """Send the cached response to a request; return False if none is cached or it is stale."""
         found = self.repeats.find(request)
         if found is None:
             return False
@@ -251,7 +251,7 @@ class _Protocol(_Bounded):
         if self._raw is not None and may_repeat(self.parser.get_http_version(), self.headers):
             head = self._raw[: self._raw.find(END_OF_HEAD) + len(END_OF_HEAD)]
             if self.repeats.seen.before(head):
-                # In place before the application gets to see it.
+                # Set it before the application sees the scope.
                 scope: Any = self.scope
                 scope[KEEP] = partial(self._keep, self._begun)
         super().on_headers_complete()

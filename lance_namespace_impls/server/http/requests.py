@@ -1,4 +1,4 @@
-"""From HTTP to the request of an operation: route, query, headers and body."""
+"""Decoding of HTTP requests: route, query, headers and body become an operation's request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ __all__ = ["Headers", "read_request"]
 JSON_TYPE = "application/json"
 PROPERTIES_HEADER = "x-lance-table-properties"
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
-# These are about one hop, its body or who is calling; all others reach the operation as context.
+# Headers about one hop, its body or the caller's credentials; all others reach the operation as
+# context.
 OWN_HEADERS = frozenset(
     {
         "accept",
@@ -59,20 +60,20 @@ OWN_HEADERS = frozenset(
 
 
 class Headers(dict[str, str]):
-    """Request headers by lower-case name; of a repeated one the last counts."""
+    """Request headers by lower-case name; the last value of a repeated header counts."""
 
     def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         super().__init__(
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw
         )
         self.repeated: frozenset[str] = frozenset()
-        """Names that came more than once."""
+        """Names of headers that occur more than once."""
         if len(self) != len(raw):
             names = Counter(name.decode("latin-1").lower() for name, _ in raw)
             self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
     def identity(self, other: Any) -> Any:
-        """Return the caller's credentials; those in the headers win over `other` from the body."""
+        """Return the caller's credentials; headers take precedence over `other` from the body."""
         api_key = self.get("x-api-key")
         scheme, _, token = self.get("authorization", "").partition(" ")
         auth_token = token.strip() if scheme.lower() == "bearer" else None
@@ -86,7 +87,7 @@ class Headers(dict[str, str]):
         return found
 
     def context(self) -> dict[str, str]:
-        """Return what travels on with the call: entries ``header.<name>``."""
+        """Return the headers that are passed to the operation, as entries ``header.<name>``."""
         return {HEADER_PREFIX + k: v for k, v in self.items() if k not in OWN_HEADERS}
 
 
@@ -100,15 +101,15 @@ def read_request(
     """Build the request of an operation.
 
     Args:
-        endpoint: how the operation was called.
-        segments: path segments that stand for fields, percent-encoded.
-        query_string: the query as it was sent.
-        headers: the request's headers.
-        body: the JSON body; empty where there is none or the body is rows.
+        endpoint: the endpoint that was called.
+        segments: path segments that contain fields, percent-encoded.
+        query_string: the query string, as sent.
+        headers: the request headers.
+        body: the JSON body; empty if there is none or if the body contains rows.
 
     Raises:
-        InvalidInputError: code 13, something cannot be read, or a field is given twice with
-            different values.
+        InvalidInputError: code 13, a part cannot be read, or a field occurs twice with different
+            values.
     """
     operation = endpoint.operation
     values = _from_body(endpoint, body)
@@ -127,7 +128,7 @@ def read_request(
         _put(operation, values, "properties", properties, f"header {PROPERTIES_HEADER}")
     context = headers.context()
     if delimiter is not None and "id" not in operation.path_fields:
-        # What names no object may still answer with identifiers.
+        # A request without an object identifier may still return identifiers.
         context["delimiter"] = delimiter
     if context:
         values["context"] = _joined(operation, values.get("context"), context)
@@ -155,7 +156,7 @@ def _from_body(endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     if data.get("id") == "":
         del data["id"]
     if data.get("new_namespace_id") == [] and data.get("context") == {}:
-        # The Java clients write what nobody set as empty; alone, an empty list is the root.
+        # The Java clients send unset fields as empty values; otherwise, an empty list is the root.
         del data["new_namespace_id"]
     return data
 
@@ -186,7 +187,7 @@ def _take_path(
     delimiter: str,
     values: dict[str, Any],
 ) -> None:
-    """Take the fields of the path; a body of rows has no room for them, then they are in the query."""
+    """Move the fields of the path into the request; with a body of rows, they are in the query."""
     operation = endpoint.operation
     if not endpoint.by_name:
         given = dict(zip(operation.path_fields, map(decode, segments), strict=True))
@@ -202,9 +203,9 @@ def _take_path(
 
 
 def _is_joined(names: Any, delimiter: str, segment: str) -> bool:
-    """Return whether the names of an id in the body make up the one in the route.
+    """Return whether the names of an id in the body match the id in the route.
 
-    A list can hold a name with the delimiter in it, and Rust and Java clients send ``+`` for a space.
+    A name in a list can contain the delimiter, and Rust and Java clients send ``+`` for a space.
     """
     if not isinstance(names, list) or not names:
         return False
@@ -230,7 +231,7 @@ def _put(
 
 
 def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> Any:
-    """Read a query parameter as the type that the operation table gives it."""
+    """Convert a query parameter to its type in the operation table."""
     try:
         match parameter.type:
             case "boolean":
@@ -262,7 +263,7 @@ def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> A
 
 
 def _joined(operation: Operation[Any, Any], given: Any, own: dict[str, str]) -> Any:
-    """Return the context of the body with the entries from the headers over it."""
+    """Return the context of the body, updated with the entries from the headers."""
     if given is None:
         return own
     if not isinstance(given, dict):

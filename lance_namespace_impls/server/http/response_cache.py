@@ -1,9 +1,9 @@
-"""Answers that are given again to the very same request, as long as they are true.
+"""Cache of responses to byte-identical requests.
 
-Clients ask where a table is, and how many rows it has, over and over, and most of the work is to find
-out what is asked. What is the same byte for byte asks the same with the same credentials: its answer
-goes out again without being made again, once it is certain that nothing that it depends on has
-changed, and that its caller may still have it.
+Clients repeatedly request the location and the row count of a table, and decoding such a request is
+most of the work. A byte-identical request with the same credentials has the same meaning. Its
+response is sent again if the state that it depends on has not changed and the caller still has
+permission.
 """
 
 from __future__ import annotations
@@ -28,39 +28,42 @@ __all__ = [
 ]
 
 KEEP = "lance_namespace.keep"
-"""Where the server puts into a request's scope what keeps its answer, if that may be worth it."""
+"""Scope key of the function that caches the response, if caching may be useful."""
 
 END_OF_HEAD = b"\r\n\r\n"
 MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 8 << 10, 64 << 10
 MAX_BYTES = 16 << 20
 OVERHEAD_BYTES = 4 << 10
-"""What an answer takes beside its bytes: the request as it was read, the stamp, and so on."""
+"""Memory for a response in addition to its bytes: the decoded request, the stamp, and so on."""
 MAX_SEEN = 1 << 14
-"""What is remembered of requests: one that never comes again, as with an id of its own, is not kept."""
-# Headers by which a request is more than its bytes, or its connection is not used again.
+"""Number of remembered requests.
+
+Only a repeated request is cached, so requests with unique ids do not fill the cache.
+"""
+# Headers that change the meaning of a request beyond its bytes, or end the reuse of its connection.
 _SPECIAL = frozenset((b"expect", b"upgrade"))
 
 
 @attrs.frozen(eq=False)
 class Repeat:
-    """An answer that may be given again."""
+    """A cached response."""
 
     answer: Reply
     stamp: Stamp
-    """What it depends on."""
+    """State that the response depends on."""
     is_allowed: Callable[[], bool]
-    """Return whether its caller may still have it."""
+    """Return whether the caller still has permission."""
     note: Callable[[str, float], None]
-    """Note that it was given to an address, in so many seconds."""
+    """Record that the response was sent to an address, with the duration in seconds."""
     raw: bytes = attrs.field(init=False, repr=False)
-    """It as it is sent, behind the headers that the server has of its own."""
+    """The response in wire format, without the server's default headers."""
 
     def __attrs_post_init__(self) -> None:
         lines = [b"%s: %s\r\n" % header for header in self.answer.headers]
         object.__setattr__(self, "raw", b"".join([*lines, b"\r\n", self.answer.body]))
 
     def is_true(self) -> bool:
-        """Return whether it can be given now."""
+        """Return whether the response is still valid and permitted."""
         return self.stamp.is_current() and self.is_allowed()
 
 
@@ -68,13 +71,13 @@ Keep = Callable[[Repeat], None]
 
 
 class Seen:
-    """Reports what comes again; what came long ago is forgotten."""
+    """Detects repetitions; old entries are forgotten."""
 
     def __init__(self) -> None:
         self._marks: dict[int, None] = {}
 
     def before(self, *parts: bytes) -> bool:
-        """Return whether something came before, and note that it has come."""
+        """Return whether an entry was seen before, and record it."""
         mark = hash(parts)
         if mark in self._marks:
             return True
@@ -85,7 +88,7 @@ class Seen:
 
 
 class Repeats:
-    """The answers of one server, by the bytes of their requests; the oldest go first."""
+    """Responses of one server by the bytes of their requests; the oldest are dropped first."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, Repeat] = {}
@@ -95,21 +98,21 @@ class Repeats:
         """Heads of requests."""
 
     def find(self, request: bytes) -> Repeat | None:
-        """Return the answer to a request, true or not."""
+        """Return the response to a request, whether or not it is still valid."""
         return self._kept.get(request)
 
     def is_head(self, data: bytes) -> bool:
-        """Return whether it is the head of a request with an answer, all but the body."""
+        """Return whether the data is only the head of a request with a cached response."""
         return data in self._heads
 
     def put(self, request: bytes, repeat: Repeat) -> None:
-        """Keep the answer to a request, unless one of them is too long, or has line ends behind it."""
+        """Cache a response, unless it is long, its request is long, or line ends follow."""
         if len(request) > MAX_REQUEST_BYTES or len(repeat.raw) > MAX_ANSWER_BYTES:
             return
         head = _head(request)
         body = request[len(head) :]
         if body and not body.strip(b"\r\n"):
-            return  # line ends behind a request without a body: its head is whole by itself
+            return  # line ends follow a request without a body, whose head is complete without them
         self.forget(request)
         self._kept[request] = repeat
         self._heads[head] += 1
@@ -118,7 +121,7 @@ class Repeats:
             self.forget(next(iter(self._kept)))
 
     def forget(self, request: bytes) -> None:
-        """Drop the answer to a request."""
+        """Drop the response to a request."""
         found = self._kept.pop(request, None)
         if found is None:
             return
@@ -138,7 +141,7 @@ def _head(request: bytes) -> bytes:
 
 
 def may_repeat(version: str, headers: RawHeaders) -> bool:
-    """Return whether a request leaves its connection as it was, and is all that it seems to be."""
+    """Return whether a request keeps its connection reusable and its bytes are all that counts."""
     if version != "1.1":
         return False
     return not any(

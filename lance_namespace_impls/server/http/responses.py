@@ -1,4 +1,4 @@
-"""From what an operation gives to HTTP."""
+"""Encoding of results as HTTP responses."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 class Reply(NamedTuple):
-    """An HTTP answer."""
+    """An HTTP response."""
 
     status: int
     headers: RawHeaders
     body: bytes
     rest: Iterator[bytes] | None = None
-    """What follows `body`, read as it is sent."""
+    """Data that follows `body`, read while it is sent."""
     code: int | None = None
-    """The protocol's code of a failure."""
+    """The protocol's error code of a failure."""
 
 
 Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
 
 
 def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
-    """Write the answer of an operation.
+    """Encode the result of an operation.
 
     Args:
         operation: the operation.
         answer: its response model, or a ``pyarrow.RecordBatchReader``.
-        vend: makes of a table's location and storage options those that its caller gets; without
-            it they carry no credentials.
+        vend: converts the location and storage options of a table to those for the caller; without
+            it, they contain no credentials.
 
     Raises:
         LanceNamespaceError: the first rows cannot be read.
@@ -88,12 +88,12 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
 def listing_reply(
     operation: Operation[Any, Any], first: Any, following: Callable[[str], Any]
 ) -> Reply:
-    """Write a whole listing, which is read page by page while it is sent.
+    """Encode a full listing whose pages are read while it is sent.
 
     Args:
         operation: the listing.
         first: its first page.
-        following: returns the page of a token. Where it fails, the answer lacks its end.
+        following: returns the page of a token. If it fails, the response is incomplete.
     """
     if not first.page_token:
         return reply(operation, first, vend=None)
@@ -114,13 +114,13 @@ def listing_reply(
 
 
 def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:
-    """Write a JSON answer, in ASCII, which no text can break."""
+    """Encode a JSON response in ASCII, which is valid in every encoding."""
     body = _to_json(data).encode("ascii")
     return Reply(status, [*_body_headers(JSON_TYPE, len(body)), *headers], body)
 
 
 def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -> Reply:
-    """Write a failure with the HTTP status of its class."""
+    """Encode an error with the HTTP status of its class."""
     sent = list(headers or ())
     retry_after = getattr(error, "retry_after", None)
     if retry_after is not None and math.isfinite(retry_after):
@@ -135,7 +135,7 @@ class _WrongMethodError(InvalidInputError):
 
 
 def wrong_method_reply(method: str, found: Found) -> Reply:
-    """Write the failure of a path that is called with another method than it has."""
+    """Encode the error for a path that does not support the method."""
     allowed = ", ".join(sorted(found.methods))
     name = next(iter(found.methods.values())).operation.name
     error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
@@ -143,7 +143,7 @@ def wrong_method_reply(method: str, found: Found) -> Reply:
 
 
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Take chunks together to a size that is worth sending; return whether more follow."""
+    """Combine chunks up to a size that is worth sending; return whether more follow."""
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:
@@ -163,10 +163,11 @@ def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
 
 
 def table_reply(operation: Operation[Any, Any], table: pa.Table) -> Reply:
-    """Write an answer of few rows, which are all there, in one piece."""
+    """Encode a complete result of few rows in one piece."""
     import pyarrow as pa
 
-    # Nothing of it goes through Python, where other threads would be waited for with each piece.
+    # Arrow writes directly into this buffer. A Python file would wait for other threads with each
+    # piece.
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
         writer.write_table(table)
@@ -179,7 +180,7 @@ def _body_headers(content_type: str, length: int) -> RawHeaders:
 
 
 def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str, str]]:
-    """Part the entries of a context that become headers from those that stay in the body."""
+    """Separate the entries of a context that become headers from those that remain in the body."""
     headers: RawHeaders = []
     stays: dict[str, str] = {}
     for key, value in (context or {}).items():
@@ -200,7 +201,7 @@ def _vend(data: dict[str, Any], vend: Vend) -> None:
 
 
 def _withhold_secrets(data: dict[str, Any]) -> None:
-    """Leave out the secrets, and when they expire: the client brings credentials of its own."""
+    """Remove secrets and their expiration time: the client uses its own credentials."""
     given = data.pop("storage_options")
     given.pop(EXPIRES_AT_MILLIS, None)
     kept = {k: v for k, v in redact(given).items() if v == given[k]}

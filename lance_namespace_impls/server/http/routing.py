@@ -1,4 +1,4 @@
-"""Finds the operation of a path; every route comes from the generated operation table."""
+"""Route lookup; the protocol's routes come from the generated operation table."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from ..lancedb.clone import CLONE_TABLE
 
 __all__ = ["Endpoint", "Found", "RouteTable"]
 
-# Routes beside those of the protocol, by which clients mean an operation of it.
+# Routes in addition to the protocol's, which clients use for its operations.
 OTHER_ROUTES: tuple[tuple[str, str, Operation[Any, Any]], ...] = (
-    # LanceDB's; nothing of an index stays in memory between two requests: to warm one is to see that
-    # it is there.
+    # LanceDB's route. Nothing of an index stays in memory between two requests: warming an index
+    # only checks that it exists.
     (
         "POST",
         "/v1/table/{id}/index/{index_name}/prewarm",
         OPERATIONS["DescribeTableIndexStats"],
     ),
     (CLONE_TABLE.http_method, CLONE_TABLE.path, CLONE_TABLE),
-    # What declaring a table was called before; pylance 1 writes new tables by it.
+    # Former name of declaring a table; pylance 1 uses it to write new tables.
     ("POST", "/v1/table/{id}/create-empty", OPERATIONS["DeclareTable"]),
-    # lance-core up to 7 asks so.
+    # Used by lance-core up to 7.
     ("GET", "/v1/table/{id}/tags/list", OPERATIONS["ListTableTags"]),
 )
 
 
 class Endpoint(NamedTuple):
-    """One of the two ways to call an operation."""
+    """One of the two endpoints of an operation."""
 
     operation: Operation[Any, Any]
     by_name: bool
-    """Whether it is ``POST /<name>``, where the body holds what the ``/v1`` route has in its path."""
+    """Whether it is ``POST /<name>``, whose body has the fields of the ``/v1`` route's path."""
 
 
 class Found(NamedTuple):
-    """What a path leads to."""
+    """Result of a route lookup."""
 
     methods: Mapping[str, Endpoint]
     segments: tuple[str, ...]
-    """Segments that stand for fields, still percent-encoded, in the order of the path."""
+    """Path segments that contain fields, percent-encoded, in the order of the path."""
 
 
 class _Node:
-    """The routes that share a beginning."""
+    """Routes with a common prefix."""
 
     __slots__ = ("any", "literal", "methods")
 
@@ -59,9 +59,9 @@ class _Node:
 
 
 class RouteTable:
-    """All routes, found segment by segment on the raw path.
+    """Table of all routes; a lookup compares the raw path segment by segment.
 
-    A segment is decoded only after the path was split, so that ``%2F`` stays within a name.
+    Segments are decoded after the path is split, so that ``%2F`` stays within a name.
     """
 
     def __init__(self, operations: Iterable[Operation[Any, Any]] = OPERATIONS.values()) -> None:
@@ -92,10 +92,10 @@ class RouteTable:
             node.methods["HEAD"] = endpoint
 
     def find(self, raw_path: str) -> Found | None:
-        """Find what a path leads to; one ``/`` at its end is as good as none.
+        """Find the route of a path; one trailing ``/`` is ignored.
 
         Args:
-            raw_path: the path as it was sent, percent-encoded, without the query.
+            raw_path: the path as sent, percent-encoded, without the query string.
         """
         found = self._find(raw_path)
         if found is None and raw_path.endswith("/"):
@@ -109,7 +109,7 @@ class RouteTable:
         return _walk(self._root, raw_path.split("/")[1:], 0, ())
 
     def nearest(self, method: str, raw_path: str) -> list[str]:
-        """Return the routes that a mistyped one is closest to."""
+        """Return the routes most similar to a mistyped one."""
         return difflib.get_close_matches(f"{method} {raw_path}", self._templates, n=3, cutoff=0.5)
 
 
@@ -128,7 +128,7 @@ def _walk(node: _Node, segments: list[str], at: int, taken: tuple[str, ...]) -> 
 
 
 def decode(segment: str) -> str:
-    """Undo the percent-encoding of one segment.
+    """Decode the percent-encoding of one segment.
 
     Raises:
         InvalidInputError: code 13, the bytes are not UTF-8.

@@ -1,4 +1,4 @@
-"""LanceDB's request to clone a table, which the protocol has no operation for."""
+"""LanceDB's request to clone a table, which is not a protocol operation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["CLONE_TABLE", "clone"]
 
 @define(kw_only=True)
 class CloneTableRequest(Model):
-    """Asks for a new table with the rows of another."""
+    """Request to create a table with the rows of another."""
 
     id: list[str] | None = None
     source_location: str
@@ -40,7 +40,7 @@ class CloneTableRequest(Model):
     identity: models.Identity | None = None
     context: dict[str, str] | None = None
     near: Identifier = field(default=ROOT, init=False)
-    """The namespace of the caller's database; no caller sends it."""
+    """Namespace of the caller's database; set by the server, not by the caller."""
 
 
 CloneTableRequest._wire = (
@@ -87,14 +87,14 @@ def clone(
     """Clone a table that the caller may read.
 
     Args:
-        namespace: what is served.
+        namespace: the served namespace.
         request: the request.
         may_read: returns whether the caller may read a table.
-        may_name: whether the caller may name allowed locations that are no table's.
+        may_name: whether the caller may specify an allowed location that belongs to no table.
 
     Raises:
-        UnsupportedError: code 0, the namespace is none of this package's.
-        PermissionDeniedError: code 15, the source is nothing that the caller may read.
+        UnsupportedError: code 0, the namespace is not one of this package's catalogs.
+        PermissionDeniedError: code 15, the caller cannot read the source.
     """
     if not isinstance(namespace, CloneOperations):
         raise UnsupportedError("CloneTable: this namespace cannot clone tables; copy the rows")

@@ -1,10 +1,11 @@
 """LanceDB's dialect of the protocol, for its remote clients (``lancedb.connect("db://...")``).
 
-They use the protocol's routes with bodies of their own and name a database in a header, by which
-they are known: no other client is looked at further. What they send becomes a request of the
-protocol, and the answer what they read, so that any namespace behind the server is a LanceDB
-server. Where the dialect asks for what the protocol has no field for, an entry of the request's
-`context` carries it (`ORDER_BY`, `REPLACE`).
+These clients use the protocol's routes with bodies in their own format. The server recognizes them
+by the header that names a database, and applies the dialect to no other client. It translates their
+requests to requests of the protocol, and the results to the responses that they read. This makes
+any
+served namespace a LanceDB server. If the protocol has no field for a value, an entry of the
+request's `context` carries it (`ORDER_BY`, `REPLACE`).
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ from .clone import CLONE_TABLE
 __all__ = ["DATABASE_HEADER", "Databases", "Dialect"]
 
 DATABASE_HEADER = "x-lancedb-database"
-# What the clients take the server for: they send several vectors and structured full-text queries
-# in one request from this version on, and uploads in several parts only from the next.
+# Server version reported to the clients. From this version on, they send several vectors and
+# structured full-text queries in one request. Only from the next version on do they upload in
+# several parts.
 VERSION_HEADER = (b"phalanx-version", b"0.3.0")
-# The clients' way to ask for all rows.
+# Row count by which the clients request all rows.
 ALL_ROWS = 1 << 62
 INDEX_TYPES = {"BLOOM_FILTER": "BLOOMFILTER"}
 
@@ -48,10 +50,10 @@ Json = dict[str, Any]
 
 
 class Databases:
-    """Which namespace a database stands for.
+    """Mapping of LanceDB databases to namespaces.
 
     Args:
-        namespace: what is served.
+        namespace: the served namespace.
         named: identifiers of databases by name; any other name is a namespace below the root.
     """
 
@@ -63,19 +65,19 @@ class Databases:
         self._found: set[str] = set()
 
     def dialect(self, headers: Headers) -> Dialect | None:
-        """Return how a LanceDB client's request is read; None for one of any other client."""
+        """Return the dialect for a request of a LanceDB client; None for any other client."""
         name = headers.get(DATABASE_HEADER)
         return None if name is None else Dialect(self, name)
 
     def find(self, name: str) -> tuple[str, ...]:
-        """Return the identifier of the namespace that a database stands for, if there is one."""
+        """Return the identifier of a database's namespace, whether or not it exists."""
         return self._named.get(name, (name,))
 
     def require(self, name: str) -> None:
-        """Raise where there is no such database; one that has been found is not looked for again.
+        """Raise an error if a database does not exist; an existing one is looked up only once.
 
         Raises:
-            NamespaceNotFoundError: code 1, there is no such database.
+            NamespaceNotFoundError: code 1, the database does not exist.
         """
         if name not in self._named and name not in self._found:
             self._require(name)
@@ -88,7 +90,8 @@ class Databases:
                 return
             cause = None
         except LanceNamespaceError as error:
-            # A catalog whose root holds tables alone refuses every name, or knows no namespaces.
+            # A catalog whose root contains only tables rejects every name, or does not support
+            # namespaces.
             if error.code not in (
                 ErrorCode.NAMESPACE_NOT_FOUND,
                 ErrorCode.INVALID_INPUT,
@@ -103,20 +106,20 @@ class Databases:
 
 
 class Dialect(NamedTuple):
-    """How one request of a LanceDB client is read and answered."""
+    """Decodes one request of a LanceDB client and encodes its response."""
 
     databases: Databases
     database: str
 
     def takes(self, operation: Operation[Any, Any], headers: Headers) -> bool:
-        """Return whether the body is of a kind that only this dialect sends."""
+        """Return whether only this dialect accepts the body's content type."""
         return operation.name == "AlterTableAddColumns" and media_type(headers) == STREAM_TYPE
 
     def read_body(self, operation: Operation[Any, Any], headers: Headers, body: bytes) -> bytes:
-        """Return a body as the protocol has it.
+        """Return the body in the protocol's format.
 
         Raises:
-            InvalidInputError: code 13, it cannot be read.
+            InvalidInputError: code 13, the body cannot be read.
         """
         if self.takes(operation, headers):
             return json.dumps({"new_columns": _null_columns(body)}).encode()
@@ -126,7 +129,7 @@ class Dialect(NamedTuple):
         try:
             given = json.loads(body)
         except (ValueError, RecursionError):
-            return body  # the reader of requests says what is wrong with it
+            return body  # the request decoder reports the error
         if not isinstance(given, dict):
             return body
         change(given)
@@ -137,8 +140,9 @@ class Dialect(NamedTuple):
     ) -> tuple[Operation[Any, Any], Model]:
         """Return the operation and its request with all identifiers below the database.
 
-        Whether there is such a database is not looked at: that is for `require_database`, once it
-        is known that the caller may ask.
+        This does not check whether the database exists: `require_database` does, after the caller
+        has
+        been authorized.
         """
         above = list(self.databases.find(self.database))
         if operation.name == "ListAllTables":
@@ -160,7 +164,7 @@ class Dialect(NamedTuple):
         return operation, request
 
     def require_database(self) -> None:
-        """Raise where there is no such database.
+        """Raise an error if the database does not exist.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -170,7 +174,7 @@ class Dialect(NamedTuple):
     def reply(
         self, operation: Operation[Any, Any], request: Any, answer: Any, namespace: LanceNamespace
     ) -> Reply | None:
-        """Return the answer as LanceDB's clients read it; None where it is the protocol's."""
+        """Return the response in LanceDB's format; None if it is the same as the protocol's."""
         change = _ANSWERS.get(operation.name)
         if change is None:
             return None
@@ -179,14 +183,14 @@ class Dialect(NamedTuple):
 
     @staticmethod
     def failed(error: LanceNamespaceError) -> Reply:
-        """Return a failure; the clients try again at a 409, and expect 400 where that is no use."""
+        """Encode an error; the clients retry after status 409, so a permanent error becomes 400."""
         found = error_reply(error)
         is_final = found.status == 409 and error.code is not ErrorCode.CONCURRENT_MODIFICATION
         return found._replace(status=400) if is_final else found
 
     @staticmethod
     def signed(reply: Reply) -> Reply:
-        """Return a reply that says what the server can do."""
+        """Return a response with the server version, from which clients derive its features."""
         return reply._replace(headers=[*reply.headers, VERSION_HEADER])
 
 
@@ -194,7 +198,7 @@ class Dialect(NamedTuple):
 
 
 def _null_columns(body: bytes) -> list[Json]:
-    """Return new columns of nulls, of the types that an Arrow schema has."""
+    """Return new columns of nulls, with the types in an Arrow schema."""
     schema = to_reader(io.BytesIO(body)).schema
     types = [sql_type_name(field.type).replace("'", "''") for field in schema]
     return [
@@ -244,14 +248,15 @@ def _full_text(given: Json) -> None:
     if isinstance(query, dict) and isinstance(query.get("match"), dict):
         match = query["match"]
         if match.get("column") is None:
-            # Without a column every indexed one is searched, which only a plain text can ask for.
+            # Without a column, every indexed column is searched, which only a plain text query
+            # supports.
             given["full_text_query"] = {"string_query": {"query": match.get("terms")}}
             return
     given["full_text_query"] = {"structured_query": {"query": _clauses(query)}}
 
 
 def _clauses(query: Any) -> Any:
-    """Return a structured query in which several columns to match are a query for each."""
+    """Return a structured query whose matches on several columns are split, one query per column."""
     if isinstance(query, list):
         return [_clauses(each) for each in query]
     if not isinstance(query, dict):
@@ -272,7 +277,7 @@ def _clauses(query: Any) -> Any:
 
 
 def _counts(given: Json) -> None:
-    """Let `k` stand for all rows where it does with LanceDB."""
+    """Convert the row and probe counts of a query to the protocol's."""
     if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
         given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
     if given.get("maximum_nprobes") == 0:
@@ -282,7 +287,7 @@ def _counts(given: Json) -> None:
 
 
 _OF_SEVERAL = ("query", "columns", "boost")
-# As many rows as a full-text search gives where its caller asks for all.
+# Maximum number of rows of a full-text search if the client requests all rows.
 MAX_FOUND = 1 << 20
 
 
@@ -339,7 +344,7 @@ def _update(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
 
 
 def _delete(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
-    """Count what a version lacks of the one before it: each is made by one change alone."""
+    """Count the deleted rows by comparing with the previous version: each has one change."""
     data: Json = answer.to_dict()
     if not answer.version:
         return data

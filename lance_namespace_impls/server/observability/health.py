@@ -1,4 +1,4 @@
-"""Whether the catalog behind the server answers."""
+"""Readiness: whether the catalog behind the server answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Readiness"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
-# An answer counts as long; a catalog is asked no more often, however many ask.
+# Lifetime of a result; it bounds how often the catalog is called, however many clients check.
 KEPT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# The catalog has answered, though its root has no such listing.
+# With these errors the catalog has answered, although its root has no such listing.
 _ANSWERS = frozenset(
     {
         ErrorCode.UNSUPPORTED,
@@ -31,10 +31,10 @@ _ANSWERS = frozenset(
 
 
 class Readiness:
-    """Asks the namespace for one entry of its root, in a thread outside the pools.
+    """Readiness check: requests one entry of the root, in a thread outside the pools.
 
     Args:
-        namespace: what is served.
+        namespace: the served namespace.
     """
 
     def __init__(self, namespace: LanceNamespace) -> None:
@@ -47,7 +47,7 @@ class Readiness:
         asked = self._asked
         if asked is None or (asked.done() and time.monotonic() - self._at > KEPT_SECONDS):
             asked = self._asked = Future()
-            # It may hang with the catalog, and must not keep the process from its end.
+            # The thread may hang with the catalog, and must not delay the exit of the process.
             threading.Thread(
                 target=self._ask, args=(asked,), name="lance-ns-ready", daemon=True
             ).start()
@@ -64,7 +64,7 @@ class Readiness:
             for method in (self._namespace.list_namespaces, self._namespace.list_tables):
                 self._call(method)
             found = True
-        except BaseException as error:  # noqa: BLE001 - logged; the answer is that it is not ready
+        except BaseException as error:  # noqa: BLE001 - logged; the server is then not ready
             logger.warning("the catalog does not answer: %s", first_line(error))
         finally:
             self._at = time.monotonic()

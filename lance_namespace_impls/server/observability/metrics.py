@@ -1,4 +1,4 @@
-"""Figures of a server for Prometheus."""
+"""Prometheus metrics of a server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 __all__ = ["MULTIPROCESS_FOLDER", "Metrics"]
 
-# By which prometheus_client knows, when it is imported, that several processes count together.
+# prometheus_client reads it when imported: if set, several processes share their metrics.
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-# What a gauge holds is added up over the workers that are alive.
+# Gauges are summed over the running workers.
 _SUM: Final = "livesum"
 
 
 class Metrics:
-    """Counts what a server does; with several workers each of them answers for all."""
+    """Metrics of a server; with several workers, each worker reports the metrics of all."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -89,5 +89,5 @@ class Metrics:
         )
 
     def text(self) -> bytes:
-        """Return all figures in Prometheus's text format."""
+        """Return all metrics in Prometheus's text format."""
         return generate_latest(self._shown)

@@ -1,4 +1,4 @@
-"""Sees what the server does: figures, a line a request, and traces."""
+"""Observation of requests: metrics, access log and traces."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .tracing import Tracing, find_tracing
 __all__ = ["REQUESTS", "Observer", "Outcome", "log_requests"]
 
 REQUESTS = "lance_namespace_impls.server.requests"
-"""The logger that gets a line of JSON for each request, at level INFO."""
+"""Logger that writes one line of JSON per request, at level INFO."""
 requests = logging.getLogger(REQUESTS)
 
 OK = "ok"
-# No client waited for the answer, or it was cut before its end.
+# The client disconnected before the response, or the response was cut off.
 GONE, CUT = "gone", "cut"
 UNKNOWN = "unknown"
 LONGEST_NAME = 500
@@ -38,16 +38,17 @@ _quoted = lru_cache(1024)(_to_json)
 
 
 def log_requests() -> None:
-    """Write the lines of `REQUESTS` to standard error, and nowhere else."""
+    """Write the lines of `REQUESTS` to standard error only."""
     requests.handlers = [_Batches()]
     requests.setLevel(logging.INFO)
     requests.propagate = False
 
 
 class _Batches(logging.Handler):
-    """Writes lines to standard error many at a time, and not from the event loop.
+    """Log handler that writes lines to standard error in batches, outside the event loop.
 
-    Writing waits where whoever reads them is slow. The loop waits only where very many are unwritten.
+    Writing blocks if the reader of the log is slow. The loop waits only if very many lines are
+    queued.
     """
 
     def __init__(self) -> None:
@@ -57,11 +58,11 @@ class _Batches(logging.Handler):
         self._writing = threading.Lock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take the line of a record."""
+        """Queue the line of a record."""
         self.take(record.getMessage())
 
     def take(self, text: str) -> None:
-        """Take a line; it is written soon."""
+        """Queue a line, to be written soon."""
         self._lines.append(text)
         if self._is_due and len(self._lines) < MOST_LINES:
             return
@@ -77,7 +78,7 @@ class _Batches(logging.Handler):
         loop.call_later(WRITE_SECONDS, loop.run_in_executor, None, self.flush)
 
     def flush(self) -> None:
-        """Write what there is."""
+        """Write all queued lines."""
         with self._writing:
             self._is_due = False
             lines, self._lines = self._lines, []
@@ -87,24 +88,24 @@ class _Batches(logging.Handler):
 
 
 class Outcome:
-    """How a request ends."""
+    """The outcome of a request."""
 
     __slots__ = ("code", "sent", "started", "status", "whole")
 
     def __init__(self) -> None:
         self.status: int | None = None
-        """The status of HTTP; None where its client went before it was answered."""
+        """HTTP status; None if the client disconnected before the response."""
         self.code: int | None = None
-        """The protocol's code of a failure."""
+        """The protocol's error code of a failure."""
         self.sent = 0
-        """Bytes of the answer's body that went out."""
+        """Bytes of the response body that were sent."""
         self.whole = False
-        """Whether the answer came to its end."""
+        """Whether the response was sent completely."""
         self.started = time.perf_counter()
 
 
 class _Figures(NamedTuple):
-    """The figures of one operation; looking them up by label takes a lock each time."""
+    """The metrics of one operation, kept because each lookup by label acquires a lock."""
 
     seconds: Any
     received: Any
@@ -115,7 +116,7 @@ class Observer:
     """Counts, logs and traces requests.
 
     Args:
-        pools: the places of the server.
+        pools: the server's pools.
     """
 
     def __init__(self, pools: Pools) -> None:
@@ -132,18 +133,18 @@ class Observer:
             )
 
     def close(self) -> None:
-        """Write the lines that are not written yet."""
+        """Write the queued lines."""
         for handler in requests.handlers:
             handler.flush()
 
     def begin(self, call: Call) -> None:
-        """Note that a request has come."""
+        """Record the arrival of a request."""
         if self._tracing is not None:
             call.span = self._tracing.begin(call.endpoint.operation.name, call.headers)
 
     @contextmanager
     def working(self, call: Call) -> Iterator[None]:
-        """See the calls of the catalog that are made in this context for a request."""
+        """Observe the catalog calls made in this context for a request."""
         token = UPSTREAM_OBSERVER.set(self._upstream)
         try:
             if self._tracing is None or call.span is None:
@@ -172,17 +173,17 @@ class Observer:
 
     @contextmanager
     def open_query(self) -> Iterator[None]:
-        """Count an answer whose rows are being sent in this context."""
+        """Count a response whose rows are being sent in this context."""
         with self.metrics.open_queries.track_inprogress():
             yield
 
     def answered(self, call: Call | None, outcome: Outcome, received: int) -> None:
-        """Note how a request ended.
+        """Record the outcome of a request.
 
         Args:
-            call: the request; None where it is to no operation.
-            outcome: how it ended.
-            received: bytes of its body that came in.
+            call: the request; None if it is not to an operation.
+            outcome: its outcome.
+            received: bytes of the body that were received.
         """
         seconds = time.perf_counter() - outcome.started
         name = UNKNOWN if call is None else call.endpoint.operation.name
@@ -217,9 +218,9 @@ class Observer:
             )
 
     def noting(self, call: Call, outcome: Outcome, received: int) -> Callable[[str, float], None]:
-        """Return what notes that the very same request was answered again in the same way.
+        """Return a function that records that a cached response was sent with the same outcome.
 
-        It takes the address that the request came from, and how many seconds that took.
+        Its arguments are the client address and the duration in seconds.
         """
         name, sent = call.endpoint.operation.name, outcome.sent
         given = call.given_id
@@ -274,15 +275,15 @@ def _log(**line: Any) -> None:
 def _write(text: str) -> None:
     handlers = requests.handlers
     if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
-        handlers[0].take(text)  # which is all that a record would come to
+        handlers[0].take(text)  # equivalent to emitting a record
         return
-    # Where in this file it comes from is not looked for.
+    # Skips the lookup of the calling line.
     record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)
     requests.handle(record)
 
 
 def _identifier(call: Call) -> list[str] | None:
-    """Return what a request is about, as far as that is known, cut where it is very long."""
+    """Return the identifier in a request, as far as known, shortened if very long."""
     found = call.identifier
     if found is None and "id" in call.endpoint.operation.path_fields:
         found = call.identifier_of_path(DEFAULT_DELIMITER)

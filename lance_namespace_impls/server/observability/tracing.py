@@ -1,7 +1,7 @@
-"""Spans of OpenTelemetry, where its packages are installed.
+"""OpenTelemetry spans, if its packages are installed.
 
-Only the API is used: which spans are kept, and where they go, is set up by whoever runs the server
-(``opentelemetry-instrument lance-ns serve ...``). Without that they are not recorded.
+Only the API is used: the operator configures which spans are recorded and where they are sent
+(``opentelemetry-instrument lance-ns serve ...``). Without a configuration, none are recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = "lance_namespace_impls.server"
 
 
 class Span:
-    """What the server does for one request, as a trace has it."""
+    """The span of one request."""
 
     def __init__(self, tracing: Tracing, span: Any) -> None:
         self._tracing = tracing
@@ -27,14 +27,14 @@ class Span:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Let what is done in the context be part of it, in whichever thread."""
+        """Set it as the current span of the context, in any thread."""
         with self._tracing.trace.use_span(
             self._span, record_exception=False, set_status_on_exception=False
         ):
             yield
 
     def end(self, **attributes: Any) -> None:
-        """End it; an attribute that is None is left out."""
+        """End the span; attributes that are None are omitted."""
         for name, value in attributes.items():
             if value is not None:
                 self._span.set_attribute(name.replace("__", "."), value)
@@ -44,7 +44,7 @@ class Span:
 
 
 class Tracing:
-    """Creates spans: one a request, one a call of the namespace, one a call of the catalog."""
+    """Creates spans: one per request, one per namespace call, one per catalog call."""
 
     def __init__(self) -> None:
         from opentelemetry import propagate, trace
@@ -54,13 +54,13 @@ class Tracing:
         self._tracer: Any = trace.get_tracer(_NAME)
 
     def is_on(self) -> bool:
-        """Return whether anybody has set up what becomes of spans."""
+        """Return whether recording of spans is configured."""
         provider = self.trace.get_tracer_provider()
         unset = (self.trace.ProxyTracerProvider, self.trace.NoOpTracerProvider)
         return not isinstance(provider, unset)
 
     def begin(self, name: str, headers: Mapping[str, str]) -> Span | None:
-        """Begin the span of a request, within the trace that its headers name; None if none is kept."""
+        """Start a request's span in the trace named by its headers; None if it is not recorded."""
         if not self.is_on():
             return None
         context = self._propagate.extract(headers)
@@ -71,13 +71,13 @@ class Tracing:
 
     @contextmanager
     def catalog(self, name: str) -> Iterator[None]:
-        """Open the span of a method of the namespace."""
+        """Open the span of a namespace method."""
         with self._tracer.start_as_current_span(f"namespace.{name}"):
             yield
 
     @contextmanager
     def upstream(self, system: str, name: str, call: UpstreamCall) -> Iterator[None]:
-        """Open the span of a call of the catalog, and let the catalog know of the trace."""
+        """Open the span of a call to the catalog, and propagate the trace to the catalog."""
         with self._tracer.start_as_current_span(
             f"{system} {name}",
             kind=self.trace.SpanKind.CLIENT,
@@ -91,7 +91,7 @@ class Tracing:
 
 
 def find_tracing() -> Tracing | None:
-    """Return what makes spans; None where OpenTelemetry is not installed."""
+    """Return the tracing of spans; None if OpenTelemetry is not installed."""
     try:
         found = importlib.util.find_spec("opentelemetry.trace")
     except ModuleNotFoundError:

@@ -1,1 +1,1 @@
-"""Authentication, authorization, and the bounds on remote clients."""
+"""Authentication, authorization, and restrictions on remote clients."""

@@ -1,4 +1,4 @@
-"""Who calls: from a request's credentials to a name."""
+"""Authentication: from a request's credentials to a caller."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..http.requests import Headers
 
 __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credentials"]
 
-# Failures that an address may have at once, and how many a second it gets back.
+# Failures allowed per address in a burst, and the rate per second at which they are restored.
 FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
 MAX_CREDENTIAL_LENGTH = 16 << 10
-# Calls that wait for an issuer's keys; each holds a connection.
+# Maximum number of calls that wait for an issuer's keys; each holds a connection.
 MAX_PREPARING = 64
 RETRY_SECONDS = 1.0
 
 
 @attrs.frozen
 class Caller:
-    """Who a request comes from."""
+    """The identity that a request comes from."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -36,12 +36,12 @@ class Caller:
 
 @attrs.frozen(kw_only=True)
 class Credentials:
-    """What a request has to show who it comes from."""
+    """The credentials of a request."""
 
     tokens: tuple[str, ...] = attrs.field(default=(), repr=False)
-    """The bearer token and the API key, as far as there are any."""
+    """The bearer token and the API key, if present."""
     certificate: Any = attrs.field(default=None, repr=False)
-    """The client's certificate as ``ssl.SSLSocket.getpeercert`` gives it, checked already."""
+    """The verified client certificate, as returned by ``ssl.SSLSocket.getpeercert``."""
 
     @classmethod
     def of(cls, headers: Headers, certificate: Any = None) -> Credentials:
@@ -53,7 +53,7 @@ class Credentials:
 
     @classmethod
     def of_body(cls, body: bytes) -> Credentials:
-        """Return the credentials in the ``identity`` of a request's JSON body, if it has any."""
+        """Return the credentials in the ``identity`` of a request's JSON body, if present."""
         try:
             data = json.loads(body) if body.strip() else None
         except (ValueError, RecursionError):
@@ -73,28 +73,28 @@ def _usable(tokens: Iterable[str]) -> tuple[str, ...]:
 
 
 class CallerSource(Protocol):
-    """Knows some callers.
+    """A source of callers, such as a file of tokens.
 
-    One that never waits for anything outside has ``waits = False``; any other is asked in a thread.
-    One that has to fetch something first has a method ``prepare``, which returns a future to wait
-    for before `find`, or None: no thread waits for it.
+    A source that never waits for anything external sets ``waits = False``; any other is called in a
+    thread. A source that has to fetch something first has a method ``prepare``. It returns a future
+    to wait for before `find`, or None; this wait does not block a thread.
     """
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return who a request comes from; None where it is nobody that is known here."""
+        """Return the caller of a request; None if this source does not recognize the credentials."""
 
 
 class Certificates:
-    """Knows callers by their TLS certificates, which the handshake has checked.
+    """Recognizes callers by their TLS certificates, which the handshake has verified.
 
-    The name is the subject's common name, or the first alternative name without one; its
-    organisational units are the groups.
+    The name is the subject's common name, or the first alternative name if there is none; its
+    organizational units are the groups.
     """
 
     waits = False
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return who the certificate names."""
+        """Return the caller that the certificate names."""
         if not credentials.certificate:
             return None
         subject = [pair for part in credentials.certificate.get("subject", ()) for pair in part]
@@ -105,10 +105,10 @@ class Certificates:
 
 
 class Authentication:
-    """Finds out who calls, and slows down those who guess.
+    """Authenticates callers, and slows down guessing.
 
     Args:
-        sources: what knows callers; the first that knows one decides.
+        sources: sources of callers; the first one that recognizes the credentials decides.
     """
 
     def __init__(self, sources: Collection[CallerSource]) -> None:
@@ -118,10 +118,10 @@ class Authentication:
         self._failures: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def prepare(self, credentials: Credentials) -> None:
-        """Wait until `find` can decide on credentials, as far as that needs something from outside.
+        """Wait until `find` can decide on the credentials, if that requires external data.
 
         Raises:
-            ThrottlingError: code 21, too many calls wait for it already.
+            ThrottlingError: code 21, too many calls are already waiting.
         """
         for source in self._sources:
             begin = getattr(source, "prepare", None)
@@ -140,15 +140,15 @@ class Authentication:
                 self._preparing -= 1
 
     def find(self, credentials: Credentials, address: str) -> Caller:
-        """Return who a request comes from.
+        """Return the caller of a request.
 
         Args:
-            credentials: what it has to show for it.
-            address: where it comes from.
+            credentials: the credentials of the request.
+            address: the client address.
 
         Raises:
-            UnauthenticatedError: code 16, nothing in it is known.
-            ThrottlingError: code 21, the same, and too often from this address.
+            UnauthenticatedError: code 16, no source recognizes the credentials.
+            ThrottlingError: code 21, likewise, and this address has failed too often.
         """
         caller = self.known(credentials)
         if caller is not None:
@@ -167,7 +167,7 @@ class Authentication:
         raise UnauthenticatedError("the credentials are not valid, or have expired")
 
     def known(self, credentials: Credentials) -> Caller | None:
-        """Return who a request comes from; None, which counts as no failure, if that is not known."""
+        """Return the caller of a request, or None if unknown, which does not count as a failure."""
         for source in self._sources:
             caller = source.find(credentials)
             if caller is not None:
@@ -175,7 +175,7 @@ class Authentication:
         return None
 
     def _count(self, address: str) -> float:
-        """Note a failure; return the seconds to wait where there were too many."""
+        """Record a failure; return the seconds to wait if there were too many."""
         now = time.monotonic()
         left, at = self._failures.pop(address, (float(FAILURES), now))
         left = min(FAILURES, left + (now - at) * FAILURES_PER_SECOND)

@@ -1,4 +1,4 @@
-"""Keeps callers to a policy: what an operation touches is allowed, and what it lists may be read."""
+"""Authorization: checks the objects of a request against a policy, and filters listings."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ from .policy import Policy
 
 __all__ = ["Guard"]
 
-# What joins names where the server asks for identifiers itself: nothing that names have in them.
+# Delimiter in the identifiers that the server itself requests; it does not occur in names.
 _OWN_DELIMITER = "\x1f"
 _LISTINGS = frozenset({"ListNamespaces", "ListTables", "ListAllTables"})
-# What shows no more of a namespace than its place in a listing does.
+# Operations that reveal no more about a namespace than its entry in a listing.
 _ON_VISIBLE = frozenset({"ListNamespaces", "ListTables", "NamespaceExists"})
-# Codes of a listing that are about what the caller named: no such namespace, wrong input, ...
+# Error codes of a listing that concern the caller's own request, such as a missing namespace or
+# invalid input.
 _OF_REQUEST = frozenset(
     {ErrorCode.NAMESPACE_NOT_FOUND, ErrorCode.INVALID_INPUT, ErrorCode.UNSUPPORTED}
 )
@@ -51,8 +52,8 @@ class Guard:
     """Applies a policy to operations.
 
     Args:
-        policy: what callers may do.
-        namespace: what is served.
+        policy: permissions of callers.
+        namespace: the served namespace.
     """
 
     def __init__(self, policy: Policy, namespace: LanceNamespace) -> None:
@@ -60,7 +61,7 @@ class Guard:
         self._namespace = namespace
 
     def check_operation(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
-        """Refuse an operation that its caller may do to nothing at all.
+        """Reject an operation that the policy does not allow the caller on any object.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -69,7 +70,7 @@ class Guard:
             raise _denied(operation, caller)
 
     def check(self, operation: Operation[Any, Any], request: Model, caller: Caller | None) -> None:
-        """Refuse a request that touches what its caller may not, whether or not that exists.
+        """Reject a request without permission on its objects, whether or not they exist.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -78,7 +79,7 @@ class Guard:
         self.check_operation(operation, caller)
         asked = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
         if operation.name.endswith("Transaction") or self._cascades(operation, request):
-            # A transaction's identifier does not tell what it is about.
+            # A transaction's identifier does not reveal its objects.
             asked = policy.allows_all
         for given in _objects(operation, request):
             identifier = parse_identifier(given)
@@ -88,7 +89,8 @@ class Guard:
                 raise _denied(operation, caller)
         if operation.name == "RenameTable":
             self._check_rename(operation, request, caller)
-        # A place may be that of any table, which would be read and changed under a name of its own.
+        # A location may belong to any table, which would become readable and writable under a new
+        # name.
         if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
                 f"{operation.name}: a location may be named only by who may manage everything; "
@@ -98,15 +100,15 @@ class Guard:
     def answer(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None, call: Call
     ) -> Any:
-        """Return the answer of an operation that `check` lets through.
+        """Return the result of an operation that `check` has allowed.
 
-        A listing holds what its caller may read, on pages as long as they are asked for.
+        A listing contains the entries that the caller may read, on pages of the requested size.
 
         Args:
-            operation: what is done.
+            operation: the operation.
             request: its request.
-            caller: who calls.
-            call: does it to the namespace.
+            caller: the caller.
+            call: calls the operation on the namespace.
 
         Raises:
             LanceNamespaceError: the operation fails.
@@ -141,7 +143,7 @@ class Guard:
         parent: Identifier,
         after: Any,
     ) -> Iterator[Identifier]:
-        """Return what a listing holds and the caller may read, in order, from after `after`."""
+        """Iterate over the entries of a listing that the caller may read, in order, after `after`."""
         shows = (
             self._policy.allows_some if operation.name == "ListNamespaces" else self._policy.allows
         )
@@ -160,7 +162,7 @@ class Guard:
     def _walk(
         self, operation: Operation[Any, Any], request: Any, call: Call, parent: Identifier
     ) -> Iterator[Identifier]:
-        """Return all that a listing holds, over all of the namespace's own pages."""
+        """Iterate over all entries of a listing, across the namespace's own pages."""
         given = request.to_dict()
         given.pop("limit", None)
         context = dict(given.get("context") or {})
@@ -176,7 +178,7 @@ class Guard:
             except LanceNamespaceError as error:
                 if error.code in _OF_REQUEST:
                     raise
-                # It may name what the caller is not to know of.
+                # The message may name objects that must stay hidden from the caller.
                 raise type(error)(
                     f"{operation.name}: {format_identifier(parent)} cannot be listed as a whole; try "
                     "again, or ask the operator"
@@ -196,7 +198,7 @@ class Guard:
     def _check_rename(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None
     ) -> None:
-        """Refuse to move a table to or from where the caller may not, or to where it may do more."""
+        """Reject a move without permission, or by which the caller would gain permissions."""
         source = parse_identifier(request.id)
         allows = self._policy.allows
         for above in self._parents_after(request):
@@ -209,13 +211,13 @@ class Guard:
                 raise _denied(operation, caller)
 
     def _parents_after(self, request: Any) -> tuple[Identifier, ...]:
-        """Return the namespaces of which one is the table's afterwards."""
+        """Return the possible parent namespaces of the table after the rename."""
         if isinstance(self._namespace, CatalogNamespace):
             return (parent_after(self._namespace.capabilities, request),)
         given, own = request.new_namespace_id, parse_identifier(request.id)[:-1]
         if given is None:
             return (own,)
-        # Whether an empty list is the root, or nothing that was given, is for others to tell.
+        # An empty list may mean the root or an unset field; only the namespace decides which.
         return (parse_identifier(given),) if given else (ROOT, own)
 
     def _names_place(self, request: Model) -> bool:
@@ -236,7 +238,7 @@ class Guard:
 
 
 def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
-    """Return the identifiers of all that a request is about, also those in the requests inside it."""
+    """Return the identifiers of all objects of a request, including those in nested requests."""
     if operation.name == "BatchCommitTables":
         for change in request.operations or ():
             for part in (

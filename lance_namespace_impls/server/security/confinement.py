@@ -1,4 +1,4 @@
-"""What remote callers may reach: no storage option and no place that the operator has not named."""
+"""Restrictions on remote callers: only storage options and locations that the operator has allowed."""
 
 from __future__ import annotations
 
@@ -38,25 +38,26 @@ def _places(values: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Reach:
-    """The bounds of every remote caller."""
+    """Restrictions on every remote caller."""
 
     storage_options: frozenset[str] = field(default=frozenset(), converter=_names)
     """Names of the storage options that callers may set, without ``storage.``."""
     locations: tuple[str, ...] = field(default=(), converter=_places)
-    """Paths and URIs below which callers may put tables, beside the namespace's own places."""
+    """Paths and URIs below which callers may place tables, in addition to the namespace's own."""
     functions: frozenset[str] = field(default=frozenset(), converter=_functions)
-    """SQL functions that callers may use besides those whose cost is known."""
+    """SQL functions that callers may use in addition to those of known cost."""
 
     def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
-        """Refuse a request that names what its caller may not.
+        """Reject a request with options, locations or functions that its caller may not specify.
 
         A backend of this package checks locations and SQL itself, within `bounds`: it knows its own
-        places and its tables' columns. Of any other namespace nothing is known, and the named
-        locations are the only ones.
+        locations and the columns of its tables. For any other namespace these are unknown, and only
+        the
+        allowed locations are accepted.
 
         Raises:
             InvalidInputError: code 13.
-            UnsupportedError: code 0, nobody can do that here.
+            UnsupportedError: code 0, no caller can do that here.
         """
         if operation.name in self.disabled(namespace):
             raise UnsupportedError(
@@ -80,7 +81,7 @@ class Reach:
                 )
 
     def disabled(self, namespace: Any) -> frozenset[str]:
-        """Return the operations that need a location when no location is allowed."""
+        """Return the operations that require a location, if no location is allowed."""
         if self.locations or isinstance(namespace, CatalogNamespace):
             return frozenset()
         return frozenset({"RegisterTable"})
@@ -93,7 +94,7 @@ class Reach:
             (check.value if is_value else check.condition)(text, what)
 
     def bounds(self) -> AbstractContextManager[None]:
-        """Return a context in which a backend keeps its caller to these bounds."""
+        """Return a context in which a backend applies these restrictions to its caller."""
         return confined(Confinement(allowed_locations=self.locations, functions=self.functions))
 
 
@@ -107,7 +108,7 @@ def _options(name: str, keys: Collection[str]) -> Iterator[str]:
 
 
 def named_fields(request: Model) -> Iterator[tuple[str, Any]]:
-    """Return the fields that may name options or places, in the requests inside this one too."""
+    """Return the fields that may name options or locations, including those in nested requests."""
     for attribute in fields(cast("Any", type(request))):
         value = getattr(request, attribute.name)
         if value is None:

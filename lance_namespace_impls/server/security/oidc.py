@@ -1,6 +1,6 @@
 """Callers with tokens of an OpenID Connect issuer.
 
-Source: OpenID Connect Discovery 1.0; RFC 7519 (JWT) and RFC 8725, its best current practices.
+Source: OpenID Connect Discovery 1.0; RFC 7519 (JWT); RFC 8725 (JWT best current practices).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ __all__ = ["OidcIssuer"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
-# Signatures by a private key alone: with a shared secret, the public key would do for one.
+# Asymmetric algorithms only: with HMAC, an attacker could sign with the public key.
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA",
 )  # fmt: skip
 KEY_TYPES = ("RSA", "EC", "OKP")
 LEEWAY_SECONDS = 60
-# For the issuer's document and its keys together, however slowly they arrive.
+# Time limit for fetching both the issuer's document and its keys.
 FETCH_SECONDS = 10.0
-# Keys are fetched again after this time, so that a withdrawn one is not accepted for long, and if a
-# token names an unknown one, but not more often than every `MIN_SECONDS`.
+# Keys are fetched again after this time, so that a withdrawn key is soon rejected. They are also
+# fetched if a token names an unknown key, but not more often than every `MIN_SECONDS`.
 KEEP_SECONDS = 300.0
 MIN_SECONDS = 5.0
 # A key that the issuer does not have causes no further fetch for this time.
@@ -49,15 +49,15 @@ MAX_BYTES = 1 << 20
 
 
 class OidcIssuer:
-    """Knows callers by tokens (JWT) that an issuer has signed for an audience.
+    """Recognizes callers by tokens (JWT) that an issuer has signed for an audience.
 
-    The issuer's keys are found by its discovery document, and fetched again as they change.
+    The issuer's keys are located through its discovery document, and fetched again as they change.
 
     Args:
-        issuer: its URL, as in the tokens' ``iss``; https, unless it is on this machine.
-        audience: what the tokens' ``aud`` has to hold.
-        name_claim: the claim that is the caller's name.
-        groups_claim: the claim that lists the caller's groups.
+        issuer: its URL, as in the tokens' ``iss``; must be https, unless it is on this machine.
+        audience: audience (``aud``) that tokens must contain.
+        name_claim: claim with the caller's name.
+        groups_claim: claim with the list of the caller's groups.
 
     Raises:
         InvalidInputError: code 13, the issuer is not such a URL, or the audience is empty.
@@ -84,19 +84,19 @@ class OidcIssuer:
         self._tried = -MIN_SECONDS
         self._fetching: Future[None] | None = None
         self._has_failed = False
-        """Whether the last fetch has failed."""
+        """Whether the last fetch failed."""
         self._absent: OrderedDict[str, float] = OrderedDict()
-        """Keys that the issuer did not have, and when that was found."""
+        """Keys that the issuer does not have, each with the time of that finding."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}
         return partial(OidcIssuer, **claims), (self._issuer, self._audience)
 
     def prepare(self, credentials: Credentials) -> Future[None] | None:
-        """Start to fetch the keys that tokens need, if that is due.
+        """Start fetching the keys that tokens need, if a fetch is due.
 
         Returns:
-            a future to wait for before `find`; None if no token has to wait. It ends within
+            a future to wait for before `find`; None if no token has to wait. It completes within
             `FETCH_SECONDS`, whether or not the keys have arrived.
         """
         waits: Future[None] | None = None
@@ -106,9 +106,9 @@ class OidcIssuer:
         return waits
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return whose token it is; None if it is not a valid token of the issuer.
+        """Return the caller of a token; None if it is not a valid token of the issuer.
 
-        It never waits: a token whose key is unknown is decided on after `prepare`.
+        It never waits: a token with an unknown key can be decided on after `prepare`.
 
         Raises:
             ServiceUnavailableError: code 17, the issuer's keys cannot be fetched.
@@ -140,7 +140,7 @@ class OidcIssuer:
         return Caller(name, frozenset(each for each in groups if isinstance(each, str)))
 
     def _key(self, guest: Any) -> Any:
-        """Return the key that a token names; one that names none has the issuer's only one."""
+        """Return the key that a token names; if it names none, the issuer's only key."""
         name = guest.headers().get("kid")
         keys = self._keys
         found = keys.get(name) if name is not None or len(keys) != 1 else next(iter(keys.values()))
@@ -153,7 +153,7 @@ class OidcIssuer:
         raise ValueError("a key that the issuer does not have")
 
     def _refresh(self, name: str | None) -> Future[None] | None:
-        """Start to fetch the keys if that is due; return the fetch if a token has to wait for it."""
+        """Start fetching the keys if that is due; return the fetch if a token has to wait for it."""
         with self._lock:
             now = time.monotonic()
             is_known = bool(self._keys) and (name is None or name in self._keys)
@@ -163,7 +163,7 @@ class OidcIssuer:
             if due and self._fetching is None and now - self._tried >= MIN_SECONDS:
                 self._tried = now
                 self._fetching = Future()
-                # A waiting call that is cancelled must not cancel it for the others.
+                # Canceling one waiting call must not cancel the fetch for the others.
                 self._fetching.set_running_or_notify_cancel()
                 threading.Thread(
                     target=self._fetch,
@@ -178,7 +178,7 @@ class OidcIssuer:
         return at is not None and now - at < ABSENT_SECONDS
 
     def _fetch(self, fetching: Future[None], name: str | None) -> None:
-        """Fetch the keys, in a thread; `name` is the one that is wanted."""
+        """Fetch the keys in a thread; `name` is the requested key."""
         keys: dict[str | None, Any] | None = None
         try:
             keys = asyncio.run(asyncio.wait_for(self._read(), FETCH_SECONDS))
@@ -200,7 +200,7 @@ class OidcIssuer:
         fetching.set_result(None)
 
     async def _read(self) -> dict[str | None, Any]:
-        # An encoded answer could be small here and large in memory.
+        # A compressed response could be small on the wire and large in memory.
         headers = {"accept": "application/json", "accept-encoding": "identity"}
         async with httpx.AsyncClient(timeout=FETCH_SECONDS, headers=headers) as client:
             place = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
@@ -212,7 +212,7 @@ class OidcIssuer:
             listed = (await _get(client, document["jwks_uri"]))["keys"]
         keys = {}
         for entry in listed:
-            # A token cannot be checked with a kind of key that is not known here.
+            # Skip unsupported kinds of keys: they cannot verify a token.
             if entry.get("kty") in KEY_TYPES and entry.get("use", "sig") == "sig":
                 try:
                     key: Any = KeySet.import_key_set({"keys": [entry]}).keys[0]
@@ -228,7 +228,7 @@ class OidcIssuer:
 async def _get(client: httpx.AsyncClient, uri: str) -> Any:
     body = bytearray()
     async with client.stream("GET", uri) as answer:
-        answer.raise_for_status()  # a redirect is not followed
+        answer.raise_for_status()  # redirects are not followed
         if answer.headers.get("content-encoding", "identity") != "identity":
             raise ValueError(f"{uri} answers with an encoding that was not requested")
         async for part in answer.aiter_raw():
@@ -239,7 +239,7 @@ async def _get(client: httpx.AsyncClient, uri: str) -> Any:
 
 
 def _header(token: str) -> dict[str, Any] | None:
-    """Return the header of a token, unchecked; None if no valid token has it."""
+    """Return the unverified header of a token; None if the token is malformed."""
     text = token.partition(".")[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

@@ -1,9 +1,9 @@
-"""Which requests are looked at at all, before any of them reaches the namespace.
+"""Protection against requests from web pages, before any request reaches the namespace.
 
-A page in a browser can make its reader's browser send requests to a server that only this machine
-or network reaches. It cannot choose the headers that are looked at here: where a request comes
-from (``Origin``, ``Sec-Fetch-Site``), which name it was sent to (``Host``), and what its body is
-(``Content-Type``), of which a page sends three kinds without asking first.
+A page can make its reader's browser send requests to a server that is reachable only from this
+machine or network. It cannot choose the headers that are checked here: the origin of the request
+(``Origin``, ``Sec-Fetch-Site``), the name that it was sent to (``Host``), and the type of its body
+(``Content-Type``). A page can send only three such types without a preflight request.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ __all__ = ["ANY_HOST", "Access", "AccessCheck", "check_content_type", "is_loopba
 
 ANY_HOST = "*"
 MAX_KNOWN = 100
-# What a page may send anywhere without asking; no client of the protocol does.
+# Content types that a page may send to any server without a preflight; no protocol client uses
+# them.
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-# Two of one, and it would be a matter of taste to whom a request goes, or whose it is.
+# Headers that must be unique: with two values, the destination or the caller would be ambiguous.
 _SINGLE = frozenset({"authorization", "host", "origin", "x-api-key"})
 
 
@@ -38,41 +39,41 @@ def _names(hosts: Iterable[str]) -> frozenset[str]:
 
 
 class AccessCheck(Protocol):
-    """Decides which requests are looked at."""
+    """Decides which requests are accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Return where a request may be looked at; it is called on the event loop and must not wait.
+        """Return if a request is acceptable; called on the event loop, so it must not block.
 
         Args:
-            headers: its headers by lower-case name.
+            headers: request headers by lower-case name.
 
         Raises:
-            LanceNamespaceError: it is refused.
+            LanceNamespaceError: the request is rejected.
         """
 
 
 @attrs.frozen(kw_only=True)
 class Access:
-    """Which requests a server takes.
+    """The default check of requests, based on their headers.
 
     Args:
-        allow_hosts: names, without port, that callers may reach it by, beside those of this
-            machine (``localhost``, ``127.0.0.1``, ``::1``); ``*`` is any.
+        allow_hosts: names, without port, by which callers may reach the server, in addition to
+            those of this machine (``localhost``, ``127.0.0.1``, ``::1``); ``*`` allows any.
     """
 
     allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
     _known: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
-    """Names, with their ports, that were found to be the server's."""
+    """Host headers (names with ports) that were accepted before."""
 
     def check(self, headers: Headers) -> None:
-        """Refuse what a page in a browser may have sent on its own.
+        """Reject a request that a page in a browser may have sent on its own.
 
         Raises:
             PermissionDeniedError: code 15, it comes from another site, or was sent to a name that
-                is none of the server's.
-            InvalidInputError: code 13, its type is one of a form, or a header that says where it goes
-                or who sends it came twice.
+                is not one of the server's.
+            InvalidInputError: code 13, its content type is that of a form, or a header with its
+                destination or caller occurs twice.
         """
         for name in sorted(_SINGLE & headers.repeated):
             raise InvalidInputError(f"the header {name!r} was sent more than once; send it once")
@@ -97,10 +98,10 @@ class Access:
     def _is_own(self, host: str) -> bool:
         if ANY_HOST in self.allow_hosts:
             return True
-        # Others' names are not kept: they are as many as someone likes to send.
+        # Rejected names are not stored: a client could send any number of them.
         if host in self._known:
             return True
-        if "@" in host:  # the name of a user, who has no place there
+        if "@" in host:  # user information is not allowed in Host
             return False
         try:
             name = _plain(urlsplit(f"//{host}").hostname or "")
@@ -114,7 +115,7 @@ class Access:
 
 @lru_cache(1024)
 def is_loopback(host: str) -> bool:
-    """Return whether a host's name or address is one of this machine alone."""
+    """Return whether a host name or address refers to this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -122,7 +123,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Return whether an address to listen on stands for every network."""
+    """Return whether a listen address stands for every network."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -134,26 +135,26 @@ def _plain(host: str) -> str:
 
 
 def _same(origin: str, host: str | None) -> bool:
-    """Return whether a page's origin is the server itself, by the name that it was asked by.
+    """Return whether a page's origin is the server itself, under the requested name.
 
-    The scheme may differ: a proxy in front may speak TLS.
+    The scheme may differ: a proxy in front of the server may use TLS.
     """
     _, separator, place = origin.partition("://")
     return bool(separator) and host is not None and place.lower() == host.lower()
 
 
 def media_type(headers: Headers) -> str:
-    """Return the type of a body without its parameters; ``""`` where none is named."""
+    """Return the content type of a body without its parameters; ``""`` if there is none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _is_from_a_page(headers: Headers) -> bool:
-    """Return whether a browser sent it, which may leave the type out of what a page has it send."""
+    """Return whether a browser sent the request; it may omit the content type of a page's request."""
     return headers.get("origin") is not None or headers.get("sec-fetch-site") is not None
 
 
 def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
-    """Refuse a body of another kind than the operation takes, or of none.
+    """Reject a body whose content type is missing or not accepted by the operation.
 
     Raises:
         InvalidInputError: code 13.
@@ -161,7 +162,7 @@ def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
     wanted = STREAM_TYPE if endpoint.operation.body is Body.ARROW else JSON_TYPE
     given = headers.get("content-type")
     if wanted == STREAM_TYPE and given is None and not _is_from_a_page(headers):
-        return  # pylance 1 names no type of its rows
+        return  # pylance 1 sends rows without a content type
     if media_type(headers) != wanted:
         shown = f"not {given[:100]!r}" if given else "and say so"
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What callers may do: policies in files, classes of the operator's own, and reading alone."""
+"""Policies: permissions of callers, from files, custom classes, or for read-only access."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _ACTIONS = {action.value: action for action in Action}
 class Policy(Protocol):
     """Decides what a caller may do.
 
-    It is asked from several threads at once, often several times a call. The caller is None where
-    the server does not ask who calls. What it does not allow is denied.
+    Its methods are called from several threads concurrently, often several times per request. The
+    caller is None if the server does not authenticate callers. Anything not allowed is denied.
     """
 
     def allows(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether a caller may do this to a table or namespace itself."""
+        """Return whether a caller may perform an action on a table or namespace itself."""
 
     def allows_some(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether a caller may do this to a namespace, or to anything that may be below it.
+        """Return whether a caller may perform an action on a namespace or anything below it.
 
         True for `READ` makes the namespace visible.
         """
 
     def allows_all(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether a caller may do this to a namespace and to whatever is below it."""
+        """Return whether a caller may perform an action on a namespace and everything below it."""
 
 
 class ReadOnly:
-    """Lets everybody read everything, and nobody change anything."""
+    """Policy that allows all callers to read everything and to change nothing."""
 
     def allows(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether the action is reading."""
+        """Return whether the action is `READ`."""
         return action is Action.READ
 
     allows_some = allows_all = allows
@@ -58,36 +58,36 @@ class ReadOnly:
 
 @attrs.frozen
 class Policies:
-    """Allows what each of some policies allows."""
+    """Policy that allows what all of several policies allow."""
 
     parts: tuple[Policy, ...]
 
     def allows(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether each of them allows it."""
+        """Return whether every policy allows the action."""
         return all(part.allows(caller, action, identifier) for part in self.parts)
 
     def allows_some(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether each of them allows it of something at or below a namespace."""
+        """Return whether every policy allows the action on something at or below a namespace."""
         return all(part.allows_some(caller, action, identifier) for part in self.parts)
 
     def allows_all(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether each of them allows it of everything at and below a namespace."""
+        """Return whether every policy allows the action on everything at and below a namespace."""
         return all(part.allows_all(caller, action, identifier) for part in self.parts)
 
 
 class PolicyFile:
-    """Allows what the grants in a TOML file allow; it is read again when it changes.
+    """Policy with the grants in a TOML file, which is reloaded when it changes.
 
     Each ``[[grant]]`` has ``to`` (names of callers, and groups as ``group:NAME``), ``actions``
-    (``read``, ``write``, ``manage``; none implies another) and ``on``: patterns of identifiers, each
-    a list of levels, in which ``*`` is one level and ``**`` any number, none included. Everything
-    else is literal.
+    (``read``, ``write``, ``manage``; none implies another) and ``on``: patterns of identifiers. A
+    pattern is a list of levels; ``*`` matches one level, and ``**`` any number of levels, including
+    none. All other text is literal.
 
     Args:
         path: the file.
 
     Raises:
-        InvalidInputError: code 13, the file cannot be read or a grant is wrong.
+        InvalidInputError: code 13, the file cannot be read or a grant is invalid.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -100,7 +100,7 @@ class PolicyFile:
         )
 
     def allows_some(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether a pattern granted to the caller matches this or something below."""
+        """Return whether a pattern granted to the caller matches this or something below it."""
         return any(_reached(pattern, identifier) for pattern in self._of(caller, action))
 
     def allows_all(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
@@ -133,14 +133,14 @@ class _Grant:
 
 
 def find_policy(text: str) -> Policy:
-    """Return the policy that the operator names: a file, or ``module:Class``.
+    """Load a policy from a file, or from ``module:Class``.
 
     Args:
-        text: path of a TOML file; or a class, which is called without arguments, where there is no
-            such file.
+        text: path of a TOML file. If no such file exists, a class, which is called without
+            arguments.
 
     Raises:
-        InvalidInputError: code 13, there is neither, or it cannot be used.
+        InvalidInputError: code 13, neither exists, or the policy is invalid.
     """
     module, colon, name = text.partition(":")
     names = (*module.split("."), name)
@@ -159,7 +159,10 @@ _METHODS = ("allows", "allows_some", "allows_all")
 
 
 def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
-    """Return how far into a pattern an identifier leads; its end is a match, anything a beginning."""
+    """Return the positions in a pattern that an identifier reaches.
+
+    The position at its end is a full match; any position is a partial match.
+    """
     found = _skipped(pattern, {0})
     for name in identifier:
         found = _skipped(
@@ -174,7 +177,7 @@ def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
 
 
 def _skipped(pattern: Identifier, found: set[int]) -> set[int]:
-    """Add the places behind each ``**``, which may stand for no level."""
+    """Add the positions after each ``**``, which may match no level."""
     for at in sorted(found):
         while at < len(pattern) and pattern[at] == ANY_LEVELS:
             at += 1

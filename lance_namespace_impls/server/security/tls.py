@@ -1,4 +1,4 @@
-"""The server's certificate, and the authority whose certificates callers show."""
+"""TLS: the server's certificate, and the authority for client certificates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ logger = logging.getLogger("lance_namespace_impls.server")
 
 @attrs.frozen(kw_only=True)
 class Tls:
-    """Files that the server speaks TLS with.
+    """Files for TLS.
 
     Args:
-        cert: its certificate, with the chain up to its authority, in PEM.
+        cert: the server's certificate, with the chain up to its authority, in PEM.
         key: the certificate's private key, in PEM.
-        client_ca: authorities in PEM; callers must then show a certificate of one of them.
+        client_ca: authorities in PEM; clients must then present a certificate from one of them.
     """
 
     cert: Path = attrs.field(converter=Path)
@@ -33,10 +33,10 @@ class Tls:
     client_ca: Path | None = attrs.field(default=None, converter=attrs.converters.optional(Path))
 
     def context(self) -> ssl.SSLContext:
-        """Return what connections are made with.
+        """Create the TLS context for connections.
 
         Raises:
-            InvalidInputError: code 13, the files cannot be read or do not fit together.
+            InvalidInputError: code 13, the files cannot be read or do not match.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -53,11 +53,11 @@ class Tls:
         return context
 
     def marks(self) -> tuple[tuple[int, int, int] | None, ...]:
-        """Return what tells whether the certificate or the key has changed."""
+        """Return stamps of the files; they change with the certificate or the key."""
         return tuple(_mark(path) for path in (self.cert, self.key))
 
     def reload(self, context: ssl.SSLContext) -> None:
-        """Let new connections be made with the files as they are now; wrong ones change nothing."""
+        """Reload the files for new connections; invalid files change nothing."""
         try:
             self.context()
             context.load_cert_chain(self.cert, self.key)

@@ -1,4 +1,4 @@
-"""Tokens that the operator hands out, kept as digests in a file."""
+"""Tokens issued by the operator, stored as digests in a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Token:
 
 @attrs.frozen
 class NewToken:
-    """A token, and the entry that makes it known to a server."""
+    """A token, and its entry in the server's file."""
 
     token: str = attrs.field(repr=False)
     entry: str
@@ -43,10 +43,10 @@ class NewToken:
 
 
 class TokenFile:
-    """Knows callers by the tokens in a TOML file, which is read again when it changes.
+    """Recognizes callers by the tokens in a TOML file, which is reloaded when it changes.
 
-    Each is a ``[[token]]`` with ``name``, ``sha256`` of the token in hexadecimal digits, and where
-    wanted ``groups`` and ``expires``.
+    Each is a ``[[token]]`` with ``name``, ``sha256`` of the token in hexadecimal digits, and
+    optionally ``groups`` and ``expires``.
 
     Args:
         path: the file.
@@ -61,9 +61,9 @@ class TokenFile:
         self._tokens = Watched(path, _read, "the file of tokens")
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return whose token it is, if it has not expired.
+        """Return the caller of a token, if it has not expired.
 
-        All tokens are compared, each in the same time, whether one fits or not.
+        It compares all tokens in constant time, whether or not one matches.
         """
         found: Caller | None = None
         now = datetime.datetime.now(datetime.UTC)
@@ -83,12 +83,12 @@ def new_token(
     """Create a token of 256 random bits.
 
     Args:
-        name: whose it is.
-        groups: what the caller belongs to.
-        expires: from when on it is no good; never unless given.
+        name: name of the caller.
+        groups: groups of the caller.
+        expires: expiration time; defaults to never.
 
     Raises:
-        InvalidInputError: code 13, the name or a group is empty or has control characters.
+        InvalidInputError: code 13, the name or a group is empty or contains control characters.
     """
     for text in (name, *groups):
         if not text or not text.isprintable():

@@ -1,4 +1,4 @@
-"""Credentials for one table, of a role on AWS or a store that speaks its STS.
+"""Temporary credentials for one table, from a role on AWS or a store with a compatible STS.
 
 Source: AWS Security Token Service API Reference, AssumeRole; IAM User Guide, session policies.
 """
@@ -33,11 +33,11 @@ Rights: TypeAlias = Literal["read", "write"]
 
 _ROLE = re.compile(r"arn:([a-z0-9-]+):iam::[^:]*:(role|user)/.+|arn:[\w+=/,.@:-]+")
 _PLACE = re.compile(r"s3a?://([^/]+)/(.+)", re.IGNORECASE)
-# What IAM reads as more than itself in a resource or a value.
+# Characters with a special meaning for IAM in a resource or a value.
 _SPECIAL = re.compile(r"[*?$]")
 _NOT_IN_SESSION_NAME = re.compile(r"[^\w+=,.@-]", re.ASCII)
 LEAST_SECONDS, MOST_SECONDS = 900, 43_200
-# Credentials are handed out as long as this part of their life is left.
+# Credentials are reused while at least this fraction of their lifetime is left.
 KEPT_PART = 0.25
 MOST_KEPT = 10_000
 READS = ("s3:GetObject",)
@@ -54,23 +54,26 @@ _KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 class _Kept:
     options: dict[str, str] = attrs.field(repr=False)
     until: float
-    """When others are asked for, in seconds since 1970."""
+    """When to request new credentials, in seconds since 1970."""
 
 
 class AssumeRole:
-    """Vends S3 credentials that reach one table and nothing else.
+    """Vends S3 credentials that are limited to one table.
 
-    Each set is of the role, narrowed by a session policy to the objects below the table's location,
-    for reading or for writing. They are kept, for each caller and table, until a quarter of their
-    life is left. Needs boto3: ``pip install 'lance-namespace-kit[glue]'``.
+    They are credentials of the role, restricted by a session policy to the objects below the
+    table's
+    location, for reading or for writing. They are cached for each caller and table until a quarter
+    of
+    their lifetime is left. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
 
     Args:
-        role_arn: the role; it must be allowed what any caller may do, and be assumed by the server.
-        seconds: life of the credentials, 900 to 43,200; the role may allow less than that.
-        endpoint: URL of the token service; AWS's own of the region unless given.
+        role_arn: the role; it must have every permission that a caller may receive, and the server
+            must be allowed to assume it.
+        seconds: lifetime of the credentials, 900 to 43,200; the role may impose a lower limit.
+        endpoint: URL of the token service; defaults to AWS's own in the region.
 
     Raises:
-        InvalidInputError: code 13, an argument is wrong.
+        InvalidInputError: code 13, an argument is invalid.
         ImportError: boto3 is missing.
     """
 
@@ -100,7 +103,7 @@ class AssumeRole:
 
     @staticmethod
     def harmless(options: dict[str, str]) -> dict[str, str]:
-        """Return storage options without credentials, and when those expire."""
+        """Return storage options without credentials and their expiration time."""
         return {
             key: value
             for key, value in redact(options).items()
@@ -110,16 +113,17 @@ class AssumeRole:
     def vend(
         self, location: str, options: dict[str, str], rights: Rights, caller: str
     ) -> dict[str, str]:
-        """Return the storage options for a table, with credentials and when they expire.
+        """Return the storage options for a table, with credentials and their expiration time.
 
         Args:
-            location: where the table is.
-            options: its storage options, with the server's own credentials, which stay here.
-            rights: what the caller may do with it.
-            caller: its name, by which AWS's logs tell who the credentials are for.
+            location: location of the table.
+            options: its storage options, with the server's own credentials, which are not passed
+                on.
+            rights: the caller's rights on the table.
+            caller: name of the caller, which identifies the credentials in AWS's logs.
 
         Raises:
-            InternalError: code 18, the role is refused.
+            InternalError: code 18, the role cannot be assumed.
             ServiceUnavailableError: code 17, the token service does not answer.
         """
         shown = self.harmless(options)
@@ -166,7 +170,7 @@ class AssumeRole:
         )
 
     def policy(self, bucket: str, prefix: str, rights: Rights) -> str:
-        """Return the session policy for what is below a prefix of a bucket."""
+        """Return the session policy for the objects below a prefix of a bucket."""
         partition = self._role.split(":")[1]
         place = f"arn:{partition}:s3:::{_literal(bucket)}"
         below = _literal(prefix)
@@ -206,7 +210,7 @@ def _again(role: str, seconds: int, endpoint: str | None) -> AssumeRole:
 
 
 def _literal(text: str) -> str:
-    """Return a text as IAM takes it literally: a table may be called ``*``."""
+    """Escape a text for IAM, so that it is literal: a table may be called ``*``."""
     return _SPECIAL.sub(lambda found: f"${{{found[0]}}}", text)
 
 

@@ -1,4 +1,4 @@
-"""Files that are read again when they change."""
+"""Files that are reloaded when they change."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ POLL_SECONDS = 1.0
 
 
 class Watched(Generic[T]):
-    """What is made of a file's text, which is looked at again at most once a second.
+    """A value parsed from a file, which is checked for changes at most once a second.
 
-    A file that cannot be read any more, or has become wrong, changes nothing and is logged.
+    If the file becomes unreadable or invalid, the value stays and the problem is logged.
 
     Args:
         path: the file.
-        read: makes something of its text, or raises a `ValueError` that says what is wrong with it.
-        what: what the file is, for messages.
+        read: parses its text, or raises a `ValueError` that describes the problem.
+        what: description of the file, for messages.
 
     Raises:
-        InvalidInputError: code 13, the file cannot be read to begin with.
+        InvalidInputError: code 13, the file cannot be read at first.
     """
 
     def __init__(self, path: str | os.PathLike[str], read: Callable[[str], T], what: str) -> None:
@@ -50,7 +50,7 @@ class Watched(Generic[T]):
         return Watched, (self._path, self._read, self._what)
 
     def get(self) -> T:
-        """Return what the file holds now."""
+        """Return the current value."""
         if time.monotonic() >= self._next and self._lock.acquire(blocking=False):
             try:
                 self._look()
@@ -74,7 +74,7 @@ class Watched(Generic[T]):
             found = self._path.stat()
         except OSError as error:
             raise self._unreadable(error) from error
-        # The time of writing may be kept by what writes a file in its place.
+        # A program that replaces the file may preserve its modification time.
         return found.st_ctime_ns, found.st_size, found.st_ino
 
     def _load(self) -> T:

@@ -1,1 +1,1 @@
-"""Pages for people: the explorer."""
+"""Web pages for people: the explorer."""

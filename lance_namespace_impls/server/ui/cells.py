@@ -1,4 +1,4 @@
-"""Values of a row, as a page shows them."""
+"""Values of a row, formatted for a page."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _PICTURES = {
 
 @attrs.frozen
 class Cell:
-    """One value: text, a picture, or a line through the numbers of a vector."""
+    """One value: text, a picture, or a line chart of a vector."""
 
     text: str
     picture: str = ""
-    """A ``data:`` address."""
+    """A ``data:`` URL."""
     points: str = ""
-    """Points of a line, as SVG has them."""
+    """Points of the line, in SVG's format."""
     is_null: bool = False
 
 
 def cell(value: Any) -> Cell:
-    """Return a value as a page shows it: vectors as lines, images as pictures, all else as text."""
+    """Format a value for a page: a vector as a line, an image as a picture, anything else as text."""
     if value is None:
         return Cell("null", is_null=True)
     if isinstance(value, bytes):

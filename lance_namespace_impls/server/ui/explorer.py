@@ -1,8 +1,8 @@
-"""Pages for people: the tree of namespaces, a table's columns and rows, and the protocol's operations.
+"""Web pages for people: the namespace tree, tables with columns and rows, and the operations.
 
-The pages ask the server's own operations, each with the credentials of whoever looks: what a caller
-may not read is not shown, and every limit holds. They are plain HTML without scripts, which the
-content security policy forbids; nothing is changed from them.
+The pages call the server's own operations with the reader's credentials, so authorization and all
+limits apply. They are plain HTML without scripts, which the content security policy forbids, and
+change nothing.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ __all__ = ["Explorer"]
 
 PAGE_NAMES = 200
 SEARCHED_NAMES = 20_000
-"""Names that a search goes through at most; the page says so where there are more."""
+"""Maximum number of names that a search reads; the page reports if there are more."""
 SHOWN_ROWS = 10
 LARGEST_ROWS = 32 << 20
-"""Bytes of rows that a page is made of; of larger ones it says so."""
+"""Maximum size of the rows for a page, in bytes; the page reports larger results."""
 SHOWN_VERSIONS = 20
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-# What a page's own requests carry of those of its reader.
+# Headers of the reader that are copied to a page's own requests.
 _CREDENTIALS = (b"authorization", b"x-api-key", b"host")
 _OPERATION_PAGES = {"x-frame-options": "DENY", "referrer-policy": "no-referrer"}
 
@@ -63,10 +63,10 @@ class Explorer:
     """The pages below ``/ui``, and ``/docs``.
 
     Args:
-        operations: answers the protocol's routes; the pages ask it as any client does.
-        access: which requests are taken.
-        unknown: answers what no route has.
-        asks_who_calls: whether a reader without credentials is asked for them.
+        operations: ASGI application for the protocol's routes; the pages call it as a client does.
+        access: check that every request must pass.
+        unknown: answers requests to unknown paths.
+        asks_who_calls: whether a reader without credentials is prompted for them.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Explorer:
         ]
 
     async def _home(self, request: Request) -> Any:
-        """Lead a browser to the pages; to a client of the protocol there is nothing here."""
+        """Redirect a browser to the pages; for a protocol client, the path does not exist."""
         if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse(_at(request, "/ui"))
         return self._unknown
@@ -115,7 +115,7 @@ class Explorer:
         return page
 
     def _check(self, request: Request) -> None:
-        """Refuse what other sites' pages send; following a link from one of them is no such thing."""
+        """Reject requests sent by pages of other sites, except for followed links."""
         headers = Headers(request.scope["headers"])
         if (
             headers.get("sec-fetch-mode") == "navigate"
@@ -138,7 +138,7 @@ class Explorer:
         more: dict[str, str | None] = {}
         for operation, field in (("ListNamespaces", "namespaces"), ("ListTables", "tables")):
             if any(tokens.values()) and not tokens[field]:
-                continue  # a page that follows has one kind of names
+                continue  # a later page contains only one kind of names
             try:
                 listed[field], more[field] = await self._names(
                     request, operation, field, identifier, wanted, tokens[field] or None
@@ -170,14 +170,14 @@ class Explorer:
         wanted: str,
         token: str | None,
     ) -> tuple[list[str], str | None]:
-        """Return one page of names; where some are searched for, all that fit."""
+        """Return one page of names; in a search, all matches."""
         found: list[str] = []
         seen = 0
         while True:
             body = {"id": identifier, "page_token": token, "limit": 1000 if wanted else PAGE_NAMES}
             answer = await self._ask(request, operation, body)
             names = answer.get(field) or []
-            seen += max(len(names), 100)  # a page may be empty, and not the last
+            seen += max(len(names), 100)  # a page may be empty without being the last
             found += [name for name in names if wanted.lower() in name.lower()] if wanted else names
             token = answer.get("page_token")
             if not wanted or not token or seen >= SEARCHED_NAMES or len(found) >= PAGE_NAMES:
@@ -227,7 +227,7 @@ class Explorer:
         return "table.html", values, 200
 
     async def _part(self, request: Request, operation: str, body: dict[str, Any]) -> Any:
-        """Return an answer, or the error where this part of the page has to say it."""
+        """Return a response, or the error to show in this part of the page."""
         try:
             return await self._ask(request, operation, body)
         except LanceNamespaceError as error:
@@ -258,7 +258,7 @@ class Explorer:
     async def _vector(
         self, request: Request, identifier: list[str], near: str, column: str
     ) -> list[float]:
-        """Return the vector of the row with an id, as ``_rowid`` shows it."""
+        """Return the vector of a row by its id, as shown in ``_rowid``."""
         if not near.isdecimal():
             raise InvalidInputError("near: give the row id of a row, as the column _rowid shows it")
         body: dict[str, Any] = {
@@ -295,11 +295,11 @@ class Explorer:
         body: dict[str, Any],
         largest: int | None = None,
     ) -> bytes:
-        """Return the body of an answer.
+        """Return the body of a response.
 
         Raises:
             LanceNamespaceError: the operation failed.
-            InvalidInputError: code 13, the answer has more bytes than `largest`.
+            InvalidInputError: code 13, the response has more bytes than `largest`.
         """
         given = json.dumps(
             {k: v for k, v in body.items() if v is not None or k == "vector"}
@@ -326,7 +326,7 @@ class Explorer:
         async def receive() -> Message:
             nonlocal sent
             if sent:
-                await enough.wait()  # nothing follows, and else nobody goes away
+                await enough.wait()  # nothing follows; returning would signal a disconnect
                 return {"type": "http.disconnect"}
             sent = True
             return {"type": "http.request", "body": given, "more_body": False}
@@ -372,7 +372,7 @@ async def _docs(request: Request) -> tuple[str, dict[str, Any], int]:
 
 
 def _fields(model: Any) -> list[tuple[str, str]]:
-    """Return the fields of a model: the key, and whether it has to be given."""
+    """Return the fields of a model: each key, and whether it is required."""
     return [(wire.key, "required" if wire.required else "") for wire in model._wire]
 
 
@@ -394,7 +394,7 @@ def _link(page: str, identifier: Sequence[str] = (), **more: str) -> str:
 
 
 def _at(request: Request, path: str) -> str:
-    """Return a path of this application as a browser sees it, wherever it is mounted."""
+    """Return a path of this application as seen by a browser, including the mount point."""
     return str(request.scope.get("root_path", "")) + path
 
 
@@ -430,15 +430,15 @@ def _shown_rows(answer: bytes) -> dict[str, Any]:
 def _shown(value: pa.Scalar[Any]) -> Cell:
     try:
         return cell(value.as_py())
-    except Exception:  # noqa: BLE001 - Arrow has dates, times and text that Python has not
+    except Exception:  # noqa: BLE001 - Arrow has dates, times and text that Python cannot represent
         return Cell(f"{value.type}, cannot be shown")
 
 
 def _as_client(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers with a browser's Basic credentials as the token that is their password.
+    """Return headers in which a browser's Basic credentials become a token: their password.
 
     Raises:
-        UnauthenticatedError: code 16, they cannot be read.
+        UnauthenticatedError: code 16, the credentials cannot be read.
     """
     found = []
     for key, value in headers:

@@ -1,7 +1,7 @@
-"""Shares connections out among workers: each goes to the one that has the fewest.
+"""Dispatcher of connections: each is passed to the worker with the fewest.
 
-Workers that all take connections from one socket get them as it happens: of four clients, all may
-be with one worker while the others have nothing to do.
+Workers that accept connections from a shared socket get them by chance: of four clients, all may
+connect to one worker while the others are idle.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ __all__ = ["Dispatcher", "Intake", "Lane"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
-# What a worker counts: connections that it has taken, and those that have ended.
+# Indices of a worker's counters: connections accepted, and connections ended.
 _TAKEN, _ENDED = 0, 1
 COUNTS = 2
-# A worker that has taken none of its connections for so long gets others only if all are like that.
+# A worker that has accepted none of its connections for this time gets more only if all have
+# stalled.
 STALLED_SECONDS = 0.1
 MOST_AT_ONCE = 64
-# What the system says where too many are on their way already.
+# Errors of the system if too many connections are in transit.
 _NO_ROOM = (errno.ETOOMANYREFS, errno.ENOBUFS, errno.ENOMEM)
 PAUSE_SECONDS, FAILED_SECONDS = 0.001, 1.0
 
 
 class Intake:
-    """What a worker gets its connections from; it is passed on to its process.
+    """Source of a worker's connections, passed to its process.
 
     Args:
-        source: where they come from.
-        counts: `COUNTS` zeros, in memory that both processes share.
+        source: socket that the connections arrive on.
+        counts: `COUNTS` zeros, in memory shared by both processes.
     """
 
     def __init__(self, source: socket.socket, counts: MutableSequence[int]) -> None:
@@ -48,10 +49,10 @@ class Intake:
         self._counts = counts
 
     def start(self, serve: Callable[[socket.socket], Coroutine[Any, Any, object]]) -> None:
-        """Take connections, on the event loop that runs.
+        """Start accepting connections on the running event loop.
 
         Args:
-            serve: makes a connection of a socket; where it fails, there is none.
+            serve: serves the connection of a socket; if it fails, there is no connection.
         """
         self._serve = serve
         self._loop = asyncio.get_running_loop()
@@ -59,11 +60,11 @@ class Intake:
         self._loop.add_reader(self._source, self._take)
 
     def stop(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         self._loop.remove_reader(self._source)
 
     def ended(self) -> None:
-        """Note that a connection has ended."""
+        """Record the end of a connection."""
         self._counts[_ENDED] += 1
 
     def _take(self) -> None:
@@ -72,7 +73,7 @@ class Intake:
                 message, handles, _, _ = socket.recv_fds(self._source, 1, 1)
             except (BlockingIOError, InterruptedError):
                 return
-            if not message:  # nobody gives any more
+            if not message:  # the sender is closed
                 self.stop()
                 return
             self._counts[_TAKEN] += 1
@@ -96,10 +97,10 @@ class Intake:
 
 @attrs.define(eq=False)
 class Lane:
-    """The way of connections to one worker.
+    """Path of connections to one worker.
 
     Args:
-        counts: `COUNTS` zeros, in memory that both processes share.
+        counts: `COUNTS` zeros, in memory shared by both processes.
     """
 
     counts: MutableSequence[int]
@@ -107,7 +108,7 @@ class Lane:
     _given: int = attrs.field(default=0, init=False)
     _taken: int = attrs.field(default=0, init=False)
     _since: float = attrs.field(factory=time.monotonic, init=False)
-    """When the worker was last seen to take one, or to have none to take."""
+    """When the worker was last seen accepting a connection, or with none waiting."""
 
     def __attrs_post_init__(self) -> None:
         for end in self._ends:
@@ -120,18 +121,18 @@ class Lane:
 
     @property
     def connections(self) -> int:
-        """How many the worker has."""
+        """Number of the worker's connections."""
         return self._given - self.counts[_ENDED]
 
     def is_stalled(self) -> bool:
-        """Return whether the worker takes none of what there is for it."""
+        """Return whether the worker does not accept its waiting connections."""
         taken, now = self.counts[_TAKEN], time.monotonic()
         if taken != self._taken or taken == self._given:
             self._taken, self._since = taken, now
         return now - self._since > STALLED_SECONDS
 
     def give(self, connection: socket.socket) -> bool:
-        """Hand a connection to the worker; return whether there was room for it."""
+        """Pass a connection to the worker; return whether there was room for it."""
         try:
             socket.send_fds(self._ends[0], [b"\0"], [connection.fileno()])
         except (BlockingIOError, InterruptedError):
@@ -144,7 +145,7 @@ class Lane:
         return True
 
     def close(self) -> list[socket.socket]:
-        """Return the connections that the worker has not taken."""
+        """Return the connections that the worker has not accepted."""
         left = []
         with contextlib.suppress(BlockingIOError):
             while handles := socket.recv_fds(self._ends[1], 1, 1)[1]:
@@ -155,9 +156,10 @@ class Lane:
 
 
 class Dispatcher:
-    """Takes connections from a socket, in a thread, and hands each to the worker with the fewest.
+    """Accepts connections from a socket in a thread and passes each to the worker with the fewest.
 
-    While there is no worker they wait in the socket's own queue, and those that are taken wait here.
+    While there is no worker, connections wait in the socket's own queue, and already accepted ones
+    wait here.
 
     Args:
         listener: the socket.
@@ -167,9 +169,9 @@ class Dispatcher:
         self._listener = listener
         self._lanes: list[Lane] = []
         self._waiting: list[socket.socket] = []
-        """Connections of workers that ended, while there is no other."""
+        """Connections of ended workers, while there is no other worker."""
         self._changed = threading.Condition()
-        """Held while a connection is handed over, so that none goes to a lane that is closed."""
+        """Held while a connection is passed on, so that none is sent to a closed lane."""
         self._wake, self._woken = socket.socketpair()
         self._is_stopped = False
         listener.setblocking(False)
@@ -178,11 +180,11 @@ class Dispatcher:
 
     @property
     def is_running(self) -> bool:
-        """Whether it takes connections."""
+        """Whether it accepts connections."""
         return self._thread.is_alive()
 
     def add(self, lane: Lane) -> None:
-        """Add a worker, to have connections."""
+        """Add a worker that receives connections."""
         with self._changed:
             self._lanes.append(lane)
             waiting, self._waiting = self._waiting, []
@@ -191,7 +193,7 @@ class Dispatcher:
             self._changed.notify()
 
     def remove(self, lane: Lane) -> None:
-        """Remove a worker; the connections that it has not taken go to others."""
+        """Remove a worker; other workers receive the connections that it has not accepted."""
         with self._changed:
             if lane in self._lanes:
                 self._lanes.remove(lane)
@@ -199,7 +201,7 @@ class Dispatcher:
                 self._hand_over(connection)
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
@@ -221,7 +223,7 @@ class Dispatcher:
                 self._take_some()
 
     def _take_some(self) -> None:
-        """Take connections, and leave others the lock then."""
+        """Accept some connections, then release the lock for other threads."""
         for _ in range(MOST_AT_ONCE):
             if not self._lanes:
                 return
@@ -236,7 +238,7 @@ class Dispatcher:
             self._hand_over(connection)
 
     def _hand_over(self, connection: socket.socket) -> None:
-        """Hand a connection to a worker and close it here; where there is none, it waits for one."""
+        """Pass a connection to a worker and close it here; without a worker, keep it waiting."""
         while not self._is_stopped:
             if not self._lanes:
                 self._waiting.append(connection)

@@ -1,8 +1,8 @@
-"""Several processes that serve one namespace on one port.
+"""Supervisor of several processes that serve one namespace on one port.
 
-The first process takes the connections and hands each to the worker with the fewest: while a worker is
-away the others get them, and while all are they wait; none is refused. Workers are started anew, not
-forked: neither Lance nor the threads of a client outlive a fork.
+The first process accepts the connections and passes each to the worker with the fewest. While a
+worker is restarting, the others receive them; while all are, connections wait, and none is refused.
+Workers are spawned, not forked: neither Lance nor the threads of a client survive a fork.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ __all__ = ["Job", "Supervisor", "check_workers"]
 logger = logging.getLogger("lance_namespace_impls.server")
 
 START_SECONDS = 120.0
-# Beyond what requests under way are given, so that workers end by themselves.
+# Added to the time limit of active requests, so that workers can exit on their own.
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 0.5
-# Pauses before a worker is started again that has died soon after its start.
+# Pauses before restarting a worker that died soon after its start.
 SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -55,22 +55,22 @@ Run = Callable[[LanceNamespace, ServerOptions, Intake, Callable[[], None]], None
 
 @attrs.frozen
 class Job:
-    """What a worker does; it is pickled on the way to it."""
+    """The task of a worker; it is pickled to reach it."""
 
     namespace: LanceNamespace
     options: ServerOptions
     run: Run
-    """Serves the namespace to connections, and calls the last argument once it does."""
+    """Serves the namespace to connections, and calls the last argument once it is serving."""
     on_start: Callable[[], None] | None = None
-    """Called first, to set up what is per process, such as logging."""
+    """Called first, to set up per-process state such as logging."""
 
 
 def check_workers(job: Job, workers: int) -> None:
-    """Refuse what cannot be served by several processes.
+    """Reject a configuration that several processes cannot serve.
 
     Raises:
-        InvalidInputError: code 13, there are less than one, or the namespace or an option cannot go
-            to another process.
+        InvalidInputError: code 13, there is less than one worker, or the namespace or an option
+            cannot be pickled for another process.
     """
     if workers < 1:
         raise InvalidInputError(f"there must be at least one worker, not {workers}")
@@ -93,16 +93,16 @@ def check_workers(job: Job, workers: int) -> None:
 class _Worker:
     process: BaseProcess
     lane: Lane
-    """Its connections come by it."""
+    """Path of its connections."""
     ready: Connection
-    """Gets a word once the worker serves."""
+    """Receives a message once the worker is serving."""
     life: Connection
-    """Closed when this process ends, however it does; then so does the worker."""
+    """Closed when this process ends for any reason; the worker then ends too."""
     started: float = attrs.field(factory=time.monotonic)
     is_ready: bool = False
 
     def begins(self) -> bool:
-        """Return whether it serves, and did not when it was asked before."""
+        """Return whether it has started serving since the last call."""
         with contextlib.suppress(EOFError, OSError):
             if not self.is_ready and self.ready.poll():
                 self.is_ready = bool(self.ready.recv())
@@ -116,12 +116,12 @@ class _Worker:
 
 
 class Supervisor:
-    """Keeps workers running until it is told to stop.
+    """Keeps workers running until stopped.
 
     Args:
-        job: what each of them does.
-        listener: the socket that connections come to.
-        workers: how many there are.
+        job: the task of each worker.
+        listener: the socket for connections.
+        workers: number of workers.
     """
 
     def __init__(self, job: Job, listener: socket.socket, workers: int) -> None:
@@ -135,13 +135,14 @@ class Supervisor:
         self._not_before = 0.0
 
     def run(self, on_started: Callable[[], None]) -> None:
-        """Run the workers; SIGINT and SIGTERM stop them, SIGHUP replaces one after the other.
+        """Run the workers; SIGINT and SIGTERM stop them, SIGHUP replaces them one after the other.
 
         Args:
-            on_started: called once all of them serve.
+            on_started: called once all of them are serving.
 
         Raises:
-            ServiceUnavailableError: code 17, they do not start, or no connection is taken any more.
+            ServiceUnavailableError: code 17, they do not start, or connections are no longer
+                accepted.
         """
         with self._environment(), self._signals():
             self._dispatcher = Dispatcher(self._listener)
@@ -165,7 +166,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
-        """Set what workers find in their environment: where all keep their figures, and their threads."""
+        """Set the workers' environment: their shared metrics folder and number of threads."""
         with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
             given = {MULTIPROCESS_FOLDER: folder}
             if LANCE_THREADS not in os.environ:
@@ -227,7 +228,7 @@ class Supervisor:
                 )
 
     def _wait(self) -> None:
-        """Wait until a worker ends, or for a moment: a signal does not break the wait off."""
+        """Wait for a worker to end, or for a moment, because a signal does not interrupt the wait."""
         signs: list[Any] = [worker.process.sentinel for worker in self._workers]
         signs += [worker.ready for worker in self._workers if not worker.is_ready]
         if signs:
@@ -238,7 +239,7 @@ class Supervisor:
             self._look(worker)
 
     def _look(self, worker: _Worker) -> None:
-        """Let a worker that has begun to serve have connections."""
+        """Add a worker that has started serving to the dispatcher."""
         if worker.begins():
             self._dispatcher.add(worker.lane)
 
@@ -261,7 +262,7 @@ class Supervisor:
             self._workers.append(self._start())
 
     def _replace_all(self) -> None:
-        """Start a new worker for each, and end the old one once the new one serves."""
+        """Start a replacement for each worker, and end the old one once the new one is serving."""
         for old in list(self._workers):
             new = self._start()
             deadline = time.monotonic() + START_SECONDS
@@ -279,7 +280,7 @@ class Supervisor:
             self._stop_workers([old])
 
     def _stop_workers(self, workers: list[_Worker]) -> None:
-        """Let workers answer what is under way, and end them; one that does not end is killed."""
+        """Let workers finish their active requests, then end them; kill those that do not end."""
         workers = list(workers)
         for worker in workers:
             self._dispatcher.remove(worker.lane)
@@ -314,7 +315,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _work(job: Job, intake: Intake, ready: Connection, life: Connection) -> None:
-    """Serve, in a worker; it ends with the process that started it."""
+    """Serve in a worker process; it ends with the process that started it."""
     threading.Thread(target=_end_with, args=(life,), name="lance-ns-life", daemon=True).start()
     if job.on_start is not None:
         job.on_start()
