@@ -37,8 +37,7 @@ class ServerOptions:
     Args:
         callers: sources of callers, such as `TokenFile`; a request whose credentials none of them
             recognizes is rejected. Without any, every client has access, and `serve` listens on
-            this
-            machine only.
+            this machine only.
         tls: certificate and key for `serve`; defaults to plain HTTP.
         insecure: whether `serve` may listen beyond this machine without authentication.
         policy: permissions of callers, such as `PolicyFile`; defaults to everything.

@@ -125,8 +125,7 @@ class Performer:
 
         Returns:
             a function that runs the rest, to be called in a thread; None if `perform` has to run
-            the
-            whole query.
+            the whole query.
 
         Raises:
             LanceNamespaceError: the request cannot be read.

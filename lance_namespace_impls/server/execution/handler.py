@@ -186,8 +186,7 @@ class Service:
         """Answer a request to an unknown path; close a web socket.
 
         The code is 0: an operation that the server does not know is not supported. A client that
-        can do
-        without the operation distinguishes the two cases by the code.
+        can do without the operation distinguishes the two cases by the code.
         """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
@@ -432,8 +431,7 @@ class Service:
         """Send rows; read the next rows while the current ones are sent.
 
         After the response has started, a failure can only close the connection: the response is
-        then
-        incomplete.
+        then incomplete.
         """
         rest: Any = answer.rest
         name = call.endpoint.operation.name

@@ -231,11 +231,10 @@ class Places:
     """A number of places, shared fairly among callers.
 
     A caller holds at most three quarters of the places not held by others, rounded up: running
-    calls
-    cannot be interrupted, so some places stay free for callers who have none. A place that becomes
-    free is assigned to the waiting caller who holds the fewest; among several, to the caller whose
-    last place is the oldest. If too many calls wait, the caller with the most waiting calls loses
-    one.
+    calls cannot be interrupted, so some places stay free for callers who have none. A place that
+    becomes free is assigned to the waiting caller who holds the fewest; among several, to the
+    caller whose last place is the oldest. If too many calls wait, the caller with the most waiting
+    calls loses one.
 
     Args:
         size: number of places.

@@ -1,11 +1,10 @@
 """LanceDB's dialect of the protocol, for its remote clients (``lancedb.connect("db://...")``).
 
 These clients use the protocol's routes with bodies in their own format. The server recognizes them
-by the header that names a database, and applies the dialect to no other client. It translates their
-requests to requests of the protocol, and the results to the responses that they read. This makes
-any
-served namespace a LanceDB server. If the protocol has no field for a value, an entry of the
-request's `context` carries it (`ORDER_BY`, `REPLACE`).
+by the header that names a database, and applies the dialect to no other client. It translates
+their requests to requests of the protocol, and the results to the responses that they read. This
+makes any served namespace a LanceDB server. If the protocol has no field for a value, an entry of
+the request's `context` carries it (`ORDER_BY`, `REPLACE`).
 """
 
 from __future__ import annotations
@@ -141,8 +140,7 @@ class Dialect(NamedTuple):
         """Return the operation and its request with all identifiers below the database.
 
         This does not check whether the database exists: `require_database` does, after the caller
-        has
-        been authorized.
+        has been authorized.
         """
         above = list(self.databases.find(self.database))
         if operation.name == "ListAllTables":

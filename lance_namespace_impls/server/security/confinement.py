@@ -50,10 +50,9 @@ class Reach:
     def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
         """Reject a request with options, locations or functions that its caller may not specify.
 
-        A backend of this package checks locations and SQL itself, within `bounds`: it knows its own
-        locations and the columns of its tables. For any other namespace these are unknown, and only
-        the
-        allowed locations are accepted.
+        A backend of this package checks locations and SQL itself, within `bounds`: it knows its
+        own locations and the columns of its tables. For any other namespace these are unknown, and
+        only the allowed locations are accepted.
 
         Raises:
             InvalidInputError: code 13.

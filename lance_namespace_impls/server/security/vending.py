@@ -61,10 +61,8 @@ class AssumeRole:
     """Vends S3 credentials that are limited to one table.
 
     They are credentials of the role, restricted by a session policy to the objects below the
-    table's
-    location, for reading or for writing. They are cached for each caller and table until a quarter
-    of
-    their lifetime is left. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
+    table's location, for reading or for writing. They are cached for each caller and table until a
+    quarter of their lifetime is left. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
 
     Args:
         role_arn: the role; it must have every permission that a caller may receive, and the server
