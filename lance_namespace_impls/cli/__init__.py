@@ -1,6 +1,6 @@
-"""The command ``lance-ns``.
+"""The command-line program ``lance-ns``.
 
-Nothing heavy is imported here: what a command needs loads when the command runs.
+No slow import is at the top of a module here: each command imports its dependencies when it runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
             sys.stderr.write(f"{error.code}\n")
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
     number = signals.stopped_by()
-    # Typer ends with 1 if it is interrupted outside of a command.
+    # Typer exits with 1 if it is interrupted outside of a command.
     signals.leave(128 + number if number is not None and status == 1 else status)
 
 

@@ -1,4 +1,4 @@
-"""The commands put together."""
+"""The Typer application with all commands."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ __all__ = ["app", "run"]
 
 HELP = ["-h", "--help"]
 ROOT_OPTIONS = {*HELP, "--version"}
-"""Options before a command that are of no command."""
+"""Options before a command that do not belong to any command."""
 
 
 UNBREAKABLE = "\u2011"
-"""Stands for a hyphen while a help is laid out: no option and no command is broken at one."""
+"""Replaces hyphens during the layout of a help text, so that no option or command is broken at one."""
 
 
 class Command(TyperCommand):
-    """A command whose help groups its options under titles and ends with examples."""
+    """A command whose help has titled groups of options and ends with examples."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help, in which no word goes on in the next line."""
+        """Return the help; no word in it is broken across lines."""
         return super().get_help(ctx).replace(UNBREAKABLE, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -69,13 +69,13 @@ class Command(TyperCommand):
                 formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, a line each."""
+        """Write the examples, one per line."""
         _write_lines(formatter, "Examples", (self.epilog or "").splitlines())
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A command that is not built yet."""
+    """A command that has not been built."""
 
     name: str
     function: Callable[..., None]
@@ -90,12 +90,12 @@ class _Known:
         return typer.main.get_command(alone)
 
     def titled(self) -> TyperCommand:
-        """Return a command that has its name and help alone."""
+        """Return a command with only its name and help."""
         return TyperCommand(self.name, help=inspect.getdoc(self.function))
 
 
 class _Built(Mapping[str, Any]):
-    """The commands by name; each is built when it is asked for, which takes most of the time."""
+    """Commands by name, built on first access because building is the slowest part of a start."""
 
     def __init__(self) -> None:
         self._built: dict[str, Any] = {}
@@ -111,26 +111,26 @@ class _Built(Mapping[str, Any]):
         return iter(_known)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of commands."""
         return len(_known)
 
 
 class Commands(TyperGroup):
-    """All commands; what goes wrong in one leaves as one line and a status."""
+    """The group of all commands; each failure becomes one line and an exit status."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Built()  # type: ignore[assignment]  # nothing adds to it
+        self.commands = _Built()  # type: ignore[assignment]  # it is only read
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the names of the commands and what each does, without building one."""
+        """Write the commands' names and summaries without building the commands."""
         titled = [known.titled() for known in _known.values()]
         TyperGroup(commands=titled).format_commands(ctx, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Read the arguments before the command's name."""
+        """Parse the arguments before the command's name."""
         report = Report(as_json="--json" in args, debug="--debug" in args)
         with report.failures():
             if args and args[0].startswith("-") and args[0] not in ROOT_OPTIONS:
@@ -138,7 +138,7 @@ class Commands(TyperGroup):
             return super().make_context(info_name, args, parent, obj=report, **extra)
 
     def shared_options(self) -> dict[str, bool]:
-        """Return the options that every command has, and whether each is a flag."""
+        """Return the options common to all commands, each with whether it is a flag."""
         return {
             flag: bool(getattr(option, "is_flag", False))
             for command in self.commands.values()
@@ -148,12 +148,12 @@ class Commands(TyperGroup):
         }
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the command's arguments and run it."""
+        """Parse the command's arguments and run it."""
         with ctx.obj.failures():
             return super().invoke(ctx)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write what the exit statuses mean."""
+        """Write the meanings of the exit statuses."""
         statuses = [f"{status.value:>3}  {status.meaning}" for status in Status]
         _write_lines(formatter, "Exit status", statuses)
 
@@ -167,7 +167,7 @@ def _write_lines(formatter: Any, title: str, lines: list[str]) -> None:
 app = typer.Typer(
     name="lance-ns",
     cls=Commands,
-    rich_markup_mode=None,  # plain help starts in half the time and reads well in a pipe
+    rich_markup_mode=None,  # plain help starts in half the time and is readable in a pipe
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
@@ -458,7 +458,7 @@ def run() -> None:
     """Run the command line of the process and exit with its status."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is shown escaped instead of failing.
+        # A character that the terminal's encoding lacks is escaped instead of raising an error.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="lance-ns")
 

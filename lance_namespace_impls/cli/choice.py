@@ -1,4 +1,4 @@
-"""Which namespace is meant: by options, the environment or the configuration file."""
+"""Choice of the namespace: from options, the environment or the configuration file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["NoNamespaceError", "UsageError", "choose", "find_modules_here", "key
 
 
 class UsageError(Exception):
-    """The command line or the configuration file is wrong; the message says what to write."""
+    """The command line or the configuration file is wrong; the message states the correct form."""
 
 
 class NoNamespaceError(UsageError):
-    """Neither the command line nor the environment nor a file names a namespace."""
+    """No namespace is named on the command line, in the environment or in a file."""
 
 
 def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
-    """Take the values of an option that is given as ``KEY=VALUE``.
+    """Parse the values of an option with the form ``KEY=VALUE``.
 
-    The value is never part of a message, since it may be a secret.
+    The value never appears in a message, because it may be a secret.
 
     Raises:
-        UsageError: one has no ``=``, no key, or a key is given twice.
+        UsageError: a value has no ``=`` or no key, or a key occurs twice.
     """
     found: dict[str, str] = {}
     for number, pair in enumerate(pairs or (), start=1):
@@ -41,9 +41,9 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
 
 
 def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
-    """Find the implementation: the command line's, else the environment's, else the file's.
+    """Choose the implementation: command line first, then environment, then configuration file.
 
-    Each of them stands alone, so that properties of one namespace never reach another.
+    The sources are not combined, so that properties of one namespace never reach another.
     """
     if impl is not None and profile is not None:
         raise UsageError("--impl and --profile each name a namespace: give one of them")
@@ -69,7 +69,7 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
 
 
 def find_modules_here(impl: str) -> None:
-    """Let the current folder have the module of ``module:Class``: behind all else, for imports."""
+    """Append the current folder to the import path if `impl` is a ``module:Class``."""
     if ":" in impl and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
 

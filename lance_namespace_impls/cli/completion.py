@@ -1,4 +1,4 @@
-"""What the shell completes: implementations, profiles, and the names in a catalog."""
+"""Shell completion of implementations, profiles, and names in a catalog."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .choice import choose, find_modules_here, key_values
 __all__ = ["cache_folder", "complete_id", "complete_impl", "complete_profile", "keep", "stamps"]
 
 FRESH_SECONDS = 60
-"""Age up to which the names of a catalog are taken from the cache."""
+"""Maximum age of cached names of a catalog."""
 WAIT_SECONDS = 3
-"""How long a catalog is waited for."""
+"""Maximum time to wait for a catalog."""
 MOST_NAMES = 500
-"""Names of a kind that are asked for."""
+"""Maximum number of names of each kind that are requested."""
 
 
 class Given(Protocol):
-    """A command line as far as it is typed, such as Typer's context."""
+    """A partial command line, such as Typer's context."""
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -34,29 +34,29 @@ class Given(Protocol):
 
 
 def cache_folder() -> Path:
-    """Return the folder of what is kept between two completions."""
+    """Return the folder of the completion cache."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "lance-ns"
 
 
 def complete_impl(incomplete: str) -> list[str]:
-    """Return the implementations that begin so."""
+    """Return the implementations that start with a prefix."""
     from ..registry import implementations
 
     return [name for name in sorted(implementations()) if name.startswith(incomplete)]
 
 
 def complete_profile(ctx: Given, incomplete: str) -> list[str]:
-    """Return the profiles that begin so."""
+    """Return the profiles that start with a prefix."""
     try:
         known = read_profiles(config_path(ctx.params.get("config")))
-    except Exception:  # noqa: BLE001 - a message would stand within the line that is being typed
+    except Exception:  # noqa: BLE001 - a message would appear inside the line being typed
         return []
     return [name for name in known if name.startswith(incomplete)]
 
 
 def complete_id(ctx: Given, incomplete: str) -> list[str]:
-    """Return the namespaces and tables that begin so; a namespace ends in the delimiter."""
+    """Return the namespaces and tables that start with a prefix; namespaces end with the delimiter."""
     delimiter = ctx.params.get("delimiter") or "$"
     parent, found, _ = incomplete.rpartition(delimiter)
     try:
@@ -70,7 +70,7 @@ def complete_id(ctx: Given, incomplete: str) -> list[str]:
 
 
 def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]:
-    import hashlib  # the command line starts without
+    import hashlib  # imported here because most runs do not need it
 
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
@@ -90,9 +90,9 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in what runs inside once so much time has passed.
+    """Raise TimeoutError in the block after a time limit.
 
-    A thread that is left behind would still be at work when the interpreter ends.
+    A thread left behind would still be working when the interpreter ends.
     """
 
     def stop(*_: object) -> None:
@@ -119,7 +119,7 @@ def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
 
 
 def keep(cache: Path, document: Mapping[str, Any]) -> None:
-    """Write a document for the completions to come; where that is not allowed, they are slower."""
+    """Cache a document for later completions; if writing is not allowed, those are slower."""
     partial = cache.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,7 +128,7 @@ def keep(cache: Path, document: Mapping[str, Any]) -> None:
 
 
 def stamps(paths: Iterable[str]) -> dict[str, int]:
-    """Return when each file or folder was changed last, in nanoseconds; 0 where it is not there."""
+    """Return the modification time of each file or folder in nanoseconds; 0 if it does not exist."""
     found = {}
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""How a failure leaves the command: one line on stderr, and an exit status.
+"""Reporting of failures: one line on stderr, and an exit status.
 
 Source: protocol semantics, "Errors".
 """
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Status(IntEnum):
-    """Exit status of ``lance-ns``; each member's `meaning` stands in the help."""
+    """Exit status of ``lance-ns``; the help shows each member's `meaning`."""
 
     meaning: str
 
@@ -78,7 +78,7 @@ _STATUS = {
 
 
 def status_of(code: ErrorCode) -> Status:
-    """Return the exit status of an error code; a code of no family is `Status.INTERNAL`."""
+    """Return the exit status of an error code; it defaults to `Status.INTERNAL`."""
     if code.name.endswith("_NOT_FOUND"):
         return Status.NOT_FOUND
     if code.name.endswith("_ALREADY_EXISTS"):
@@ -92,11 +92,11 @@ class MissingPackageError(Exception):
 
 @contextmanager
 def needs(command: str, extra: str) -> Iterator[None]:
-    """Raise an error that names the extra to install where an import of a command fails.
+    """Raise an error that names the extra to install if an import in the block fails.
 
     Args:
         command: the command, such as ``serve``.
-        extra: the extra of this distribution that brings what it imports.
+        extra: the extra of this distribution that contains the imported packages.
 
     Raises:
         MissingPackageError: a package is not installed.
@@ -113,13 +113,13 @@ def needs(command: str, extra: str) -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, with nothing in it that steers a terminal."""
+    """Return a text on one line, without terminal control characters."""
     line = " ".join(text.split())
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 class Report:
-    """Turns what goes wrong in a run into a line on stderr and an exit status.
+    """Reports failures of a run as a line on stderr and an exit status.
 
     Args:
         as_json: whether the line is a JSON object.
@@ -134,7 +134,7 @@ class Report:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Report a failure of what runs inside, and exit with its status."""
+        """Report a failure in the block, and exit with its status."""
         try:
             yield
             sys.stdout.flush()
@@ -148,7 +148,7 @@ class Report:
         except Exception as error:
             if stopped_by() is None:
                 raise self._failed(error) from error
-            # Such as an extension module that reports a failed import in its own way.
+            # For example, an extension module may replace the exception of a failed import.
             raise self._stopped(error) from error
 
     def _failed(self, error: Exception) -> typer.Exit:
@@ -205,7 +205,7 @@ class Report:
         return text
 
 
-# Typer does not export the class of its own usage errors, only one below it.
+# Typer does not export the base class of its usage errors, only a subclass.
 _UsageOfTyper: type[Exception] = typer.BadParameter.__mro__[1]
 
 
@@ -220,7 +220,7 @@ def _usage_message(error: Exception) -> str:
     if context is None:
         return message
     message = f"{message[:1].lower()}{message[1:]}"
-    # Typer writes what it takes for meant in two ways.
+    # Typer writes its suggestions in two forms.
     message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
     message = message.replace(". Did you mean ", "; did you mean ")
     link = " See" if message.endswith("?") else "; see"
@@ -237,7 +237,7 @@ def _name(code: ErrorCode) -> str:
 
 
 def _let_go_of_output() -> None:
-    """Point stdout and stderr at nothing, so that the interpreter's last flush succeeds."""
+    """Redirect stdout and stderr to the null device, so that the interpreter's last flush succeeds."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nothing, stream.fileno())

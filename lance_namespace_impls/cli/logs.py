@@ -19,7 +19,7 @@ GENERAL = "General"
 
 
 class Level(StrEnum):
-    """From which level on the log is written."""
+    """Lowest level of the messages that are logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -28,7 +28,7 @@ class Level(StrEnum):
 
 
 _LANCE_LEVELS = {Level.DEBUG: "info", Level.INFO: "warn", Level.WARNING: "warn"}
-"""Lance's own log at the levels of ours, of which it writes more."""
+"""Lance's log levels for ours; Lance logs more at each level."""
 
 Verbose = Annotated[
     bool,
@@ -61,10 +61,10 @@ def start_log(
     log_level: LogLevel = None,
     log_json: LogJson = False,
 ) -> None:
-    """Write the log of this run to stderr, where an option asks for it; secrets are taken out."""
+    """Write the log of this run to stderr if an option requests it; secrets are removed."""
     level = log_level or (Level.INFO if verbose or log_json else None)
-    # pylance, which loads later, writes warnings to stderr unless told otherwise.
-    # Its lines are no JSON.
+    # pylance, which is imported later, writes warnings to stderr by default.
+    # Its lines are not JSON.
     lances = "error" if log_json else _LANCE_LEVELS.get(level or Level.ERROR, "error")
     os.environ.setdefault("LANCE_LOG", lances)
     if level is None:

@@ -1,4 +1,4 @@
-"""The commands and options of the Typer application as plain values, which JSON can hold."""
+"""Outline of the Typer application's commands and options, as values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ OURS = ("lance_namespace_impls", "lance_namespace_client")
 
 
 def outline() -> dict[str, Any]:
-    """Return what the completion of the shell has to know of the commands.
+    """Return the data about the commands that shell completion needs.
 
-    ``stamps`` says when the files that it is made of, and the folders with installed packages,
-    were changed last: it holds as long as that is so.
+    ``stamps`` contains the modification times of its source files and of the folders with installed
+    packages: the outline is valid as long as they do not change.
     """
     group: Any = typer.main.get_command(app)
     root = typer.Context(group, **group.context_settings)
@@ -77,7 +77,7 @@ def _is_option(parameter: Any) -> bool:
 
 
 def _completed_by(callback: Callable[..., Any]) -> dict[str, str]:
-    """Return the name of the function that completes each parameter which has one."""
+    """Return the name of the completion function of each parameter that has one."""
     return {
         name: given.autocompletion.__name__
         for name, parameter in inspect.signature(callback, eval_str=True).parameters.items()
@@ -87,5 +87,5 @@ def _completed_by(callback: Callable[..., Any]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Return a help text as Typer shows it in the shell, without the marks of rich."""
+    """Return a help text as Typer shows it in the shell, without rich's markup."""
     return Text.from_markup(text).plain

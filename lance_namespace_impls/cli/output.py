@@ -1,4 +1,4 @@
-"""What a command says: rich on a terminal, plain columns in a pipe, JSON for machines."""
+"""Output of a command: rich on a terminal, plain columns in a pipe, JSON for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Cell", "Output", "Progress", "Styled", "begun", "progress"]
 
 
 class Styled(NamedTuple):
-    """A text with a rich style, which a pipe does not see."""
+    """Text with a rich style, which is omitted in a pipe."""
 
     text: str
     style: str
@@ -29,14 +29,14 @@ class Styled(NamedTuple):
 Cell: TypeAlias = str | Styled
 GAP = "  "
 LEAST_TEXT = 20
-"""Columns of a terminal that a cell of several words has at least."""
+"""Minimum width of a terminal column for a cell of several words."""
 
 
 class Output:
-    """Writes the answer of a command to stdout.
+    """Writes the result of a command to stdout.
 
     Args:
-        as_json: whether the answer is one JSON document.
+        as_json: whether the result is one JSON document.
     """
 
     def __init__(self, *, as_json: bool) -> None:
@@ -45,7 +45,7 @@ class Output:
 
     @property
     def on_terminal(self) -> bool:
-        """Whether somebody reads along."""
+        """Whether stdout is a terminal."""
         return self._console is not None
 
     def document(self, document: Mapping[str, Any]) -> None:
@@ -53,10 +53,10 @@ class Output:
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
     def listing(self, **entries: Any) -> None:
-        """Write the one JSON document; an iterator in it is written as it goes, a line an item.
+        """Write the one JSON document; an iterator in it is written item by item, one per line.
 
-        Nothing is written before the first item of each iterator is known, so that a listing
-        that fails at once leaves stdout empty.
+        The first item of each iterator is read before anything is written, so that a listing that
+        fails immediately leaves stdout empty.
         """
         entries = {k: begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
         separator = "{"
@@ -70,7 +70,7 @@ class Output:
         sys.stdout.write("\n}\n")
 
     def line(self, *cells: Cell) -> None:
-        """Write one line; it is never cut or folded."""
+        """Write one line, without truncating or wrapping it."""
         if self._console is None:
             sys.stdout.write("".join(_plain(cell) for cell in cells) + "\n")
         else:
@@ -78,7 +78,7 @@ class Output:
             self._console.print(text, soft_wrap=True)
 
     def fields(self, fields: Mapping[str, Cell]) -> None:
-        """Write names and values, a line each."""
+        """Write names and values, one pair per line."""
         width = max(map(len, fields), default=0)
         for name, value in fields.items():
             self.line("  ", Styled(name.ljust(width), "cyan"), GAP, value)
@@ -86,15 +86,15 @@ class Output:
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, nowrap: int = 1
     ) -> None:
-        """Write a table; where a terminal is too narrow for it, a row is a block of lines.
+        """Write a table; if the terminal is too narrow for it, each row becomes a block of lines.
 
-        No word is broken and no column left out: cells of more than a word go on in the next line,
-        or are cut with an ellipsis.
+        No word is broken and no column is left out: cells of several words are wrapped, and others
+        may be truncated with an ellipsis.
 
         Args:
             headers: names of the columns.
             rows: the cells.
-            nowrap: how many columns, from the left, stay on one line.
+            nowrap: number of columns, from the left, that are never wrapped.
         """
         if self._console is None:
             _write_columns([headers, *rows])
@@ -115,7 +115,7 @@ class Output:
         self._console.print(table)
 
     def _blocks(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-        """Write each row as lines, one or more a cell."""
+        """Write each row as a block with one or more lines per cell."""
         assert self._console is not None
         label = max(map(len, headers))
         room = max(self._console.width - label - len(GAP), LEAST_TEXT)
@@ -141,7 +141,7 @@ def _plain(cell: Cell) -> str:
 
 
 def _least_width(cell: Cell) -> int:
-    """Return how narrow a column may be for a cell: a word is whole, a text has some room."""
+    """Return the minimum column width for a cell: one word fits completely, a text has some room."""
     from rich.cells import cell_len
 
     text = _plain(cell)
@@ -161,7 +161,7 @@ def _write_columns(rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def begun(items: Iterator[Any]) -> Iterator[Any]:
-    """Return the items with the first taken now, so that a failure shows before any is written."""
+    """Return the items with the first one read, so that a failure occurs before any is written."""
     for first in items:
         return chain([first], items)
     return iter(())
@@ -184,19 +184,19 @@ def _console(stream: Any) -> Console:
 
 
 class Progress:
-    """A bar on stderr."""
+    """A progress bar on stderr."""
 
     def __init__(self, bar: Any, task: Any) -> None:
         self._bar = bar
         self._task = task
 
     def update(self, done: int, total: int | None, note: str) -> None:
-        """Show how far the work is.
+        """Show the progress of the work.
 
         Args:
-            done: units of work done.
-            total: units of work in all; None where it is not known.
-            note: what else to say, such as a number of rows.
+            done: completed units of work.
+            total: total units of work; None if unknown.
+            note: additional text, such as a number of rows.
         """
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, note=note)
@@ -204,7 +204,7 @@ class Progress:
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
-    """Show a bar while the work inside runs; on a terminal only."""
+    """Show a progress bar while the block runs; on a terminal only."""
     if not sys.stderr.isatty():
         yield Progress(None, None)
         return

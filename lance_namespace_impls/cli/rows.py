@@ -1,4 +1,4 @@
-"""Rows of a file, a batch at a time."""
+"""Rows of a file, read in batches."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Format", "RowFile", "row_file"]
 
 
 class Format(StrEnum):
-    """What a file of rows holds."""
+    """Formats of a file of rows."""
 
     ARROW = "arrow"
     """Arrow IPC, as a file (Feather) or as a stream."""
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
-    """An object a line."""
+    """One object per line."""
     JSONL = "jsonl"
-    """The same, by the name that such files mostly have."""
+    """The same format, by its most common extension."""
 
 
 _ONE_OF = "--format " + ", ".join(Format)
@@ -41,14 +41,14 @@ _ARROW_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
 class RowFile:
     """A file of rows, opened for one pass.
 
-    Columns have the types that ``import`` gives them.
+    Columns have the same types as in ``import``.
 
     Args:
         path: the file.
-        format: what it holds; unless given, its name tells.
+        format: its format; defaults to that of its extension.
 
     Raises:
-        UsageError: the file name has no known ending.
+        UsageError: the file name has no known extension.
         InvalidInputError: code 13, the file cannot be read as Arrow.
         TableSchemaValidationError: code 20, the file cannot be read as the other formats.
     """
@@ -59,13 +59,13 @@ class RowFile:
         self.path = path
         self.format = format or _format_of(path)
         self.total: int | None = None
-        """Rows in the file, where its metadata tells."""
+        """Number of rows in the file, if its metadata contains it."""
         self.rows = 0
-        """Rows read so far."""
+        """Number of rows read so far."""
         self.on_rows: Callable[[int], None] | None = None
-        """Is called with the number of rows read so far, after each batch."""
+        """Called with the number of rows read so far, after each batch."""
         self.failure: LanceNamespaceError | None = None
-        """What broke the reading off; the reader's consumer may report it as something else."""
+        """Error that stopped the reading; the reader's consumer may report a different one."""
         try:
             self._schema, self._batches = self._open()
         except (pa.ArrowException, OSError) as error:
@@ -116,10 +116,10 @@ class RowFile:
 
 @contextmanager
 def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
-    """Open a file of rows; ``-`` is standard input, which is kept in a temporary file meanwhile.
+    """Open a file of rows; ``-`` is standard input, which is stored in a temporary file.
 
     Raises:
-        UsageError: the format is not given and no name tells it.
+        UsageError: the format is not specified and cannot be derived from the name.
         LanceNamespaceError: as `RowFile`.
     """
     if str(path) != "-":
@@ -129,7 +129,7 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         raise UsageError(f"--data -: nothing tells the format; give {_ONE_OF}")
     from tempfile import NamedTemporaryFile
 
-    # CSV and JSON are read twice: which types their values have is known only at the end.
+    # CSV and JSON are read twice: the types of their values are known only at the end.
     with NamedTemporaryFile(prefix="standard-input-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
@@ -147,7 +147,7 @@ def _format_of(path: Path) -> Format:
 
 
 def _rows_of_parquet(path: Path) -> int | None:
-    """Return the rows that a file's footer tells; whoever reads it says what is wrong with it."""
+    """Return the number of rows in a file's footer; errors are left to the later read."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -166,7 +166,7 @@ def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     with path.open("rb") as file:
         is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
         if is_file:
-            # A file that is cut off would read like one that is shorter.
+            # A truncated file would look like a complete, shorter one.
             file.seek(-len(FILE_MAGIC), os.SEEK_END)
             if file.read() != FILE_MAGIC:
                 raise pa.ArrowInvalid("it is cut off")

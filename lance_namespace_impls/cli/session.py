@@ -1,4 +1,4 @@
-"""Which namespace a command works on, and the options that say so."""
+"""The namespace of a command, and the options that select it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ Debug = Annotated[
 
 @dataclass(frozen=True)
 class Session:
-    """The namespace that a command works on, and how it answers."""
+    """The namespace of a command, and its output."""
 
     impl: str
     properties: Mapping[str, Any]
@@ -118,19 +118,19 @@ class Session:
     output: Output
     report: Report
     config_file: Path
-    """Where the profiles are."""
+    """Path of the file with the profiles."""
     is_default: bool = False
-    """Whether it is the one that a server starts with where none is named."""
+    """Whether it is the default namespace of a server, used if none is named."""
 
     def connect(self, *, makes: bool = False) -> Namespace:
         """Connect to the namespace; a context manager.
 
         Args:
-            makes: whether the command makes the folder of a directory that is not there.
+            makes: whether the command creates a directory that does not exist.
 
         Raises:
             InvalidInputError: code 13, as `lance_namespace_impls.connect`.
-            NamespaceNotFoundError: code 1, the folder is not there.
+            NamespaceNotFoundError: code 1, the directory does not exist.
         """
         from lance_namespace_impls.registry import open_namespace, secrets_among
 
@@ -146,7 +146,7 @@ class Session:
         return namespace
 
     def identifier(self, text: str | None) -> Identifier:
-        """Take an ID of the command line; nothing, or the delimiter alone, is the root.
+        """Parse an ID from the command line; None or the delimiter alone is the root.
 
         Raises:
             InvalidInputError: code 13, a name in it is empty.
@@ -156,14 +156,14 @@ class Session:
         return split_identifier(text or "", self.delimiter)
 
     def written(self, identifier: Identifier) -> str:
-        """Write an identifier for people."""
+        """Format an identifier for people."""
         from lance_namespace_impls.core.identifiers import format_identifier
 
         return format_identifier(identifier, self.delimiter)
 
 
 def with_output(command: Callable[..., None]) -> Callable[..., None]:
-    """Add to a command that needs no namespace the options ``--json`` and ``--debug``.
+    """Add the options ``--json`` and ``--debug`` to a command that needs no namespace.
 
     Its first parameter is the `Output`.
     """
@@ -171,7 +171,7 @@ def with_output(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_session(command: Callable[..., None]) -> Callable[..., None]:
-    """Add to a command the options that say which namespace it works on.
+    """Add the options that select the namespace to a command.
 
     Its first parameter is the `Session`.
     """
@@ -179,9 +179,9 @@ def with_session(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_served(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `with_session` to a command that has a namespace of its own without them.
+    """Add the options of `with_session` to a command that has a default namespace.
 
-    It is a catalog in an SQLite file in the current folder.
+    The default is a catalog in an SQLite file in the current folder.
     """
 
     @functools.wraps(_open)
@@ -224,14 +224,14 @@ def other_session(
     profile: str | None,
     option: str,
 ) -> Session:
-    """Return a second namespace of a command, which is given by options of its own.
+    """Return a second namespace of a command, selected by separate options.
 
     Args:
-        session: the first.
-        impl: its implementation, or None.
+        session: the first namespace.
+        impl: implementation of the second, or None.
         properties: its properties as ``KEY=VALUE``.
         profile: its profile in the configuration file of the first, or None.
-        option: what its options begin with, such as ``--to``.
+        option: prefix of its options, such as ``--to``.
 
     Raises:
         UsageError: none is named, or two are.
@@ -247,9 +247,10 @@ def other_session(
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Append the options that `build` and the log take to the parameters of a command.
+    """Append the options of `build` and of the log to the parameters of a command.
 
-    What `build` makes of the run's `Report` and their values is the command's first argument.
+    The first argument of the command is the result of `build`, which is called with the run's
+    `Report` and the values of its options.
     """
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     shared = list(inspect.signature(build, eval_str=True).parameters.values())[1:]

@@ -1,8 +1,8 @@
-"""What the shell's completion asks for, answered without Typer, which is slow to import.
+"""Fast path of shell completion without Typer, which is slow to import.
 
-The commands and their options are read from a file in the user's cache, which `outline` makes of
-the Typer application: one truth. What is not certain here is left to Typer. Words are taken apart
-and found as Typer does, so that both answer alike.
+The commands and their options are read from a file in the user's cache. `outline` generates it from
+the Typer application, so there is one source. Uncertain cases are left to Typer. Words are split
+and matched in the same way as in Typer, so that both return the same results.
 
 Source: https://click.palletsprojects.com/en/stable/shell-completion/
 """
@@ -23,14 +23,14 @@ from .words import behind_command, given_values, is_option, split_line
 __all__ = ["answer_shell"]
 
 Item = tuple[str, str]
-"""What may stand there, and its help, which may be empty."""
+"""A possible word, and its help, which may be empty."""
 
 
 def answer_shell() -> int | None:
-    """Answer what the shell asks in the environment.
+    """Answer the shell's completion request in the environment.
 
     Returns:
-        the exit status, or None where nothing was written, and Typer has to answer.
+        the exit status, or None if nothing was written and Typer has to answer.
     """
     instruction, _, shell = os.environ["_LANCE_NS_COMPLETE"].partition("_")
     if instruction != "complete" or shell not in _SHELLS:
@@ -38,14 +38,14 @@ def answer_shell() -> int | None:
     words, write = _SHELLS[shell]
     try:
         arguments, incomplete = words()
-    except (KeyError, ValueError):  # not set as the shell's function sets it
+    except (KeyError, ValueError):  # not as set by the shell's function
         return None
     found = _items(_outline(), arguments, incomplete)
     if found is None:
         return None
     if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args" and shell == "fish":
         return 0 if found else 1
-    # As for every command: a name that the terminal's encoding lacks is shown escaped.
+    # As in every command, a character that the terminal's encoding lacks is escaped.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stdout.write(write(found) + "\n")
     sys.stdout.flush()
@@ -56,7 +56,7 @@ def answer_shell() -> int | None:
 
 
 def _outline() -> dict[str, Any]:
-    """Return the commands and options; from the cache, unless the installation has changed."""
+    """Return the commands and options, from the cache unless the installation has changed."""
     import zlib
 
     key = zlib.crc32("\n".join((__file__, *sys.path)).encode("utf-8", "surrogateescape"))
@@ -66,7 +66,7 @@ def _outline() -> dict[str, Any]:
         if stamps(known["stamps"]) == known["stamps"]:
             return known
     except (OSError, ValueError, LookupError, TypeError):
-        pass  # absent, or cut off: it is made anew
+        pass  # absent or truncated: it is created again
     from .outline import outline
 
     made = outline()
@@ -78,7 +78,7 @@ def _outline() -> dict[str, Any]:
 
 
 def _items(outline: dict[str, Any], arguments: list[str], incomplete: str) -> list[Item] | None:
-    """Return what may stand at the incomplete word, or None where that is not certain."""
+    """Return the possible completions of the incomplete word, or None if uncertain."""
     ordered = behind_command(arguments, outline["shared"])
     command = outline["root"]
     given: dict[str, list[str]] | None = {}
@@ -87,7 +87,7 @@ def _items(outline: dict[str, Any], arguments: list[str], incomplete: str) -> li
         given = None if command is None else given_values(command["parameters"], ordered[1:])
     if given is None:
         return None
-    if incomplete == "=":  # shells differ in how they hand "--option=value" over
+    if incomplete == "=":  # shells differ in how they pass "--option=value"
         incomplete = ""
     elif incomplete.startswith("-") and "=" in incomplete:
         name, _, incomplete = incomplete.partition("=")
@@ -116,7 +116,7 @@ def _items(outline: dict[str, Any], arguments: list[str], incomplete: str) -> li
 def _wanting(
     parameters: list[dict[str, Any]], arguments: list[str], given: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the option whose value is being typed, then the arguments without one."""
+    """Yield the option whose value is being typed, then the arguments without a value."""
     last = arguments[-1] if arguments else ""
     yield from (each for each in parameters if not each["flag"] and last in each["names"])
     yield from (
@@ -133,7 +133,7 @@ def _values(
     given: dict[str, list[str]],
     incomplete: str,
 ) -> list[Item] | None:
-    """Return the values of a parameter that begin so; None for a kind that is not known here."""
+    """Return the values of a parameter that match the word; None for an unknown kind."""
     if parameter["completed_by"] is None:
         found = parameter["choices"]
     elif parameter["completed_by"] == "complete_impl":

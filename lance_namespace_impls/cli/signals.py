@@ -1,8 +1,8 @@
-"""SIGINT and SIGTERM: an exception on the main thread, and a bound on the time until the exit.
+"""SIGINT and SIGTERM: an exception on the main thread, and a time limit until the exit.
 
-The first signal raises `Stopped`, so that a command rolls back what it has begun. Later ones are
-ignored: they would interrupt the rollback. A thread ends the process if that does not happen in
-time, such as when the main thread is in native code that does not look at signals.
+The first signal raises `Stopped`, so that a command rolls back its changes. Later signals are
+ignored: they would interrupt the rollback. A thread ends the process if the rollback does not
+finish in time, for example because native code on the main thread does not check for signals.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 STOP_SECONDS = 90.0
 """Time from a signal until the process is ended without its rollback."""
 EXIT_SECONDS = 5.0
-"""Time from the end of a stopped command until threads that still work are abandoned."""
+"""Time from the end of a stopped command until running threads are abandoned."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ENDED = 0
-"""Stands for the end of the command among the numbers of signals."""
+"""Represents the end of the command among the signal numbers."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -46,7 +46,7 @@ class Stopped(KeyboardInterrupt):
 class _State:
     def __init__(self) -> None:
         self.number: int | None = None
-        """The first signal."""
+        """Number of the first signal."""
         self.status: int | None = None
         """Exit status of the command, once it has ended."""
         self.is_bounded = False
@@ -59,22 +59,22 @@ _state = _State()
 
 
 def handle() -> None:
-    """Handle the signals of this process from here on; called on the main thread."""
+    """Handle the signals of this process from this call on; must be called on the main thread."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     _state.writer = writer
-    # Signal handlers run between two steps of Python code; the descriptor is written to before.
+    # Python's signal handlers run between bytecode instructions; the descriptor is written earlier.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # such as by nohup, or `&` of a script
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as set by nohup or `&` in a script
             signal.signal(number, _stop)
     threading.Thread(target=_watch, args=(reader,), name="lance-ns-signals", daemon=True).start()
-    atexit.register(_end)  # what is registered later runs before it
+    atexit.register(_end)  # functions registered later run earlier
 
 
 @contextlib.contextmanager
 def handled() -> Iterator[None]:
-    """Handle the signals within a block, if they are not yet, such as for a command in a program."""
+    """Handle signals within a block unless they are already handled, for a command in a program."""
     if _state.writer is not None:
         yield
         return
@@ -88,7 +88,7 @@ def handled() -> Iterator[None]:
 
 
 def stopped_by() -> int | None:
-    """Return the number of the signal that has stopped the command, if one has."""
+    """Return the number of the signal that has stopped the command, if any."""
     return _state.number
 
 
@@ -106,7 +106,7 @@ def deferred() -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_stop(call: Callable[[], None]) -> Iterator[None]:
-    """Call a function when a signal arrives within the block, before `Stopped` is raised."""
+    """Call a function if a signal arrives within the block, before `Stopped` is raised."""
     _state.on_stop = call
     try:
         yield
@@ -115,12 +115,12 @@ def on_stop(call: Callable[[], None]) -> Iterator[None]:
 
 
 def bound_exit() -> None:
-    """Let the process end soon after its command, whatever its threads do."""
+    """Limit the time between the end of the command and of the process, whatever its threads do."""
     _state.is_bounded = True
 
 
 def leave(status: int) -> NoReturn:
-    """Exit with a status; signals end the process immediately from here on."""
+    """Exit with a status; from here on, signals end the process immediately."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _stop:
             signal.signal(number, signal.SIG_DFL)
@@ -133,13 +133,13 @@ def leave(status: int) -> NoReturn:
 def _end() -> None:
     """End a stopped command without finalizing the interpreter.
 
-    Native threads, such as those of a write that was interrupted, still call Python then, which
-    aborts the process with SIGABRT.
+    Native threads, such as those of an interrupted write, may still call Python during
+    finalization. This aborts the process with SIGABRT.
     """
     if _state.status is None:
         return
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it, or it is closed
+        with contextlib.suppress(OSError, ValueError):  # there is no reader, or it is closed
             stream.flush()
     os._exit(_state.status)
 
@@ -158,7 +158,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _tell(number: int) -> None:
     if _state.writer is not None:
-        with contextlib.suppress(BlockingIOError):  # the thread has enough to read already
+        with contextlib.suppress(BlockingIOError):  # the thread already has data to read
             os.write(_state.writer, bytes([number]))
 
 

@@ -1,4 +1,4 @@
-"""The vector of a search, as the command line gives it."""
+"""Parsing of a search vector from the command line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["search_vector"]
 
 
 def search_vector(table: Table, text: str, column: str | None) -> Any:
-    """Take the vector of a search: its numbers, a file of them, or a row's.
+    """Return the vector of a search, from its numbers, from a file of numbers, or from a row.
 
     Raises:
-        UsageError: it is none of these, or the row is not one.
+        UsageError: the text is none of these, or it does not refer to a single row.
     """
     if text.startswith("id:"):
         return _vector_of_row(table, text[3:], column)

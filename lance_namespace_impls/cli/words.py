@@ -1,4 +1,4 @@
-"""Takes command lines apart as Typer does, by an outline of the commands, and without Typer."""
+"""Splitting of command lines as in Typer, based on an outline of the commands, without Typer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["behind_command", "given_values", "is_option", "split_line"]
 
 
 def split_line(line: str) -> list[str]:
-    """Split a line as the shell does; a quote that is still open is no failure."""
+    """Split a line as the shell does; an unclosed quote is not an error."""
     import shlex
 
     lexer = shlex.shlex(line, posix=True)
@@ -25,11 +25,11 @@ def split_line(line: str) -> list[str]:
 
 
 def behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[str]:
-    """Return the arguments with options of every command, given before it, behind its name.
+    """Return the arguments with the common options before the command moved after its name.
 
     Args:
-        arguments: those of ``lance-ns``.
-        shared: the options of every command, and whether each is a flag.
+        arguments: arguments of ``lance-ns``.
+        shared: the options common to all commands, each with whether it is a flag.
     """
     end = 0
     while end < len(arguments) and (name := arguments[end].partition("=")[0]) in shared:
@@ -37,17 +37,17 @@ def behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[str
     command = arguments[end : end + 1]
     if not end or not command or command[0].startswith("-"):
         return arguments
-    # Before what a command may take as it stands, behind a "--".
+    # Insert them before a "--", after which a command passes its arguments on unchanged.
     return [*command, *arguments[:end], *arguments[end + 1 :]]
 
 
 def is_option(parameter: Mapping[str, Any]) -> bool:
-    """Return whether a parameter of the outline is an option; else it is an argument."""
+    """Return whether a parameter of the outline is an option rather than an argument."""
     return bool(parameter["names"])
 
 
 def given_values(parameters: list[dict[str, Any]], words: list[str]) -> dict[str, list[str]] | None:
-    """Return the values that stand in the command line; None where an option is not known."""
+    """Return the values on the command line; None if an option is unknown."""
     options = {name: each for each in parameters for name in each["names"]}
     given: dict[str, list[str]] = {}
     rest: list[str] = []
@@ -68,7 +68,7 @@ def given_values(parameters: list[dict[str, Any]], words: list[str]) -> dict[str
             return None
         if not option["flag"] and not equals:
             if not words:
-                return given  # the one that is being typed
+                return given  # this value is being typed
             value = words.pop(0)
         given.setdefault(option["name"], []).append(value)
     for argument in parameters:

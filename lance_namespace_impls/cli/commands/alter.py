@@ -1,4 +1,4 @@
-"""The commands that alter a table: rename, properties, tag, branch, restore, index, compact, cp."""
+"""Commands that alter a table: rename, properties, tag, branch, restore, index, compact, cp."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Id = Annotated[
 
 
 class PropertiesAction(StrEnum):
-    """What to do with properties."""
+    """Actions on properties."""
 
     GET = "get"
     SET = "set"
@@ -45,7 +45,7 @@ class PropertiesAction(StrEnum):
 
 
 class Action(StrEnum):
-    """What to do with the tags, branches or indices of a table."""
+    """Actions on the tags, branches or indices of a table."""
 
     LIST = "list"
     CREATE = "create"
@@ -53,7 +53,7 @@ class Action(StrEnum):
 
 
 class IndexAction(StrEnum):
-    """What to do with the indices of a table."""
+    """Actions on the indices of a table."""
 
     LIST = "list"
     CREATE = "create"
@@ -383,7 +383,7 @@ def _needed(value: str | None, what: str, action: StrEnum) -> str:
 
 
 def _option(text: str) -> Any:
-    """Return the value of an option: a number, true or false, else text."""
+    """Parse the value of an option: a number, true or false, otherwise text."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

@@ -1,4 +1,4 @@
-"""The commands that look at a catalog: ls, describe, operations and backends."""
+"""Commands that show a catalog: ls, describe, operations and backends."""
 
 from __future__ import annotations
 
@@ -81,9 +81,10 @@ def ls(
 
 
 def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | None:
-    """Return the tables; None, with a warning, where a server lists none at that level.
+    """Return the tables; None, with a warning, if the server cannot list tables at that level.
 
-    Some refuse above the level that holds tables, whose namespaces are listed all the same.
+    Some servers reject the request above the level that contains tables. The namespaces are still
+    listed.
     """
     try:
         return begun(tables)
@@ -252,7 +253,7 @@ def _count_rows(
     described: DescribeTableResponse,
     branch: str | None,
 ) -> int | None:
-    """Count the rows of the version that was described; None where the catalog cannot."""
+    """Count the rows of the described version; None if the catalog does not support it."""
     request: dict[str, Any] = {"id": list(identifier)}
     request |= {"branch": branch} if branch else {"version": described.version}
     try:
@@ -268,7 +269,7 @@ def _hide_secrets(found: DescribeTableResponse) -> None:
 
 
 def _every_field(found: DescribeTableResponse) -> dict[str, Any]:
-    """Return the answer with a key for every field, null where it has none."""
+    """Return the response with a key for every field; the value of an unset field is null."""
     import attrs
 
     from lance_namespace_client.models import DescribeTableResponse
@@ -411,7 +412,7 @@ def backends(
 
 
 def _loaded(impl: str) -> type[Namespace] | InvalidInputError:
-    """Load an implementation; one that cannot be loaded is shown with the reason."""
+    """Load an implementation; if that fails, return the error."""
     from ... import registry
 
     try:

@@ -1,4 +1,4 @@
-"""The command that generates a client of one's own."""
+"""The command ``lance-ns codegen``, which generates a custom client."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def codegen(
 
 
 def _main() -> Callable[[list[str], str], int]:
-    """Return the generator: of a checkout where this is one, else of the installed package."""
+    """Return the generator: from the checkout if any, otherwise from the installed package."""
     is_checkout = (Path(__file__).parents[2] / "codegen" / "command.py").exists()
     with needs("codegen", "codegen"):
         found = import_module(f"{'codegen' if is_checkout else 'lance_namespace_codegen'}.command")

@@ -1,4 +1,4 @@
-"""``lance-ns conformance``: runs the contract tests and says what came out."""
+"""The command ``lance-ns conformance``: runs the contract tests and reports the results."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def conformance(
     except KeyboardInterrupt:
         _say("what was made is removed, or named by the next run")
         raise
-    except Exception as error:  # noqa: BLE001 - told, and the statuses are three
+    except Exception as error:  # noqa: BLE001 - reported; there are three statuses
         _stop(redactor.text(f"{type(error).__name__}: {error}"), error)
 
 
@@ -208,7 +208,7 @@ def _target(
     python: str | None,
     properties: Mapping[str, str],
 ) -> tuple[Target, str]:
-    """Return the target that the options name, and a Python expression that connects to it."""
+    """Return the target of the options, and a Python expression that connects to it."""
     from ...conformance import api
 
     if sum(given is not None for given in (uri, impl, class_)) != 1:

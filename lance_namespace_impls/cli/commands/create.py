@@ -1,4 +1,4 @@
-"""The commands that change a catalog: create, declare and drop."""
+"""Commands that change a catalog: create, declare and drop."""
 
 from __future__ import annotations
 
@@ -253,10 +253,10 @@ def _drop_namespace(
 
 
 def _confirm(question: str) -> None:
-    """Ask on the terminal, and exit where the answer is not yes.
+    """Ask for confirmation on the terminal, and exit if the answer is not yes.
 
     Raises:
-        UsageError: there is no terminal to ask on.
+        UsageError: there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("nobody can answer whether it is to be deleted: give --yes")

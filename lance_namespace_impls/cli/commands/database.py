@@ -1,4 +1,4 @@
-"""The commands that create a catalog in a database and bring it up to date."""
+"""Commands that create a catalog in a database and upgrade it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The import command."""
+"""The command ``lance-ns import``, which imports files."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def import_files(
     identifier = session.identifier(id)
     name = session.written(identifier)
     chosen = key_values(options, "--option")
-    with session.connect(
-        makes=True
-    ) as namespace:  # finds what is wrong with it before Spark starts
+    with session.connect(makes=True) as namespace:  # finds its errors before Spark starts
         properties = namespace.properties
     if dry_run:
         with progress(f"look at {name}") as bar:
@@ -190,19 +188,19 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
 def spark_when_asked(
     bar: Progress, name: str, cores: int | None
 ) -> Iterator[Callable[[], SparkSession]]:
-    """Yield what starts Spark, which is stopped at the end if it was started.
+    """Yield a function that starts Spark; Spark is stopped at the end if it was started.
 
     Args:
-        bar: shows that Spark starts.
-        name: of the application.
-        cores: cores to use; all unless given.
+        bar: progress bar that shows the start of Spark.
+        name: name of the application.
+        cores: number of cores; defaults to all.
     """
     with ExitStack() as running:
 
         def start() -> SparkSession:
             bar.update(0, None, "starting Spark")
             with needs("import", "spark"):
-                import pyspark  # noqa: F401 - the module below reports its absence in its own way
+                import pyspark  # noqa: F401 - the module below reports its absence differently
 
                 from ...spark.session import local_session
             return running.enter_context(_stopped_at_the_end(local_session, name, cores))
@@ -214,11 +212,11 @@ def spark_when_asked(
 def _stopped_at_the_end(
     start: Callable[..., SparkSession], name: str, cores: int | None
 ) -> Iterator[SparkSession]:
-    """Start Spark for the work inside, and stop it whatever happens.
+    """Start Spark for the block, and stop it at the end in any case.
 
-    A signal waits until Spark has started: PySpark, interrupted before that, loses hold of the Java
-    process that it has launched, which then never ends. On the main thread PySpark would answer
-    Ctrl-C itself, with a call to Java in the middle of another.
+    A signal is deferred until Spark has started: if PySpark is interrupted before that, it loses
+    the Java process that it has launched, which then never ends. On the main thread, PySpark would
+    handle Ctrl-C itself, by calling Java in the middle of another call.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -235,5 +233,5 @@ def _stopped_at_the_end(
 
 
 def _quiet_py4j() -> None:
-    """Log nothing of the call to Java that a signal cuts off, which py4j does at length."""
+    """Suppress py4j's long log of the call to Java that a signal interrupts."""
     logging.disable(logging.CRITICAL)

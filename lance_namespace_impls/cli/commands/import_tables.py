@@ -1,4 +1,4 @@
-"""The command that imports many tables."""
+"""The command ``lance-ns import-tables``, which imports many tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that go over whole catalogs: inventory, sync and maintain."""
+"""Commands that process whole catalogs: inventory, sync and maintain."""
 
 from __future__ import annotations
 
@@ -403,7 +403,7 @@ def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None
 
 
 def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
-    """Return the cells of a table; its name alone where nothing was to be done."""
+    """Return the cells of a table; only its name if there was nothing to do."""
     work = [
         f"{row.compacted_fragments:,} fragments compacted" if row.compacted_fragments else "",
         *(f"index of {column} created" for column in row.indices_created),
@@ -444,13 +444,13 @@ def _show_selected(session: Session, tables: list[list[str]]) -> None:
 
 
 def check_output(path: Path | None) -> None:
-    """Refuse a file whose ending names no format, before there is anything to lose."""
+    """Reject a file whose extension is not a known format, before any work is done."""
     if path is not None and path.suffix not in (".parquet", ".csv", ".arrow"):
         raise UsageError(f"--output: {path.name} must end in .parquet, .csv or .arrow")
 
 
 def save(path: Path | None, rows: Rows[Any]) -> None:
-    """Write rows to the file of ``--output``, in the format that its ending names."""
+    """Write rows to the file of ``--output``, in the format of its extension."""
     if path is None:
         return
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The command that changes how a directory is kept."""
+"""The command ``lance-ns migrate``, which changes the layout of a directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["migrate"]
 
 
 class Kind(StrEnum):
-    """How a directory can be kept."""
+    """Layouts of a directory."""
 
     MANIFEST = "manifest"
     FLAT = "flat"

@@ -1,4 +1,4 @@
-"""The commands about the configuration file: profiles and config."""
+"""Commands for the configuration file: profiles and config."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["config", "profiles"]
 
 
 class Action(StrEnum):
-    """What to do with profiles."""
+    """Actions on profiles."""
 
     LIST = "list"
     ADD = "add"
@@ -52,7 +52,7 @@ def profiles(
         return
     known = read_profiles(path) if path.exists() or file else {}
     if name is not None:
-        read_profile(path, name)  # says which profiles there are
+        read_profile(path, name)  # its error lists the existing profiles
         known = {name: known[name]}
     if action is Action.LIST:
         _list(output, path, known)
@@ -61,7 +61,7 @@ def profiles(
 
 
 class ConfigAction(StrEnum):
-    """What to tell of the configuration file."""
+    """Facts to show about the configuration file."""
 
     PATH = "path"
 
@@ -101,10 +101,10 @@ def _add(
         raise UsageError(f"{path} has a profile {name!r} already: choose another name, or edit it")
     from ...registry import load
 
-    # What cannot be meant is refused before it stands in the file.
+    # An invalid profile is rejected before it is written to the file.
     find_modules_here(impl)
     load(impl).config_type.from_properties(expanded(given, f"profile {name!r}"))
-    # A JSON string is one of TOML, too; all but a bare key is quoted.
+    # A JSON string is also a valid TOML string; every key except a bare one is quoted.
     lines = [f"[{json.dumps(name)}]", f"impl = {json.dumps(impl)}"]
     lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in given.items()]
     try:
@@ -121,7 +121,7 @@ def _add(
 
 
 def _test(output: Output, path: Path, names: list[str]) -> bool:
-    """List the root of each profile's namespace, and say how that went."""
+    """List the root of each profile's namespace, and report the result."""
     results: list[dict[str, Any]] = []
     for name in names:
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The commands that look into a table: head, schema, count, query, stats, versions, diff, export."""
+"""Commands that read a table: head, schema, count, query, stats, versions, diff, export."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Arrow = Annotated[
 ]
 
 LONGEST = 40
-"""Characters of a value on a terminal; --json and files have it whole."""
+"""Maximum number of characters of a value on a terminal; --json and files have the full value."""
 
 
 def head(
@@ -265,7 +265,7 @@ def diff(
 
 
 class FileFormat(StrEnum):
-    """What a file of rows can be written as."""
+    """Formats for a file of rows."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -314,7 +314,7 @@ def export(
 
 
 def _local_file(address: str) -> Path:
-    """Return the file that an address names on this machine."""
+    """Return the file of an address on this machine."""
     from ...core.location import absolute, is_uri
 
     path = absolute(address)
@@ -322,7 +322,7 @@ def _local_file(address: str) -> Path:
         raise UsageError(
             f"{path}: export writes a file on this machine; export to a path, and copy the file"
         )
-    # A plain path stays as it is, for messages.
+    # A plain path stays unchanged, for messages.
     return Path(path) if is_uri(address) else Path(address).expanduser()
 
 
@@ -371,7 +371,7 @@ def _moment(milliseconds: int | None) -> str:
 def write_rows(
     session: Session, reader: pa.RecordBatchReader, as_csv: bool, arrow: Path | None
 ) -> None:
-    """Write rows: to a file, as CSV, as JSON, or as a table for people."""
+    """Write rows to a file, as CSV, as JSON, or as a table for people."""
     if arrow is not None:
         written = max(_write_file(reader, arrow, FileFormat.ARROW), default=0)
         session.output.line(f"{written:,} rows written to {arrow}")
@@ -405,7 +405,7 @@ def _short(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    """Return a value as JSON can hold it; what has no form of its own there is text."""
+    """Convert a value to JSON types; a value without a JSON equivalent becomes text."""
     if isinstance(value, dict):
         return {str(key): _json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -415,7 +415,7 @@ def _json(value: Any) -> Any:
 
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, float) and value - value != 0:
-        return str(value)  # nan and the infinities
+        return str(value)  # NaN and the infinities
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -438,7 +438,7 @@ def _file_format(file: Path) -> FileFormat:
 
 
 def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) -> Iterator[int]:
-    """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
+    """Write rows to a file, and yield the number of rows written; an incomplete file is deleted."""
     import pyarrow as pa
 
     from ...ingest.writers import open_writer

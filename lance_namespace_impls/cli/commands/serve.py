@@ -1,4 +1,4 @@
-"""The commands of a server: serve and token."""
+"""Commands for a server: serve and token."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def serve(
             )
         sys.stdout.flush()
 
-    # A query that cannot be interrupted would hold the process up otherwise.
+    # Otherwise, a query that cannot be interrupted would delay the exit of the process.
     bound_exit()
     run_server(
         namespace,
@@ -301,7 +301,7 @@ def _set_up_logs(request_log: bool) -> None:
 
 
 def _create_catalog(session: Session) -> None:
-    """Create the catalog that is served where no namespace is named, and say so."""
+    """Create the catalog to serve if no namespace is named, and report it."""
     with needs("serve without --impl", "sql"):
         from ...sql import initialize
     where = initialize(session.properties)
@@ -309,7 +309,7 @@ def _create_catalog(session: Session) -> None:
 
 
 def _shown(session: Session, namespace: Namespace) -> str:
-    """Write which namespace it is, without secrets."""
+    """Describe the namespace, without secrets."""
     given = [key.removeprefix(f"{session.impl}.") for key in session.properties]
     shown = namespace.config.shown()
     return " ".join([session.impl, *(f"{key}={shown[key]}" for key in given if key in shown)])

@@ -1,4 +1,4 @@
-"""The command sql: one statement over the tables of a catalog, with duckdb."""
+"""The command ``lance-ns sql``: one SQL statement on the tables of a catalog, with DuckDB."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sql"]
 
-# Nothing outside the catalog is read or written, whatever the statement says.
+# No statement may read or write anything outside the catalog.
 CLOSED = {
     "temp_directory": "",
     "enable_external_access": "false",
@@ -36,8 +36,8 @@ CLOSED = {
     "lock_configuration": "true",
 }
 MOST_LEVELS = 3
-"""Levels of a name in duckdb: catalog, schema and table."""
-# Why a table's files may not be at hand where the catalog is behind a server.
+"""Number of levels of a name in DuckDB: catalog, schema and table."""
+# Errors after which the rows are requested from the server, because its files are not accessible.
 ELSEWHERE = frozenset(
     {
         ErrorCode.INVALID_INPUT,
@@ -79,10 +79,10 @@ def sql(
 
 
 def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
-    """Return the names of the tables that a statement reads, each once.
+    """Return the names of the tables that a statement reads, without duplicates.
 
     Raises:
-        InvalidInputError: code 13, it is not one SELECT.
+        InvalidInputError: code 13, it is not a single SELECT.
     """
     [(text,)] = engine.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
     tree = json.loads(text)
@@ -113,7 +113,7 @@ def _parts(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _names_within(part: dict[str, Any]) -> Iterator[str]:
-    """Walk the names that ``WITH`` gives."""
+    """Iterate over the names defined by ``WITH``."""
     for entry in (part.get("cte_map") or {}).get("map", ()):
         yield entry["key"].lower()
 
@@ -128,9 +128,9 @@ def _identifier(session: Session, path: list[str]) -> Identifier:
 
 
 def _rows(namespace: Namespace, identifier: Identifier) -> Any:
-    """Return the table as what duckdb reads only the wanted columns and rows of.
+    """Return the table as an object from which DuckDB reads only the required columns and rows.
 
-    Where its files are only at the server's hand, all rows are asked for.
+    If only the server can access its files, all rows are requested.
     """
     try:
         return namespace.open_table(identifier)
@@ -141,7 +141,7 @@ def _rows(namespace: Namespace, identifier: Identifier) -> Any:
 
 
 def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:
-    """Let the statement find a table under its name."""
+    """Register a table with the engine under the name in the statement."""
     engine.register(name, rows)
     quoted = ['"' + part.replace('"', '""') + '"' for part in path]
     if len(path) == MOST_LEVELS:
