@@ -32,7 +32,7 @@ class _Job(Future[Any]):
             return
         try:
             result = self._function(*self._arguments)
-        except BaseException as error:  # noqa: BLE001 - raised again where the call is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again by the future of the call
             self.set_exception(error)
         else:
             self.set_result(result)

@@ -27,7 +27,7 @@ _ACTIONS = {action.value: action for action in Action}
 
 
 class Policy(Protocol):
-    """Decides what a caller may do.
+    """Decides which actions a caller may perform.
 
     Its methods are called from several threads concurrently, often several times per request. The
     caller is None if the server does not authenticate callers. Anything not allowed is denied.
