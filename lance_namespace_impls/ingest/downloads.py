@@ -1,4 +1,4 @@
-"""Files of an import that are on the web: plain addresses, and data sets of the Hugging Face Hub."""
+"""Downloads the web files of an import: plain URLs and Hugging Face Hub data sets."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ..core.http import HttpConfig, Retries, new_client, send
 __all__ = ["MAX_BYTES", "Downloads", "Downloading", "Hub", "is_web", "shards"]
 
 Downloading = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes that are there, and those in all, where that is known."""
+"""Receives the file name, the bytes received, and the total size in bytes if it is known."""
 
 MAX_BYTES = 64 << 30
-"""Bytes that one import downloads at most."""
+"""Maximum number of bytes that one import downloads."""
 MAX_REDIRECTS = 10
 TRIES = 4
-"""How often a download that is cut short is taken up."""
+"""Maximum number of attempts for a download that is interrupted."""
 HUB = "https://huggingface.co"
 HUB_FORM = "hf://datasets/OWNER/NAME/data/train-*.parquet"
 _SHARD = re.compile(r"\*(-of-(\d{3,8}))")
@@ -54,20 +54,20 @@ class _WebConfig(HttpConfig):
 
 
 def is_web(source: str) -> bool:
-    """Return whether a source is downloaded before it is read."""
+    """Return whether a source must be downloaded before it is read."""
     return source.lower().startswith(("http://", "https://", "hf://"))
 
 
 def shards(address: str) -> list[str]:
-    """Return the addresses that a pattern of numbered files stands for.
+    """Return the URLs that a pattern of numbered files matches.
 
-    The web lists no folders, but such names tell how many files there are.
+    A web server does not list folders, but such a pattern contains the number of files.
 
     >>> shards("https://host/train-*-of-00002.parquet")
     ['https://host/train-00000-of-00002.parquet', 'https://host/train-00001-of-00002.parquet']
 
     Raises:
-        InvalidInputError: code 13, it is a pattern of another kind.
+        InvalidInputError: code 13, the URL contains another kind of pattern.
     """
     found = _SHARD.search(address)
     if found is not None and address.count("*") == 1:
@@ -86,9 +86,9 @@ def shards(address: str) -> list[str]:
 
 @frozen
 class Hub:
-    """A data set of the Hugging Face Hub, listed as a file system of pyarrow is.
+    """A Hugging Face Hub data set, listed through the interface of a pyarrow file system.
 
-    ``HF_ENDPOINT`` is another server than the Hub itself, and ``HF_TOKEN`` what it is told.
+    ``HF_ENDPOINT`` selects a different server. ``HF_TOKEN`` is the token that is sent to it.
     """
 
     downloads: Downloads
@@ -97,10 +97,10 @@ class Hub:
 
     @classmethod
     def open(cls, source: str, downloads: Downloads) -> tuple[Hub, str]:
-        """Return the data set of an ``hf://`` address, and the path that the address has in it.
+        """Return the data set of an ``hf://`` address and the path inside the data set.
 
         Raises:
-            InvalidInputError: code 13, it is none of a data set.
+            InvalidInputError: code 13, the address does not name a data set.
         """
         parts = [unquote(part) for part in source[len("hf://") :].strip("/").split("/")]
         if len(parts) < 3 or parts[0] != "datasets" or not all(parts):
@@ -109,7 +109,7 @@ class Hub:
         return cls(downloads, f"{parts[1]}/{name}", revision or "main"), "/".join(parts[3:])
 
     def get_file_info(self, wanted: Any) -> Any:
-        """Return what is at a path, or all that is below the folder of a selector."""
+        """Return the entry at a path, or all entries below the folder of a selector."""
         if isinstance(wanted, fs.FileSelector):
             return list(self._list(wanted.base_dir))
         found = list(self._list(os.path.dirname(wanted), recursive=False)) if wanted else []
@@ -117,7 +117,7 @@ class Hub:
         return next((each for each in found if each.path == wanted), fs.FileInfo(wanted, nothing))
 
     def address(self, path: str) -> str:
-        """Return where a file is downloaded."""
+        """Return the download URL of a file."""
         return f"{_hub()}/datasets/{self.repository}/resolve/{self._revision}/{quote(path)}"
 
     @property
@@ -147,10 +147,10 @@ class Hub:
 
 
 class Downloads:
-    """Downloads files into a folder of their own, which is deleted at the end.
+    """Downloads files into a temporary folder, which is deleted on exit.
 
     Args:
-        report: told how far each is.
+        report: called with the progress of each download.
     """
 
     def __init__(self, report: Downloading | None = None) -> None:
@@ -167,14 +167,16 @@ class Downloads:
             self._folder.cleanup()
 
     def fetch(self, address: str) -> tuple[Path, str]:
-        """Download a file; return where it is, and its address for messages.
+        """Download a file; return its local path and its URL for messages.
 
         Raises:
-            InvalidInputError: code 13, there is no such file, it is larger than `MAX_BYTES` or the
-                disk, or the address cannot be used.
+            InvalidInputError: code 13, the file does not exist, it is larger than `MAX_BYTES` or
+            the free
+                disk space, or the URL is not usable.
             PermissionDeniedError: code 15.
             UnauthenticatedError: code 16.
-            ServiceUnavailableError: code 17, the server does not answer, or not to the end.
+            ServiceUnavailableError: code 17, the server does not respond or the download is
+            incomplete.
         """
         name = os.path.basename(unquote(urlsplit(address).path)).replace("\0", "") or "file"
         if self._folder is None:
@@ -186,7 +188,7 @@ class Downloads:
         return path, _shown(address)
 
     def _receive(self, address: str, name: str, file: IO[bytes]) -> None:
-        """Write what an address has to a file; what was cut short goes on where it was."""
+        """Write the content of a URL to a file, and resume the download after an interruption."""
         mark: str | None = None
         for left in reversed(range(TRIES)):
             start = file.tell() if mark else 0
@@ -213,7 +215,7 @@ class Downloads:
                         ) from error
 
     def _write(self, answer: httpx.Response, name: str, file: IO[bytes], shown: str) -> None:
-        # Compressed files stay so, whatever a server says of their encoding.
+        # Keep compressed files compressed, regardless of the declared content encoding.
         packed = name.lower().endswith((".gz", ".bz2", ".zst", ".lz4"))
         parts = answer.iter_raw() if packed else answer.iter_bytes()
         length = answer.headers.get("Content-Length", "")
@@ -230,14 +232,14 @@ class Downloads:
     def answer(
         self, address: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx.Response]:
-        """Ask for an address, through redirects, and yield the answer, to be read.
+        """Request a URL, follow redirects, and yield the response before its body is read.
 
         Args:
-            address: of a file or a listing.
-            headers: of the request.
+            address: URL of a file or a listing.
+            headers: headers of the request.
 
         Raises:
-            LanceNamespaceError: as for `fetch`.
+            LanceNamespaceError: the errors of `fetch`.
         """
         for _ in range(MAX_REDIRECTS + 1):
             with self._ask(address, headers or {}) as answer:
@@ -295,7 +297,7 @@ def _is_hub(address: str) -> bool:
 
 
 def _mark(answer: httpx.Response) -> str | None:
-    """Return what tells this content of a file from a later one; None where nothing does."""
+    """Return a strong validator of the file's current content, or None if there is none."""
     mark = answer.headers.get("ETag", "")
     weak = mark.startswith("W/") or "Content-Encoding" in answer.headers
     return None if weak or not mark else mark
@@ -313,5 +315,5 @@ def _refuse_failure(answer: httpx.Response, address: str) -> None:
 
 
 def _shown(address: str) -> str:
-    """Return an address for messages: without a query, which may hold a signature."""
+    """Return a URL for messages, without its query, which may contain a signature."""
     return re.split(r"[?#]", address, maxsplit=1)[0]

@@ -1,8 +1,8 @@
 """Imports files into a Lance table of a namespace, as a Spark job or in this process.
 
-The driver finds the files; workers look at them, each at its own; the driver agrees on one schema
-and divides the files into tasks; workers read their parts with Arrow and write Lance themselves;
-the driver commits once. Only JSON goes through Spark.
+The driver lists the files, and workers inspect them in parallel. The driver then derives one
+schema and divides the files into tasks. Workers read their parts with Arrow and write Lance data
+files directly. The driver commits once. Only JSON passes through Spark.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int, int], None]
-"""Called with the tasks done, the tasks in all (as far as known) and the rows written so far."""
+"""Receives the finished tasks, the total number of tasks known so far, and the rows written."""
 
 MIN_TASK_BYTES = 8 << 20
 MAX_TASK_BYTES = 128 << 20
 FILES_PER_TASK = 256
 SMALL_BYTES = 256 << 20
-"""Files of so many bytes together are imported sooner by this process than by a Spark to be started."""
+"""Up to this total size, importing in this process is faster than starting Spark first."""
 
 
 @frozen(kw_only=True)
 class ImportResult:
-    """What an import did."""
+    """Result of an import."""
 
     table: tuple[str, ...]
     """Identifier of the table."""
@@ -70,31 +70,31 @@ class ImportResult:
     version: int
     """Version that holds the rows."""
     rows: int
-    """Rows written; 0 where the table was there and the mode is exist_ok."""
+    """Rows written; 0 if the table already exists and the mode is exist_ok."""
     files: int
     """Files read."""
     fragments: int
     """Fragments written."""
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
 
 
 @frozen(kw_only=True)
 class ImportPreview:
-    """What an import would do."""
+    """Preview of an import."""
 
     table: tuple[str, ...]
     """Identifier of the table."""
     format: str
     """Format of the files."""
     read_with: Mapping[str, str]
-    """How they are read: for CSV the delimiters, the quote and the texts that stand for null."""
+    """Settings for reading the files; for CSV the delimiters, the quote and the null texts."""
     files: int
     """Files to be read."""
     bytes: int
-    """Their size together."""
+    """Total size of the files in bytes."""
     schema: pa.Schema
-    """Columns that the rows would have."""
+    """Schema of the imported rows."""
 
 
 def import_files(
@@ -112,48 +112,52 @@ def import_files(
     cores: int | None = None,
     small_bytes: int = SMALL_BYTES,
 ) -> ImportResult:
-    """Import CSV, JSON (an object a line) or Parquet files into a Lance table of a namespace.
+    """Import CSV, JSON (one object per line) or Parquet files into a Lance table of a namespace.
 
-    All files become one table with one schema. For CSV and JSON all of every file is read to find
-    it, so that no value surprises later. Files are divided among tasks where that is possible:
-    Parquet between row groups, JSON and CSV between lines, other than CSV with line breaks inside
-    of values and compressed text. Where anything fails, the table stays as it was.
+    All files become one table with one schema. CSV and JSON files are read completely to derive the
+    schema, so that every value fits it. Files are divided among tasks if possible: Parquet between
+    row
+    groups, JSON and CSV between lines. Compressed text and CSV with line breaks inside values are
+    not
+    divided. If anything fails, the table stays unchanged.
 
     Args:
-        spark: the session; or what starts it, which is called once it is known that there is more
-            to import than `small_bytes`, and less is imported by threads of this process; or None,
-            and all is. The table is the same.
+        spark: the session, or a callable that starts one, or None. The callable is called only if
+            the files are larger than `small_bytes`; otherwise, and with None, threads of this
+            process import the files. The resulting table is the same.
         impl: implementation of the namespace, as for `connect`.
-        properties: its properties.
+        properties: properties of the namespace.
         table: identifier of the table, a list of levels.
-        sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
-            can read too, with the namespace's ``storage.*`` properties, or the addresses of files
-            on the web (``https://``, ``hf://datasets/...``), which are downloaded to this machine:
-            a Spark that runs on others does not read them, this process does.
-        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
-        mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
-            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
-            there as it is).
+        sources: files, folders and patterns such as ``data/*.csv``. Paths and URIs must be readable
+            by the workers with the namespace's ``storage.*`` properties. Web files (``https://``,
+            ``hf://datasets/...``) are downloaded to this machine; if Spark runs on other machines,
+            this process reads them instead.
+        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions.
+        mode: ``create`` (code 5 if the table exists), ``append`` (code 4 if it does not exist),
+            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
+            unchanged).
         options: of the format, see `lance_namespace_impls.ingest.readers`: ``types``, ``missing``,
-            ``rows_per_file``, ``task_bytes``; ``storage.*`` of the files' own store; for CSV also
-            ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``, ``encoding``.
-        progress: called from this thread, several times a second.
-        downloading: called from this thread for each part that was downloaded.
-        cores: threads of this process, where Spark is not used; all cores unless given.
-        small_bytes: size of the files together up to which Spark is not started.
+            ``rows_per_file``, ``task_bytes``; ``storage.*`` for the object store of the files; for
+            CSV
+            also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``,
+            ``encoding``.
+        progress: called from this thread, several times per second.
+        downloading: called from this thread for each downloaded chunk.
+        cores: number of threads of this process, if Spark is not used; defaults to all cores.
+        small_bytes: total size of the files up to which Spark is not started.
 
     Raises:
-        InvalidInputError: code 13, an argument cannot be understood or there is nothing to read.
+        InvalidInputError: code 13, an argument is invalid or there are no files to read.
         NamespaceNotFoundError: code 1.
         TableNotFoundError: code 4, the mode is append.
         TableAlreadyExistsError: code 5, the mode is create.
-        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
-        ConcurrentModificationError: code 14, someone else changed the table meanwhile.
-        PermissionDeniedError: code 15, a store or a server refuses a file.
-        UnauthenticatedError: code 16, it wants credentials, or others.
-        ServiceUnavailableError: code 17, it cannot be reached, or sends half a file.
-        TableSchemaValidationError: code 20, a file does not fit; the message names file and
-            column.
+        TableColumnNotFoundError: code 12, the option ``types`` names an unknown column.
+        ConcurrentModificationError: code 14, another writer changed the table during the import.
+        PermissionDeniedError: code 15, a store or a server denies access to a file.
+        UnauthenticatedError: code 16, a store or a server requires other credentials.
+        ServiceUnavailableError: code 17, a store or a server is unreachable or sends an incomplete
+            file.
+        TableSchemaValidationError: code 20, a file does not fit; the message names file and column.
     """
     with open_namespace(impl, properties) as namespace:
         return import_into(
@@ -184,14 +188,14 @@ def import_into(
     small_bytes: int = SMALL_BYTES,
     commit_properties: Mapping[str, str] | None = None,
 ) -> ImportResult:
-    """Import files into a table, as `import_files` does; other arguments are as there.
+    """Import files into a table; the remaining arguments are those of `import_files`.
 
     Args:
         target: the table.
-        commit_properties: properties of the transaction of the commit.
+        commit_properties: transaction properties of the commit.
 
     Raises:
-        LanceNamespaceError: as in `import_files`.
+        LanceNamespaceError: the errors of `import_files`.
     """
     started = time.monotonic()
     chosen = parse_mode(mode, Mode.CREATE)
@@ -238,7 +242,7 @@ def preview_files(
     downloading: Downloading | None = None,
     cores: int | None = None,
 ) -> ImportPreview:
-    """Return what an import would do, and change nothing; the files are read in this process.
+    """Return a preview of an import without changing anything; this process reads the files.
 
     Arguments and errors are those of `import_files`.
     """
@@ -266,7 +270,7 @@ def preview_into(
     downloading: Downloading | None = None,
     cores: int | None = None,
 ) -> ImportPreview:
-    """Return what `import_into` would do, and change nothing."""
+    """Return a preview of `import_into` without changing anything."""
     chosen = parse_mode(mode, Mode.CREATE)
     present = _present(target, chosen)
     storage = target.namespace.config.storage
@@ -290,18 +294,18 @@ def _runner(
     cores: int | None,
     small_bytes: int,
 ) -> Runner:
-    """Return what imports files: Spark where it is given or worth its start."""
+    """Return the runner of an import: Spark, if there is a session or enough data to start one."""
     if callable(spark):
         small = sum(file.size for file in inputs.files) <= small_bytes
         spark = None if small else spark()
-    # Files that were downloaded are not there for workers on other machines.
+    # Workers on other machines cannot read the downloaded files.
     if spark is None or (inputs.are_here and not is_on_this_machine(spark)):
         return ThreadRunner(cores)
     return spark_runner(spark)
 
 
 def _kept(target: Target, started: float) -> ImportResult:
-    """Return the result of an import that found the table there and left it as it is."""
+    """Return the result of an import that leaves an existing table unchanged."""
     storage = target.storage()
     return ImportResult(
         table=target.table,
@@ -315,7 +319,7 @@ def _kept(target: Target, started: float) -> ImportResult:
 
 
 def _present(target: Target, mode: Mode) -> Any:
-    """Open the table's dataset where there is one, and refuse at once what the mode forbids."""
+    """Open the table's dataset if it exists, and reject early if the mode forbids the import."""
     try:
         storage, has_data = target.locate()
     except TableNotFoundError:
@@ -330,7 +334,7 @@ def _present(target: Target, mode: Mode) -> Any:
 
 
 def divide(infos: Sequence[FileInfo], max_bytes: int) -> list[list[Piece]]:
-    """Divide the files into tasks of about `max_bytes`, in the order of the files."""
+    """Divide the files into tasks of about `max_bytes`, in file order."""
     tasks: list[list[Piece]] = []
     room = 0
     for info in infos:
@@ -347,10 +351,10 @@ class _Import:
     """The jobs of one import.
 
     Args:
-        runner: what runs their tasks.
+        runner: runs the tasks.
         target: the table.
-        inputs: the files, and how they are read.
-        progress: told how far it is.
+        inputs: the files and their reader.
+        progress: called with the progress.
     """
 
     def __init__(
@@ -364,10 +368,10 @@ class _Import:
         self._done_before = 0
 
     def inspect(self, files: Sequence[SourceFile]) -> list[FileInfo]:
-        """Inspect all files, several at once, and keep their order.
+        """Inspect all files in parallel, and keep their order.
 
         Raises:
-            TableSchemaValidationError: code 20, a file is not of the format.
+            TableSchemaValidationError: code 20, a file does not have the expected format.
         """
         cores = self._runner.cores
         groups: list[list[SourceFile]] = []
@@ -388,11 +392,11 @@ class _Import:
         return [info_from_json(info, storage) for answer in answers for info in answer["files"]]
 
     def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[FileInfo], pa.Schema]:
-        """Inspect all files, and return what is in them and the one schema to read them in.
+        """Inspect all files; return their descriptions and the common schema for reading them.
 
         Args:
             files: the files.
-            table: dataset that the rows are added to, if there is one.
+            table: dataset that receives the rows, if it exists.
         """
         infos = self.inspect(files)
         appended = None if table is None else table.schema
@@ -431,7 +435,7 @@ class _Import:
             raise
 
     def check(self, infos: Sequence[FileInfo], schema: pa.Schema) -> None:
-        """Read the files whose columns have other types than were found, and write nothing.
+        """Read the files whose column types change in the table, without writing anything.
 
         Raises:
             TableSchemaValidationError: code 20, a value does not fit.
@@ -462,12 +466,14 @@ class _Import:
         *,
         expected: int = 0,
     ) -> list[dict[str, Any]]:
-        """Run a job and report how far it is.
+        """Run a job and report its progress.
 
         Args:
             tasks: one text for each task.
-            work: what a worker does with it; the second argument takes rows that it has written.
-            expected: tasks of the jobs after this one, as far as is known.
+            work: function that a worker calls with the text of a task; its second argument is
+            called with
+                the number of rows written.
+            expected: number of tasks of later jobs, as far as it is known.
         """
         if not tasks:
             return []
@@ -487,7 +493,7 @@ class _Import:
 
 
 def _inspect(format: Format, storage: Storage, text: str) -> dict[str, Any]:
-    """Inspect files, on a worker."""
+    """Inspect files on a worker."""
     try:
         infos = [format.inspect(file_of(file, storage)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
@@ -503,7 +509,7 @@ def _read(
     text: str,
     count: Count,
 ) -> dict[str, Any]:
-    """Read pieces of files and drop the rows, on a worker."""
+    """Read pieces of files on a worker and discard the rows."""
     try:
         for piece in json.loads(text):
             for batch in format.read(piece_of(piece, storage), schema, exact):
@@ -521,7 +527,7 @@ def _write(
     text: str,
     count: Count,
 ) -> dict[str, Any]:
-    """Read pieces of files and write their rows, on a worker."""
+    """Read pieces of files on a worker and write their rows."""
     pieces = [piece_of(piece, storage) for piece in json.loads(text)]
 
     def batches() -> Iterator[pa.RecordBatch]:

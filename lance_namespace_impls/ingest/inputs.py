@@ -1,4 +1,4 @@
-"""The files of an import, found and there to be read."""
+"""The input files of an import and their reader."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ STORAGE = "storage."
 
 @frozen(kw_only=True)
 class Inputs:
-    """The files of an import, and what reads them."""
+    """The input files of an import and their reader."""
 
     format: str
     files: Sequence[SourceFile]
     reader: Format
     storage: Mapping[str, str] = field(repr=False)
-    """Options of the object store that the files are in."""
+    """Options of the object store that contains the files."""
 
     @property
     def are_here(self) -> bool:
-        """Whether files were downloaded, so that this machine alone has them."""
+        """Whether files were downloaded, so that only this machine can read them."""
         return any(file.address for file in self.files)
 
 
@@ -40,18 +40,20 @@ def opened(
     storage: Mapping[str, str],
     report: Downloading | None,
 ) -> Iterator[Inputs]:
-    """Find the files of an import; those of the web are downloaded, and deleted at the end.
+    """Find the files of an import; downloaded web files are deleted on exit.
 
     Args:
         sources: as for `find_files`.
         format: as for `find_files`.
-        options: of the format; those that begin with ``storage.`` are of the object store that the
-            files are in.
-        storage: options of the namespace's store, which count where `options` name none.
-        report: told how far each download is.
+        options: options of the format; those that start with ``storage.`` configure the object
+        store
+            of the files.
+        storage: options of the namespace's store, used if `options` contains no ``storage.``
+        options.
+        report: called with the progress of each download.
 
     Raises:
-        LanceNamespaceError: as for `find_files`, or code 13, an option is not known.
+        LanceNamespaceError: the errors of `find_files`, or code 13 for an unknown option.
     """
     given = dict(options or {})
     own = {key: given.pop(key) for key in list(given) if key.startswith(STORAGE)}

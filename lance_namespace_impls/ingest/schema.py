@@ -1,4 +1,4 @@
-"""The one schema in which all files of an import are read."""
+"""Derives the common schema for reading all files of an import."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ __all__ = ["agree", "changed_columns", "exact_columns"]
 def agree(
     infos: Sequence[FileInfo], reader: Format, table: pa.Schema | None, name: str
 ) -> pa.Schema:
-    """Return the one schema in which all files are read.
+    """Return the common schema for reading all files.
 
     Args:
-        infos: what is in the files.
-        reader: their format, with the options.
-        table: schema of the table that the rows are added to, if it is there.
+        infos: descriptions of the files.
+        reader: reader of the format, with its options.
+        table: schema of the table that receives the rows, if it exists.
         name: the table, for messages.
 
     Raises:
-        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
-        InvalidInputError: code 13, the option ``types`` names other types than the table has.
+        TableColumnNotFoundError: code 12, the option ``types`` names an unknown column.
+        InvalidInputError: code 13, the option ``types`` contradicts the types of the table.
         TableSchemaValidationError: code 20, a file does not fit; the message names it.
     """
     infos = [info for info in infos if info.schema.names]
@@ -68,7 +68,7 @@ def agree(
 def exact_columns(infos: Sequence[FileInfo], reader: Format, schema: pa.Schema) -> tuple[str, ...]:
     """Return the columns whose values must be compared with the file when they are read.
 
-    They have other types than were found in a file, which the option ``types`` does not name.
+    Their types differ from those found in a file, and the option ``types`` does not name them.
     """
     asked = parse_types(reader.options.types or "")
     return tuple(name for name in changed_columns(infos, reader, schema) if name not in asked)
@@ -77,7 +77,7 @@ def exact_columns(infos: Sequence[FileInfo], reader: Format, schema: pa.Schema) 
 def changed_columns(
     infos: Sequence[FileInfo], reader: Format, schema: pa.Schema
 ) -> tuple[str, ...]:
-    """Return the columns that have another type than was found in a file."""
+    """Return the columns whose type differs from the type found in a file."""
     return tuple(
         {
             field.name: None
@@ -89,7 +89,7 @@ def changed_columns(
 
 
 def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) -> None:
-    """Refuse types that are not those of the table; one that is accepts that digits are lost."""
+    """Reject types that contradict the table; naming its own type accepts the loss of digits."""
     for column, kind in types.items():
         index = table.get_field_index(column)
         if index < 0:
@@ -105,7 +105,7 @@ def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) 
 
 
 def _check_digits(schema: pa.Schema, name: str) -> None:
-    """Refuse a column whose numbers have no type that keeps all of their digits (code 20)."""
+    """Reject a column whose numbers have no type that keeps all digits (code 20)."""
     for field in schema:
         if has_mixed(field.type):
             hint = (
@@ -119,7 +119,7 @@ def _check_digits(schema: pa.Schema, name: str) -> None:
 
 
 def _check_file(info: FileInfo, reader: Format, schema: pa.Schema, name: str) -> None:
-    """Refuse a file that cannot be read in a schema (code 20)."""
+    """Reject a file that cannot be read in a schema (code 20)."""
     lenient = (reader.options.missing or reader.default_missing) == "null"
     known, given = set(schema.names), set(info.schema.names)
     for field in info.schema:

@@ -29,7 +29,8 @@ ENDINGS = {
 }
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _WILD = frozenset("*?[")
-# A name or password before the host (Azure has its container there), or a query that signs.
+# Matches a name or password before the host (except the container of Azure addresses), or a query
+# with a credential or signature.
 _SECRET = re.compile(
     r"(?:(?:az|abfss?)://[^/?#]*:[^/?#]*@|(?!az:|abfss?:)[\w+.-]+://[^/?#]*@"
     r"|[\w+.-]+://[^?#]*\?(?:[^#]*&)?[^=&#]*(?:sig|token|secret|password|credential|key)[^=&#]*=)",
@@ -42,34 +43,34 @@ class SourceFile:
     """A file to be imported."""
 
     path: str
-    """Its path in its store."""
+    """Path in the store."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     store: str | None = None
-    """A URI of the store that the file is in; None is this machine."""
+    """URI of the store that contains the file; None for this machine."""
     storage: Mapping[str, str] = field(factory=dict, repr=False)
-    """Options of that store, by pylance's names."""
+    """Options of that store, with pylance's names."""
     address: str | None = None
-    """Where it was downloaded from; None where it was not."""
+    """URL that the file was downloaded from; None if it was not downloaded."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the file in messages."""
         return self.address or self.path
 
     @property
     def is_compressed(self) -> bool:
-        """Whether it is text that was compressed as a whole."""
+        """Whether the whole file is compressed text."""
         return self.path.lower().endswith(COMPRESSED)
 
     @property
     def ending(self) -> str:
-        """The ending of its name, without that of a compression."""
+        """File extension, without the extension of a compression."""
         return os.path.splitext(_uncompressed(self.path))[1]
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """Open it; compressed text is decompressed, and only that cannot be searched in."""
+        """Open the file; compressed text is decompressed, and such a stream is not seekable."""
         store = _resolved(self.store or self.path, self.storage).filesystem()
         if self.is_compressed:
             source = store.open_input_stream(self.path, compression="detect")
@@ -84,10 +85,10 @@ def _resolved(address: str, storage: Mapping[str, str]) -> ResolvedAddress:
 
     Args:
         address: a path or URI.
-        storage: options by pylance's names, of which those for another kind of store do not count.
+        storage: options with pylance's names; those for other kinds of store are ignored.
 
     Raises:
-        InvalidInputError: code 13, there is no such kind of store.
+        InvalidInputError: code 13, the kind of store is unknown.
     """
     return resolve(address, fitting(address, storage))
 
@@ -98,29 +99,32 @@ def find_files(
     storage: Mapping[str, str] | None = None,
     downloads: Downloads | None = None,
 ) -> tuple[str, list[SourceFile]]:
-    """Find the files that sources stand for, and their format.
+    """Find the files that sources refer to, and their format.
 
-    A source is a file, a folder (with all below it) or a pattern such as ``data/*.csv``. Names
-    that start with ``.`` or ``_`` are left out of folders and patterns, as Spark does. Files of
-    more than one partition (``year=2020/a.parquet``) are refused, since the columns in the folders'
-    names would be lost.
+    A source is a file, a folder (with everything below it) or a pattern such as ``data/*.csv``. As
+    in
+    Spark, folders and patterns skip names that start with ``.`` or ``_``. Files of more than one
+    partition (``year=2020/a.parquet``) are rejected, because the columns in the folder names would
+    be
+    lost.
 
     Args:
         sources: paths or URIs.
-        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given, and files of
-            no known ending are then left out of folders.
-        storage: options of the object stores, by pylance's names; else from the environment.
-        downloads: what downloads files of the web, which are refused without it.
+        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions, and
+            then folders skip files with unknown extensions.
+        storage: options of the object stores, with pylance's names; defaults to the environment.
+        downloads: downloads web files; without it, web files are rejected.
 
     Returns:
         the format and the files, in the order of the sources and of their paths.
 
     Raises:
-        InvalidInputError: code 13, there is nothing to read, it is of several formats, or the
-            format is not known, or an address has credentials in it.
-        PermissionDeniedError: code 15, the store or the server refuses it.
-        UnauthenticatedError: code 16, it wants credentials, or others.
-        ServiceUnavailableError: code 17, it does not answer.
+        InvalidInputError: code 13, there are no files to read, they have several formats, the
+        format is
+            unknown, or an address contains credentials.
+        PermissionDeniedError: code 15, the store or the server denies access.
+        UnauthenticatedError: code 16, the store or the server requires other credentials.
+        ServiceUnavailableError: code 17, the store or the server does not respond.
     """
     if format is not None and format not in ENDINGS:
         raise InvalidInputError(
@@ -151,7 +155,7 @@ def _uncompressed(path: str) -> str:
 
 
 def format_of(path: str) -> str | None:
-    """Return the format that the ending of a file's name tells, or None."""
+    """Return the format that a file extension indicates, or None."""
     name = _uncompressed(path)
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
@@ -196,7 +200,7 @@ def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:
 
 
 def _found(source: str, store: Any, path: str, format: str | None) -> list[Any]:
-    """Return what a source stands for in its store, in the order of the paths."""
+    """Return the files that a source matches in its store, sorted by path."""
     try:
         infos = _infos(source, store, path, format)
     except OSError as error:
@@ -241,20 +245,20 @@ def _is_shown(parts: Sequence[str]) -> bool:
 
 
 def _not_spelt_out(path: str, pattern: str) -> list[str]:
-    """Return the parts of a path that a pattern has only signs for."""
+    """Return the parts of a path that a pattern matches only with wildcards."""
     spelt_out = set(pattern.split("/"))
     return [part for part in path.split("/") if part not in spelt_out]
 
 
 def _refuse_partition(source: str, folders: Sequence[str]) -> None:
-    """Refuse columns that stand in the names of folders that were found."""
+    """Reject columns in the names of the folders found."""
     for folder in folders:
         if "=" in folder:
             raise _would_lose_columns(f"{source} is partitioned by folders ({folder})")
 
 
 def _refuse_partitions(files: Iterable[SourceFile]) -> None:
-    """Refuse files of several partitions that were named one by one, as a shell does."""
+    """Reject files of several partitions that are listed one by one, as a shell expands them."""
     first: list[str] | None = None
     for file in files:
         partition = [part for part in file.name.split("/")[:-1] if "=" in part]

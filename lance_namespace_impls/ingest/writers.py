@@ -1,4 +1,4 @@
-"""Writes rows to files that the readers here read back unchanged."""
+"""Writes rows to files that the import readers read back unchanged."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["RowWriter", "open_writer"]
 
 
 class RowWriter(Protocol):
-    """Writes record batches to a file."""
+    """A writer of record batches to a file."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write rows."""
+        """Write a batch of rows."""
 
 
 @contextmanager
 def open_writer(sink: Any, schema: pa.Schema, format: str) -> Iterator[RowWriter]:
-    """Open a writer of rows.
+    """Open a row writer.
 
     Args:
         sink: a path, or a file.
@@ -34,7 +34,7 @@ def open_writer(sink: Any, schema: pa.Schema, format: str) -> Iterator[RowWriter
         format: ``csv``, ``parquet`` or ``arrow``.
 
     Raises:
-        TableSchemaValidationError: code 20, the format cannot hold the rows.
+        TableSchemaValidationError: code 20, the format cannot represent the rows.
     """
     if format == "parquet":
         with parquet.ParquetWriter(sink, schema) as writer:
@@ -56,13 +56,13 @@ def open_writer(sink: Any, schema: pa.Schema, format: str) -> Iterator[RowWriter
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Arrow writes to CSV in the place of one that it does not write."""
+    """Return the CSV cell type of a column, which replaces types that Arrow cannot write."""
     if isinstance(kind, pa.BaseExtensionType):
         return pa.bool_() if kind.extension_name == "arrow.bool8" else _cell_type(kind.storage_type)
     if is_.is_dictionary(kind):
         return _cell_type(kind.value_type)
     if is_.is_timestamp(kind) and kind.tz:
-        # Arrow cuts the seconds of offsets, which zones had until about 1900.
+        # Arrow truncates the seconds of UTC offsets, which time zones had until about 1900.
         return pa.timestamp(kind.unit, "UTC")
     if is_.is_string_view(kind):
         return pa.large_string()
@@ -70,7 +70,7 @@ def _cell_type(kind: pa.DataType) -> pa.DataType:
 
 
 class _Cells:
-    """Writes CSV.
+    """A CSV writer.
 
     Args:
         writer: Arrow's writer.
@@ -82,10 +82,10 @@ class _Cells:
         self._schema = schema
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write rows.
+        """Write a batch of rows.
 
         Raises:
-            TableSchemaValidationError: code 20, bytes are not text.
+            TableSchemaValidationError: code 20, bytes are not valid text.
         """
         arrays = [
             self._cells(field, column) for field, column in zip(self._schema, batch, strict=True)
@@ -111,14 +111,14 @@ class _Cells:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return values without extension type and dictionary."""
+    """Return the values without extension type and dictionary encoding."""
     if isinstance(column, pa.ExtensionArray):
         return _plain(column.storage)
     return column.dictionary_decode() if is_.is_dictionary(column.type) else column
 
 
 class _GrowingDictionaries:
-    """Writes an Arrow file, whose dictionaries may grow, but not change from batch to batch.
+    """An Arrow file writer; in such files, dictionaries may grow between batches but not change.
 
     Args:
         writer: Arrow's writer.
@@ -129,7 +129,7 @@ class _GrowingDictionaries:
         self._known: dict[int, pa.Array] = {}
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write rows."""
+        """Write a batch of rows."""
         arrays = [
             self._grown(index, column) if is_.is_dictionary(column.type) else column
             for index, column in enumerate(batch.columns)

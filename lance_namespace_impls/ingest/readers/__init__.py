@@ -1,4 +1,4 @@
-"""The files of an import: finding them, looking at them and reading them with Arrow."""
+"""The file formats of an import: finding, inspecting and reading files with Arrow."""
 
 from __future__ import annotations
 

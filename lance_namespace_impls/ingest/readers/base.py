@@ -1,7 +1,7 @@
-"""What all formats of files share.
+"""The common base of all file formats.
 
-A file is looked at once (`Format.inspect`: which columns and types it has, and how it can be divided)
-and then read in the schema of the whole import (`Format.read`), both on workers.
+Workers first inspect each file (`Format.inspect`) to find its columns, their types and the possible
+divisions. They then read it in the common schema of the import (`Format.read`).
 """
 
 from __future__ import annotations
@@ -72,43 +72,43 @@ class TextOptions(ImportOptions):
 
 @frozen(kw_only=True)
 class Piece:
-    """A part of a file that is read in one go."""
+    """A part of a file that one task reads as a whole."""
 
     file: SourceFile
     size: int
-    """Bytes, about."""
+    """Approximate size in bytes."""
     start: int = 0
-    """Text: lines that start from this byte on."""
+    """Text: lines that start at or after this byte."""
     end: int | None = None
-    """Text: lines that start before this byte; None is the end of the file."""
+    """Text: lines that start before this byte; None for the end of the file."""
     row_groups: Sequence[int] = ()
     """Parquet: the row groups."""
     int96_unit: str | None = None
-    """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
+    """Parquet: unit for reading INT96 timestamps; None if there are none."""
     columns: Sequence[str] = ()
     """CSV: the columns of the file, in order."""
     one_line_each: bool = False
-    """CSV: whether no value holds a line break."""
+    """CSV: whether no value contains a line break."""
 
 
 @frozen(kw_only=True)
 class FileInfo:
-    """What was found in a file."""
+    """Description of a file, found by inspecting it."""
 
     file: SourceFile
     schema: pa.Schema
-    """Columns in the file's order; of type null where it has no values for them."""
+    """Columns in the file's order; a column without values has the type null."""
     divisible: bool = False
-    """Text: whether it can be cut anywhere between lines."""
+    """Text: whether the file can be divided between any two lines."""
     one_line_each: bool = False
-    """CSV: whether no value holds a line break."""
+    """CSV: whether no value contains a line break."""
     row_groups: Sequence[int] = field(factory=tuple)
-    """Parquet: bytes of each row group."""
+    """Parquet: size of each row group in bytes."""
     int96_unit: str | None = None
-    """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
+    """Parquet: unit for reading INT96 timestamps; None if there are none."""
 
     def pieces(self, max_bytes: int) -> list[Piece]:
-        """Divide the file into pieces of about `max_bytes`, where it can be."""
+        """Divide the file into pieces of about `max_bytes`, if it is divisible."""
         if self.row_groups:
             return [
                 Piece(
@@ -139,7 +139,7 @@ class FileInfo:
 
 
 def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Part a sequence into runs of at most `most` together, where one alone is not more."""
+    """Divide a sequence into runs with a sum of at most `most`; a larger element is its own run."""
     runs: list[list[int]] = []
     room = 0
     for index, size in enumerate(sizes):
@@ -152,7 +152,7 @@ def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 
 class Format(ABC):
-    """One format of files.
+    """A file format.
 
     Args:
         options: the format's options.
@@ -160,17 +160,18 @@ class Format(ABC):
 
     options_type: ClassVar[type[ImportOptions]] = ImportOptions
     default_missing: ClassVar[str] = "error"
-    """What a column is that a file lacks, unless the option ``missing`` says."""
+    """Default of the option ``missing``: handling of a column that a file lacks."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
 
     @abstractmethod
     def inspect(self, file: SourceFile) -> FileInfo:
-        """Find out what is in a file.
+        """Return a description of a file.
 
         Raises:
-            TableSchemaValidationError: code 20, it is not of this format; the message names it.
+            TableSchemaValidationError: code 20, the file does not have this format; the message
+            names it.
         """
 
     @abstractmethod
@@ -182,19 +183,19 @@ class Format(ABC):
         Args:
             piece: the part of a file.
             schema: the schema of the rows.
-            exact: columns of which no number may lose digits.
+            exact: columns whose numbers must keep all digits.
 
         Raises:
             TableSchemaValidationError: code 20, a value does not fit; the message names file and
-                column.
+            column.
         """
 
     @abstractmethod
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Return the type that values of `kind` are read in, or None where they cannot be."""
+        """Return the type for parsing values of `kind`, or None if they cannot be parsed."""
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Return whether values that look like one type may be read as another.
+        """Return whether values of the found type may be read as the wanted type.
 
         Each value is checked when it is read.
         """
@@ -202,7 +203,7 @@ class Format(ABC):
         return carrier is not None and compatible(found, carrier)
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Return the type that holds values of both, or None where there is none."""
+        """Return the common type of two types, or None if there is none."""
         if one == other:
             return one
         schemas = [pa.schema([("", kind)]) for kind in (one, other)]
@@ -212,15 +213,15 @@ class Format(ABC):
             return None
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
-        """Return the type of a table's column for the type that was found in all files together."""
+        """Return the column type of the table for the common type of all files."""
         return kind
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
-        """Return how files are read, for whoever is to check it before an import."""
+        """Return the settings for reading files, for review before an import."""
         return {}
 
     def shown(self, kind: pa.DataType) -> str:
-        """Return the name, for messages, of a type that was found."""
+        """Return the name of a found type for messages."""
         return str(kind)
 
 
@@ -239,22 +240,22 @@ def _no_rows() -> int:
 def refused(
     file: SourceFile, columns: Sequence[str] = (), rows_before: Callable[[], int] = _no_rows
 ) -> Iterator[None]:
-    """Translate a failure to read a file to an error that names it, and column and row if known.
+    """Translate a read failure into an error with the file, and with column and row if known.
 
     Args:
         file: the file.
-        columns: the columns that are read, in their order.
-        rows_before: returns the rows of the file before those in which Arrow counts.
+        columns: the columns that are read, in order.
+        rows_before: returns the number of rows before those that Arrow counts.
 
     Raises:
         TableSchemaValidationError: code 20, the content of the file does not fit.
-        LanceNamespaceError: another code, it could not be read.
+        LanceNamespaceError: another code, the file could not be read.
     """
     try:
         yield
     except TableSchemaValidationError as error:
         raise TableSchemaValidationError(f"{file.name}: {error.message}") from error
-    # What Arrow cannot read of a file, such as an encoding of Parquet, shows only as it is read.
+    # Arrow reports unsupported content, such as a Parquet encoding, only during the read.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError) as error:
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
@@ -275,12 +276,12 @@ def refused(
 
 
 def _is_damage(error: OSError, file: SourceFile) -> bool:
-    """Return whether what was read is wrong, rather than that it could not be read."""
+    """Return whether an error means damaged content rather than a failed read."""
     return error.errno is None and (file.store is None or bool(_DAMAGE.search(str(error))))
 
 
 def row_too_long(row: int, size: int, most: int) -> TableSchemaValidationError:
-    """Return the error of a row that has more bytes than the option ``max_row_bytes`` allows."""
+    """Return the error for a row that exceeds the option ``max_row_bytes``."""
     return TableSchemaValidationError(
         f"row {row} is at least {size:,} bytes long, more than the {most:,} that the option "
         "max_row_bytes allows; set it higher"
@@ -288,7 +289,7 @@ def row_too_long(row: int, size: int, most: int) -> TableSchemaValidationError:
 
 
 def named_once(names: Sequence[str]) -> None:
-    """Refuse two columns of one name (code 20)."""
+    """Reject duplicate column names (code 20)."""
     for name, times in Counter(names).items():
         if times > 1:
             raise TableSchemaValidationError(f"there are {times} columns {name!r}")

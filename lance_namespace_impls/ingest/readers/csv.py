@@ -1,4 +1,4 @@
-"""CSV files."""
+"""The CSV format."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from .lines import Lines, RowTooLong, decoded, row_blocks, row_end, rows_end
 
 __all__ = ["CsvFormat", "CsvOptions"]
 
-_field_size = threading.Lock()  # Python's limit is one for all threads
+_field_size = threading.Lock()  # Python has one limit for all threads
 _LINE_BREAK = re.compile(rb"[\r\n]")
 _LINE_ENDS = b"\r\n"
 MAX_NANOSECONDS = 2**63 // 10**9 - 1
-"""Seconds around 1970 that 64 bits of nanoseconds hold."""
+"""Maximum distance from 1970 in seconds that fits into 64-bit nanoseconds."""
 LONGEST_TYPED = 1000
-"""Bytes of the longest text that may be something else, such as a number."""
+"""Maximum length in bytes of a text that may have another type, such as a number."""
 _CARRIERS = {
     pa.float16(): pa.float32(),
     pa.string_view(): pa.large_string(),
@@ -53,19 +53,19 @@ _CARRIERS = {
 
 
 def encoding(text: str) -> str:
-    """Read the name of an encoding of text."""
+    """Parse the name of a text encoding."""
     try:
         found = codecs.lookup(text)
     except (LookupError, ValueError):
         found = None
-    # Python knows others too that turn bytes into bytes, such as base64.
+    # Python also has codecs that convert bytes to bytes, such as base64.
     if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
         raise ValueError("the name of an encoding, such as utf-8 or latin1")
     return found.name
 
 
 def sign(text: str) -> str:
-    """Read a character that structures a line of CSV."""
+    """Parse a character that structures a line of CSV."""
     found = character(text)
     if not found.isascii() or found in "\r\n\0":
         raise ValueError("one ASCII character that does not end a line")
@@ -93,7 +93,7 @@ class CsvOptions(TextOptions):
     encoding: str = option("utf-8", read=encoding, doc="encoding of the text")
 
     def __attrs_post_init__(self) -> None:
-        """Refuse one character for two purposes, and two columns of one name."""
+        """Reject duplicate special characters and duplicate column names."""
         signs = [self.delimiter or ",", self.quote, *filter(None, [self.escape])]
         if len(set(signs)) < len(signs):
             raise InvalidInputError(
@@ -104,25 +104,27 @@ class CsvOptions(TextOptions):
 
 
 class CsvFormat(Format):
-    """CSV files: divided between lines, where no value holds a line break.
+    """CSV files; they are divided between lines if no value contains a line break.
 
-    An empty value is null, and a quoted empty one is empty text, or null in a column of another
-    type. In a file of one column an empty line is a null, else it is no row.
+    An empty value is null. A quoted empty value is empty text, or null in a column of another type.
+    In
+    a file with one column, an empty line is a null; in other files it is not a row.
 
-    A type is what all values of a column have in common: whole numbers, numbers, dates, times,
-    moments, true and false, else text. A column without any value is text, and so is one with a
-    number that would lose digits, such as ``01234``.
+    The type of a column is the common type of all its values: integer, number, date, time,
+    timestamp or
+    boolean, otherwise text. A column without values is text. A column with a number that would lose
+    digits, such as ``01234``, is also text.
     """
 
     options_type = CsvOptions
     options: CsvOptions
 
     def inspect(self, file: SourceFile) -> FileInfo:
-        """Read the whole file and see which types its values could have."""
+        """Read the whole file and return the types that its values can have."""
         try:
             schema, one_line_each = self._inspect(file)
         except TableSchemaValidationError:
-            self._check_quotes(file)  # Arrow does not say that one is the reason
+            self._check_quotes(file)  # Arrow does not report an unclosed quote as the reason
             raise
         if not (schema.names and one_line_each):
             self._check_quotes(file)
@@ -149,7 +151,7 @@ class CsvFormat(Format):
     def read(
         self, piece: Piece, schema: pa.Schema, exact: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Parse a range of lines, a block at a time."""
+        """Parse a range of lines, one block at a time."""
         types = {name: self.carrier(schema.field(name).type) for name in piece.columns}
         for block, first_row, batch in self._parsed(piece, types):
             with refused(piece.file):
@@ -165,14 +167,14 @@ class CsvFormat(Format):
         rows: pa.RecordBatch,
         exact: Collection[str],
     ) -> None:
-        """Refuse text that the number read from it does not give back (code 20).
+        """Reject text that the number read from it does not reproduce (code 20).
 
         Args:
             piece: the part of a file.
             block: the text.
-            first_row: returns the number of its first row.
-            rows: what it was read as.
-            exact: columns that must keep every digit; others must only not become infinite.
+            first_row: returns the number of the first row of the text.
+            rows: the rows read from the text.
+            exact: columns that must keep every digit; in others, numbers must only stay finite.
         """
         columns = [
             name
@@ -191,7 +193,7 @@ class CsvFormat(Format):
                     raise numbers.lost(name, first_row() + index, texts[name][index].as_py(), kind)
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Return the type that Arrow's parser reads in the place of one that it cannot."""
+        """Return the type for Arrow's parser, which replaces types that it cannot parse."""
         if isinstance(kind, pa.BaseExtensionType):
             return pa.string() if kind.extension_name == "arrow.json" else None
         if is_list(kind) or is_.is_nested(kind):
@@ -203,11 +205,11 @@ class CsvFormat(Format):
         return _CARRIERS.get(kind, kind)
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Return whether there is a parser for a type; whether the values are such, it will tell."""
+        """Return whether a type has a parser; reading checks the values themselves."""
         return self.carrier(wanted) is not None
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Return the type that both can be parsed as; a date is a moment at midnight too."""
+        """Return the type that both can be parsed as; a date is also a timestamp at midnight."""
         kind = numbers.unify(one, other)
         if kind is not None:
             return pa.string() if kind == numbers.MIXED else kind
@@ -216,7 +218,7 @@ class CsvFormat(Format):
         return super().unify(one, other) or pa.string()
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
-        """Text where there was no value; moments in microseconds, or finer."""
+        """Return text for columns without values, and timestamps in microseconds or finer."""
         if is_.is_null(kind):
             return pa.string()
         if is_.is_timestamp(kind) and kind.unit != "ns":
@@ -226,7 +228,7 @@ class CsvFormat(Format):
         return numbers.settled(kind)
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
-        """Return delimiters, quote, header and the texts that stand for null."""
+        """Return the delimiters, the quote, the header, the encoding and the null texts."""
         options = self.options
         return {
             "delimiter": " or ".join(sorted({repr(self._delimiter(file)) for file in files})),
@@ -237,11 +239,11 @@ class CsvFormat(Format):
         }
 
     def shown(self, kind: pa.DataType) -> str:
-        """Return the name of the type that the column of a table would have."""
+        """Return the name of the table's column type."""
         return str(self.settled(kind))
 
     def _names(self, file: SourceFile) -> list[str]:
-        """Return the names of a file's columns; none where the file is empty."""
+        """Return the column names of a file; an empty list if the file is empty."""
         options = self.options
         with refused(file):
             row = self._first_row(file)
@@ -281,8 +283,9 @@ class CsvFormat(Format):
     def _blocks(self, source: Any, piece: Piece) -> Iterator[bytes]:
         """Return the text of a piece as UTF-8, in blocks of whole rows.
 
-        Arrow's own division loses a line feed inside of quotes (apache/arrow#51368), and refuses
-        rows of more than two blocks.
+        Arrow's own division loses a line feed inside quotes (apache/arrow#51368), and it rejects
+        rows that
+        span more than two blocks.
         """
         signs = self._signs(piece.file)
         chunks = Lines(source, piece.start, piece.end).chunks()
@@ -300,8 +303,9 @@ class CsvFormat(Format):
         """Parse all columns of a piece.
 
         Returns:
-            blocks of text; what returns the number of a block's first row, where the header is a
-            row too; and the rows.
+            for each block: its text, a function that returns the number of its first row (the
+            header counts
+            as a row), and its rows.
         """
         rows = 0
 
@@ -332,7 +336,7 @@ class CsvFormat(Format):
                 raise row_too_long(first_row(), error.size, limit) from error
 
     def _rows_before(self, piece: Piece) -> int:
-        """Return the rows of a file before a piece; the header is one."""
+        """Return the number of rows before a piece; the header counts as a row."""
         if piece.start == 0:
             return 0
         before = Piece(
@@ -349,11 +353,11 @@ class CsvFormat(Format):
     def _parse(
         self, piece: Piece, block: bytes, types: Mapping[str, Any], columns: Sequence[str]
     ) -> pa.RecordBatch:
-        """Parse some columns of whole rows as types."""
+        """Parse the selected columns of whole rows as the given types."""
         block = _ended(block)
         if self.options.quote.encode() not in block:
             return self._parse_columns(piece, block, types, columns)
-        # Only text can be empty.
+        # Only text columns distinguish empty values from null.
         parts = [
             self._parse_columns(piece, block, types, part, are_text=are_text)
             for are_text in (True, False)
@@ -377,7 +381,7 @@ class CsvFormat(Format):
         table = pa_csv.read_csv(
             pa.BufferReader(block),
             read_options=pa_csv.ReadOptions(
-                use_threads=False,  # one core a worker; errors then tell the row
+                use_threads=False,  # one core per worker; errors then contain the row
                 block_size=len(block) + 1,
                 column_names=list(piece.columns),
             ),
@@ -396,7 +400,7 @@ class CsvFormat(Format):
         return pa.record_batch(arrays, list(columns))
 
     def _without_nulls(self, array: pa.Array) -> pa.Array:
-        """Return text in which the quoted texts that stand for null are null too."""
+        """Return text in which quoted null texts are also null."""
         nulls = pa.array(self.options.nulls, pa.string()).cast(array.type)
         return pc.if_else(pc.is_in(array, nulls), pa.scalar(None, array.type), array)
 
@@ -411,9 +415,9 @@ class CsvFormat(Format):
         )
 
     def _check_quotes(self, file: SourceFile) -> None:
-        """Refuse a quote that nothing closes, or that another one closes lines later.
+        """Reject an unclosed quote, and a quote that is closed only on a later line.
 
-        Arrow makes one value of all lines between the two, or to the end of the file.
+        Arrow reads all lines between two quotes, or up to the end of the file, as one value.
 
         Raises:
             TableSchemaValidationError: code 20, the message names the line.
@@ -439,7 +443,7 @@ class CsvFormat(Format):
         return self.options.delimiter or ("\t" if file.ending == ".tsv" else ",")
 
     def _types_in(self, batch: pa.RecordBatch) -> list[pa.DataType]:
-        """Return the type of each column of text, by having Arrow parse it once more."""
+        """Return the type of each text column, found by parsing it again with Arrow."""
         longest = [pc.max(pc.binary_length(column)).as_py() or 0 for column in batch.columns]
         short = [index for index, length in enumerate(longest) if length <= LONGEST_TYPED]
         kinds = [pa.string()] * batch.num_columns
@@ -472,12 +476,12 @@ class CsvFormat(Format):
     def _coarser(
         self, name: str, kind: pa.DataType, text: memoryview, columns: Sequence[str]
     ) -> pa.DataType:
-        """Return microseconds for moments that Arrow takes for nanoseconds, if they have no more."""
+        """Return microseconds for timestamps inferred as nanoseconds, if no digit is lost."""
         coarser = pa.timestamp("us", kind.tz)
         try:
             self._inferred(text, columns, {name: coarser})
         except pa.ArrowInvalid:
-            return kind  # more than six digits after the point
+            return kind  # more than six decimal places
         return coarser
 
     def _inferred(
@@ -497,7 +501,7 @@ class CsvFormat(Format):
             convert_options=pa_csv.ConvertOptions(
                 null_values=["", *self.options.nulls],
                 strings_can_be_null=True,
-                # Arrow's own lists hold 1 and 0 too, which are numbers as long as nobody says more.
+                # Arrow's defaults include 1 and 0, which are numbers here.
                 true_values=["true", "True", "TRUE"],
                 false_values=["false", "False", "FALSE"],
                 column_types=dict(types),
@@ -506,12 +510,12 @@ class CsvFormat(Format):
 
 
 def _empty_rows(block: bytes, columns: Sequence[str]) -> int:
-    """Return the rows of text that has only line ends, which Arrow refuses to read."""
+    """Return the number of rows in text of only line ends, which Arrow rejects."""
     return len(block.splitlines()) if len(columns) == 1 else 0
 
 
 def _ended(text: bytes) -> bytes:
-    """Return text whose last line ends: Arrow cannot read another."""
+    """Return text with a final line end, which Arrow requires."""
     return text if text.endswith((b"\n", b"\r")) else text + b"\n"
 
 
@@ -520,9 +524,10 @@ def _is_moment(kind: pa.DataType) -> bool:
 
 
 def _with_reach(kind: pa.DataType, values: pa.ChunkedArray) -> pa.DataType:
-    """Return the type for dates or times as they are found in a part of a column.
+    """Return the type for dates or timestamps found in a part of a column.
 
-    Some that nanoseconds do not reach are date64, or a timestamp in milliseconds.
+    If some are outside the range of nanoseconds, the type is date64, or a timestamp in
+    milliseconds.
     """
     if is_.is_timestamp(kind) and kind.unit == "ns":
         return kind
@@ -534,7 +539,7 @@ def _with_reach(kind: pa.DataType, values: pa.ChunkedArray) -> pa.DataType:
 
 
 def _unify_moments(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the type for dates and times of two parts of a column; a date is midnight too."""
+    """Return the common type of dates and timestamps; a date is also a timestamp at midnight."""
     both = (one, other)
     times = [kind for kind in both if is_.is_timestamp(kind)]
     if not times:
@@ -549,7 +554,7 @@ def _unify_moments(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Return whether an empty value is not a null, if it is quoted."""
+    """Return whether a quoted empty value of a type is empty text rather than null."""
     return bool(
         is_.is_string(kind)
         or is_.is_large_string(kind)
@@ -563,13 +568,13 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _has_line_breaks(batch: pa.RecordBatch) -> bool:
-    """Return whether a value holds a line break, looking at the bytes of all values at once."""
+    """Return whether a value contains a line break, by scanning the buffers of all values."""
     buffers = [buffer for column in batch.columns for buffer in column.buffers()[2:]]
     return any(buffer is not None and _LINE_BREAK.search(buffer) for buffer in buffers)
 
 
 def _read_through(rows: Any) -> None:
-    """Read rows with Python's parser, which unlike Arrow's tells where quotes are wrong."""
+    """Read rows with Python's parser, which reports where quotes are invalid; Arrow's does not."""
     line = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""JSON files, an object a line."""
+"""The JSON format, with one object per line."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ from .lines import Lines, RowTooLong, decoded, line_end, row_blocks
 __all__ = ["JsonFormat"]
 
 Path = tuple[str, ...]
-"""Names of nested columns; `ITEM` stands for the elements of a list."""
+"""Path of a nested column; `ITEM` represents the elements of a list."""
 
 ITEM = "[]"
 MAX_NESTING = 100
 _NULL = re.compile(rb"^[ \t]*null[ \t\r]*$", re.MULTILINE)
 _NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[^\[\]{}"]++|"', re.DOTALL)
-# Numbers of which a double could lose digits, or whole ones beyond 64 bits.
+# Numbers that a double might round, and integers beyond 64 bits.
 _LONG_NUMBER = re.compile(rb"-?\d[\d.]{15,}(?:[eE][+-]?\d+)?|-?\d[\d.]*[eE][+-]?\d{3,}")
-_BEYOND_INT64 = r"^-?\d{19,}$"  # or nearly
+_BEYOND_INT64 = r"^-?\d{19,}$"  # at least 19 digits: beyond 64 bits, or close
 
 
 class JsonFormat(Format):
-    """JSON lines: divided between lines.
+    """JSON lines files; they are divided between lines.
 
-    Dates and times are text in JSON, and text here unless the option ``types`` says otherwise.
-    A column without any value is text. Numbers whose digits a double would lose are decimals where
-    they are whole, and refused where they are not, unless the option ``types`` says what they are.
+    Dates and times are text in JSON and stay text unless the option ``types`` specifies a type. A
+    column without values is text. If a double would lose digits of a column's numbers, integers
+    become
+    decimals and other numbers are rejected, unless the option ``types`` specifies a type.
     """
 
     default_missing = "null"
@@ -62,7 +63,7 @@ class JsonFormat(Format):
     def read(
         self, piece: Piece, schema: pa.Schema, exact: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Parse a range of lines, a block at a time."""
+        """Parse a range of lines, one block at a time."""
         carriers = pa.schema([(f.name, self.carrier(f.type)) for f in schema])
         floats = {
             path: kind for name in exact for path, kind in _floats(schema.field(name).type, (name,))
@@ -76,7 +77,7 @@ class JsonFormat(Format):
             yield from batches
 
     def _blocks(self, piece: Piece) -> Iterator[tuple[bytes, Callable[[], int]]]:
-        """Return blocks of whole lines, and what returns the number of rows before a block."""
+        """Return blocks of whole lines, each with a function that counts the rows before it."""
         rows = 0
 
         @cache
@@ -100,7 +101,7 @@ class JsonFormat(Format):
                 raise row_too_long(before() + rows + 1, error.size, limit) from error
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Return the type that Arrow's parser reads in the place of one that it cannot."""
+        """Return the type for Arrow's parser, which replaces types that it cannot parse."""
         if isinstance(kind, pa.BaseExtensionType):
             return pa.string() if kind.extension_name == "arrow.json" else None
         if is_.is_dictionary(kind):
@@ -113,7 +114,8 @@ class JsonFormat(Format):
             return None if any(k is None for _, k in children) else pa.struct(children)
         if is_.is_map(kind):
             return None
-        # Arrow's parser drops the zone of a moment, or adds one, and makes large numbers infinite.
+        # Arrow's parser drops or adds time zones of timestamps, and it makes large numbers
+        # infinite.
         if is_.is_date(kind) or is_.is_time(kind) or is_.is_timestamp(kind) or _is_bytes(kind):
             return pa.string()
         if is_.is_duration(kind):
@@ -121,13 +123,13 @@ class JsonFormat(Format):
         return pa.float64() if is_.is_floating(kind) else kind
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Return whether values may be parsed as a type; text may be a moment, a decimal or bytes."""
+        """Return whether values may be parsed as a type; text may be a time, a decimal or bytes."""
         return super().fits(found, wanted) or (
             bool(is_.is_string(found)) and bool(is_.is_decimal(wanted) or _is_bytes(wanted))
         )
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Return the type that holds values of both, or None where there is none."""
+        """Return the common type of two types, or None if there is none."""
         if is_.is_list(one) and is_.is_list(other):
             item = self.unify(one.value_type, other.value_type)
             return item and pa.list_(item)
@@ -142,11 +144,11 @@ class JsonFormat(Format):
         return numbers.unify(one, other) or super().unify(one, other)
 
     def shown(self, kind: pa.DataType) -> str:
-        """Return the name of the type that the column of a table would have."""
+        """Return the name of the table's column type."""
         return numbers.shown(self.settled(kind))
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
-        """Text where there was no value."""
+        """Return the column type of the table; text if there were no values."""
         if is_.is_null(kind):
             return pa.string()
         if is_.is_struct(kind):
@@ -167,7 +169,7 @@ class JsonFormat(Format):
 
     def _inferred(self, block: bytes) -> pa.Table:
         table = self._parse(block)
-        # Arrow finds the type of a list whose first values are null, and loses values of it.
+        # If the first values of a list are null, Arrow infers its type but loses values.
         has_lists = any(map(_has_list, table.schema.types))
         return self._parse(block, table.schema) if has_lists else table
 
@@ -201,7 +203,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _floats(kind: pa.DataType, path: Path) -> Iterator[tuple[Path, pa.DataType]]:
-    """Return the columns of floating-point numbers in a column."""
+    """Return the floating-point columns inside a column."""
     if is_.is_dictionary(kind):
         kind = kind.value_type
     if is_.is_floating(kind):
@@ -216,7 +218,7 @@ def _floats(kind: pa.DataType, path: Path) -> Iterator[tuple[Path, pa.DataType]]
 def _check_numbers(
     block: bytes, rows_before: Callable[[], int], floats: Mapping[Path, pa.DataType]
 ) -> None:
-    """Refuse a number that its column does not give back (code 20)."""
+    """Reject a number that its column does not reproduce (code 20)."""
     if all(map(is_.is_float64, floats.values())) and not _has_long_numbers(block):
         return
     for row, path, text in _numbers(block):
@@ -227,7 +229,7 @@ def _check_numbers(
 
 
 def _check_text(block: bytes, rows_before: Callable[[], int]) -> None:
-    """Refuse bytes that are not UTF-8, and what is no object: Arrow crashes at a null (code 20)."""
+    """Reject invalid UTF-8 and values other than objects (code 20); a null crashes Arrow."""
     found = "not UTF-8"
     try:
         block.decode()
@@ -245,7 +247,7 @@ def _check_text(block: bytes, rows_before: Callable[[], int]) -> None:
 
 
 def _check_nesting(block: bytes, rows_before: Callable[[], int]) -> None:
-    """Refuse lines that are nested so deep that parsers break down (code 20)."""
+    """Reject lines with nesting that is too deep for the parsers (code 20)."""
     found = np.frombuffer(block, np.uint8)
     opened = np.cumsum((found == ord("[")) | (found == ord("{")))
     ends = np.flatnonzero(found == ord("\n"))
@@ -274,7 +276,7 @@ def _rows_in(block: bytes) -> int:
 
 
 def _rows_before(piece: Piece) -> int:
-    """Return the lines of a file before a piece that hold something."""
+    """Return the number of nonempty lines before a piece."""
     if piece.start == 0:
         return 0
     with piece.file.open() as source:
@@ -283,10 +285,11 @@ def _rows_before(piece: Piece) -> int:
 
 
 def _found(block: bytes, table: pa.Table) -> pa.Schema:
-    """Return the types of the columns of a block, without loss.
+    """Return the column types of a block, without loss.
 
-    Arrow takes text for a moment where it looks like one, and drops its zone; and it takes numbers
-    for doubles although they lose digits.
+    Arrow infers timestamps from text and drops their time zone. It also infers doubles for numbers
+    that
+    then lose digits.
     """
 
     @cache
@@ -304,7 +307,7 @@ def _found(block: bytes, table: pa.Table) -> pa.Schema:
             ]
             return pa.struct(children)
         if is_.is_list(kind):
-            # Arrow may have lost some nulls of a list that has no other values.
+            # Arrow may have lost some nulls of a list without other values.
             if is_.is_null(kind.value_type):
                 return kind
             return pa.list_(kind_of(values.flatten(), (*path, ITEM)))
@@ -323,19 +326,19 @@ def _found(block: bytes, table: pa.Table) -> pa.Schema:
 
 
 def _has_long_numbers(block: bytes) -> bool:
-    """Return whether a block may have numbers that doubles are not good for."""
+    """Return whether a block may contain numbers that doubles do not reproduce."""
     found = pa.array(_LONG_NUMBER.findall(block), pa.binary()).cast(pa.string())
-    found = found.filter(pc.less(pc.count_substring(found, "."), 2))  # else a part of some text
+    found = found.filter(pc.less(pc.count_substring(found, "."), 2))  # others are parts of a text
     whole = pc.match_substring_regex(found, _BEYOND_INT64)
     return bool(pc.any(whole).as_py()) or not numbers.given_back(found)
 
 
 class _Number(str):
-    """A number as it is written."""
+    """A number in its original notation."""
 
 
 def _number_texts(block: bytes) -> dict[Path, pa.Array]:
-    """Return the numbers of every column of a block as they are written."""
+    """Return the numbers of every column of a block in their original notation."""
     found: dict[Path, list[str]] = defaultdict(list)
     for _, path, text in _numbers(block):
         found[path].append(text)
@@ -356,7 +359,7 @@ def _numbers(block: bytes) -> Iterator[tuple[int, Path, str]]:
                 yield from walk(child, (*path, ITEM))
 
     decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number)
-    text = block.decode("utf-8-sig").rstrip()  # Arrow takes several objects in a line
+    text = block.decode("utf-8-sig").rstrip()  # Arrow accepts several objects in a line
     position = row = 0
     while position < len(text):
         while text[position].isspace():

@@ -1,4 +1,4 @@
-"""Ranges of a text file that hold whole lines, and blocks that hold whole rows."""
+"""Ranges of a text file that contain whole lines, and blocks that contain whole rows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BOM = codecs.BOM_UTF8
 
 
 class RowTooLong(Exception):
-    """A row is longer than the limit.
+    """Raised if a row is longer than the limit.
 
     Args:
-        size: how many bytes of it were read.
+        size: number of bytes of the row that were read.
     """
 
     def __init__(self, size: int) -> None:
@@ -39,9 +39,9 @@ class Lines:
     """The lines that start in a range of bytes.
 
     Args:
-        source: the file; it need not be searchable for the range from 0 to None.
+        source: the file; it need not be seekable for the range from 0 to None.
         start: first byte of the range.
-        end: first byte after it; None is the end of the file.
+        end: first byte after the range; None for the end of the file.
     """
 
     def __init__(self, source: Any, start: int = 0, end: int | None = None) -> None:
@@ -52,7 +52,7 @@ class Lines:
             source.seek(first)
 
     def chunks(self) -> Iterator[bytes]:
-        """Return the bytes, many at a time."""
+        """Return the bytes of the lines in chunks."""
         while chunk := self._fetch():
             yield chunk
 
@@ -65,19 +65,19 @@ class Lines:
 
 
 def line_end(data: bytes) -> int:
-    """Return the end of the last whole line; 0 if there is none."""
+    """Return the end of the last complete line; 0 if there is none."""
     return data.rfind(b"\n") + 1
 
 
 def row_blocks(
     chunks: Iterable[bytes], last_end: Callable[[bytes], int], most: int
 ) -> Iterator[bytes]:
-    """Join chunks of text to blocks that end where a row ends.
+    """Join chunks of text into blocks that end at the end of a row.
 
     Args:
         chunks: the text.
-        last_end: returns the end of the last whole row of a text that starts with a row, else 0.
-        most: bytes of the longest row; rows that fit into a chunk are never too long.
+        last_end: returns the end of the last complete row of a text that starts with a row, else 0.
+        most: maximum size of a row in bytes; rows that fit into a chunk are never too long.
 
     Raises:
         RowTooLong: a row has more than `most` bytes.
@@ -97,17 +97,17 @@ def row_blocks(
             raise RowTooLong(size)
         parts = [data[cut:]]
         size -= cut
-        # A long row is searched again only after it has doubled.
+        # Search a long row again only after its size has doubled.
         target = min(2 * size, max(most, BLOCK_BYTES) + 1)
     if size:
         yield b"".join(parts)
 
 
 def decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """Convert text of an encoding to UTF-8 without a byte order mark.
+    """Convert encoded text to UTF-8 without a byte order mark.
 
     Raises:
-        UnicodeError: it is not of that encoding.
+        UnicodeError: the text is not valid in that encoding.
     """
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
     head = b""
@@ -128,9 +128,9 @@ def decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 def _patterns(
     delimiter: str, quote: str, escape: str | None
 ) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return patterns of one row and of all whole rows, as Arrow's parser divides CSV.
+    """Return patterns for one row and for all complete rows, following Arrow's CSV parser.
 
-    A quote opens only at the start of a value; text after the closing one belongs to the value.
+    A quote opens only at the start of a value. Text after the closing quote belongs to the value.
     """
     cut, mark = re.escape(delimiter), re.escape(quote)
     sign = re.escape(escape or "")
@@ -145,7 +145,7 @@ def _patterns(
 
 
 def row_end(data: bytes, delimiter: str, quote: str, escape: str | None) -> int:
-    """Return the end of the first row of CSV; 0 if it is not whole."""
+    """Return the end of the first CSV row; 0 if it is incomplete."""
     found = _patterns(delimiter, quote, escape)[0].match(data)
     return found.end() if found else 0
 
@@ -153,25 +153,25 @@ def row_end(data: bytes, delimiter: str, quote: str, escape: str | None) -> int:
 def rows_end(
     data: bytes, delimiter: str, quote: str, escape: str | None, one_line_each: bool = False
 ) -> int:
-    """Return the end of the last whole row of CSV; 0 if there is none.
+    """Return the end of the last complete CSV row; 0 if there is none.
 
     Args:
         data: text that starts with a row.
-        delimiter: what separates values.
-        quote: what encloses a value.
-        escape: what removes the meaning of the next character.
-        one_line_each: whether no value is known to hold a line break.
+        delimiter: separator of values.
+        quote: quote character.
+        escape: escape character.
+        one_line_each: whether values are known to contain no line breaks.
     """
     signs = [quote, *filter(None, [escape])]
     if one_line_each or not any(sign.encode() in data for sign in signs):
-        # The line feed after a carriage return at the end may not have been read yet.
+        # A line feed after a final carriage return may not have been read yet.
         return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
     found = _patterns(delimiter, quote, escape)[1].match(data)
     return found.end() if found else 0
 
 
 def _line_start(source: Any, position: int) -> int:
-    """Return where the first line starts that does not start before `position`."""
+    """Return the start of the first line that starts at or after `position`."""
     if position == 0:
         return 0
     source.seek(position - 1)

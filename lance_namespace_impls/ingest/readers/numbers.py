@@ -1,17 +1,18 @@
-"""Which numbers a column of text holds, so that none of their digits is lost.
+"""Finds the types of number columns in text files, so that no digit is lost.
 
-While files are looked at, a type stands for what is known of the numbers so far:
+During inspection, a type represents the numbers seen so far. A double "reproduces" a number if it
+keeps every digit of the number:
 
 | type | numbers |
 |---|---|
-| int32 | whole, of up to 64 bits; a double gives back every digit |
-| int64 | whole, of up to 64 bits |
-| decimal256(p, 0) | whole, some beyond 64 bits; a double gives back every digit |
-| decimal128(p, 0) | whole, some beyond 64 bits |
-| double | a double gives back every digit |
-| `MIXED` | a double would round some, and not all are whole |
+| int32 | integers of up to 64 bits; a double reproduces all |
+| int64 | integers of up to 64 bits |
+| decimal256(p, 0) | integers, some beyond 64 bits; a double reproduces all |
+| decimal128(p, 0) | integers, some beyond 64 bits |
+| double | a double reproduces all |
+| `MIXED` | a double would round some, and not all are integers |
 
-`settled` gives the type of a table's column.
+`settled` returns the column type of the table.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ MAX_EXACT = 2**53
 INT64_DIGITS = 19
 MAX_DIGITS = 38
 DOUBLE_DIGITS = 15
-"""So many digits of a decimal number are always given back by the nearest double."""
+"""Maximum number of decimal digits that the nearest double always reproduces."""
 
-# Zeros in front, a plus sign or 0x: a number would give back something else.
+# Leading zeros, a plus sign or 0x: a number would not reproduce this text.
 _NO_NUMBER = r"^(\+|-?0[0-9xX])"
-_MINUS_ZERO = r"^-0*\.?0*([eE].*)?$"  # of which only a double keeps the sign
+_MINUS_ZERO = r"^-0*\.?0*([eE].*)?$"  # only floating-point types keep the sign
 _WHOLE = r"^-?[0-9]+$"
 _LONG = rf"[0-9][0-9.]{{{DOUBLE_DIGITS},}}|[eE]"
 _PREFIXED = re.compile(_NO_NUMBER)
@@ -61,7 +62,7 @@ _MANTISSA = re.compile(r"-?([0-9.]+)")
 
 
 def unify(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return the type for the numbers of two parts of a column; None if either holds others."""
+    """Return the common type of two number types; None if either is not a number type."""
     if not (_is_number(one) and _is_number(other)):
         return None
     if one == other:
@@ -78,21 +79,21 @@ def unify(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def settled(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a table's column for numbers that were found to be of a kind."""
+    """Return the column type of a table for a number type of the inspection."""
     if is_.is_decimal256(kind) and kind != MIXED:
         return pa.decimal128(kind.precision, 0)
     return pa.int64() if kind == EXACT else kind
 
 
 def has_mixed(kind: pa.DataType) -> bool:
-    """Return whether a type is `MIXED`, or has it inside."""
+    """Return whether a type is `MIXED` or contains it."""
     if is_.is_nested(kind):
         return any(has_mixed(kind.field(index).type) for index in range(kind.num_fields))
     return bool(kind == MIXED)
 
 
 def shown(kind: pa.DataType) -> str:
-    """Return a type's name for messages."""
+    """Return the name of a type for messages."""
     return str(kind).replace(str(MIXED), "number")
 
 
@@ -103,7 +104,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_exact(kind: pa.DataType) -> bool:
-    """Return whether a double gives back every digit of numbers of a kind."""
+    """Return whether a double reproduces every digit of the numbers of a type."""
     return kind == EXACT or bool(is_.is_floating(kind) or is_.is_decimal256(kind))
 
 
@@ -116,23 +117,23 @@ def whole_numbers(values: pa.Array) -> pa.DataType:
 
 
 def numbers_in(text: pa.Array, values: pa.Array) -> pa.DataType:
-    """Return the type for texts that Arrow takes for numbers; string if a number is not the same.
+    """Return the type for texts that Arrow reads as numbers; string if it would change a text.
 
     Args:
-        text: what is in the file.
-        values: what Arrow makes of it, int64 or double.
+        text: texts in the file.
+        values: Arrow's values for them, int64 or double.
     """
     other = _not_literally(text, values)
     if len(other) and pc.any(pc.match_substring_regex(other, _NO_NUMBER)).as_py():
         return pa.string()
     if is_.is_integer(values.type):
-        # What is left is -0, which is a number only with a point that moves.
+        # The remaining texts are -0, which only floating-point types represent.
         return unify(whole_numbers(values), pa.float64()) if len(other) else whole_numbers(values)
     return _doubles(text, values, other)
 
 
 def _not_literally(text: pa.Array, values: pa.Array) -> pa.Array:
-    """Return the texts, without blanks around, that differ from the number as Arrow writes it."""
+    """Return the trimmed texts that differ from the number as Arrow formats it."""
     written = values.cast(pa.string())
     other = text.filter(pc.not_equal(text, written))
     if not len(other):
@@ -159,14 +160,14 @@ def _doubles(text: pa.Array, values: pa.Array, other: pa.Array) -> pa.DataType:
 
 
 def may_differ(kind: pa.DataType) -> bool:
-    """Return whether values of a type may be other numbers than the texts they are read from."""
+    """Return whether values of a type may differ from the texts they are read from."""
     if is_.is_dictionary(kind):
         kind = kind.value_type
     return bool(is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind))
 
 
 def lost(column: str, row: int, text: str, kind: pa.DataType) -> TableSchemaValidationError:
-    """Return the error of a number that would not be the same in a column."""
+    """Return the error for a number that a column would change."""
     return TableSchemaValidationError(
         f"column {column}: row {row} has {text if len(text) < 80 else text[:77] + '...'}, which "
         f"{kind} would not give back; the option types={column}:{kind} reads it nevertheless"
@@ -174,12 +175,12 @@ def lost(column: str, row: int, text: str, kind: pa.DataType) -> TableSchemaVali
 
 
 def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
-    """Return the index of the first text that its number does not give back, or None.
+    """Return the index of the first text that its number does not reproduce, or None.
 
     Args:
-        texts: the text in the file.
-        values: the numbers read from it.
-        exact: whether digits count; else only numbers that became infinite.
+        texts: the texts in the file.
+        values: the numbers read from them.
+        exact: whether all digits must be kept; otherwise only numbers that became infinite count.
     """
     if is_.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -203,13 +204,13 @@ def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
 
 
 def _written(values: pa.Array) -> pa.Array:
-    """Return numbers as Arrow writes them."""
+    """Return numbers as texts in Arrow's format."""
     wide = pa.float32() if is_.is_float16(values.type) else values.type
     return values.cast(wide).cast(pa.string())
 
 
 def is_given_back(text: str, kind: pa.DataType) -> bool:
-    """Return whether a floating-point type gives back the number in a text."""
+    """Return whether a floating-point type reproduces the number in a text."""
     text = text.strip()
     return not _PREFIXED.match(text) and _is_given_back(text, rounded(float(text), kind))
 
@@ -223,7 +224,7 @@ def rounded(value: float, kind: pa.DataType) -> float:
 
 
 def given_back(texts: pa.Array) -> bool:
-    """Return whether the nearest double, written with as many digits, gives each number back."""
+    """Return whether the nearest double reproduces all digits of every number."""
     texts = pc.unique(texts)
     shortest = texts.cast(pa.float64()).cast(pa.string())
     differing = texts.filter(pc.not_equal(texts, shortest)).to_pylist()

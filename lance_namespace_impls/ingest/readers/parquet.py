@@ -1,4 +1,4 @@
-"""Parquet files."""
+"""The Parquet format."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .base import FileInfo, Format, Piece, named_once, refused
 __all__ = ["ParquetFormat", "rows_of"]
 
 BATCH_ROWS = 64 << 10
-# What is larger comes from the system and goes back to it for each batch, page by page.
+# Allocations above this size are mapped from the system and returned for every batch.
 BATCH_BYTES = 8 << 20
 WRITTEN_BY_SPARK = b"org.apache.spark.version"
-# Microseconds of the first and the last moment that 64 bits of nanoseconds hold.
+# Maximum distance from 1970 in microseconds that fits into 64-bit nanoseconds.
 MAX_MICROSECONDS = 2**63 // 1000
 
 
 class ParquetFormat(Format):
-    """Parquet files: divided between row groups.
+    """Parquet files; they are divided between row groups.
 
-    Timestamps of the old type INT96 are microseconds, which hold all that it can, or nanoseconds
-    where a file has some.
+    Timestamps of the legacy type INT96 become microseconds, which cover their whole range, or
+    nanoseconds if a file contains some.
     """
 
     def inspect(self, file: SourceFile) -> FileInfo:
-        """Read the footer, and timestamps of the type INT96 unless Spark wrote them."""
+        """Read the footer, and the INT96 timestamps unless Spark wrote them."""
         with refused(file), file.open() as source:
             metadata = parquet.read_metadata(source)
             unit = _int96_unit(source, metadata)
@@ -53,7 +53,7 @@ class ParquetFormat(Format):
     def read(
         self, piece: Piece, schema: pa.Schema, exact: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Read row groups, a batch at a time."""
+        """Read row groups, one batch at a time."""
         with refused(piece.file), piece.file.open() as source:
             content = parquet.ParquetFile(
                 source, pre_buffer=True, coerce_int96_timestamp_unit=piece.int96_unit
@@ -75,12 +75,12 @@ class ParquetFormat(Format):
                 yield rows
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Parquet files say themselves what type their values are read in."""
+        """Return the type unchanged: Parquet files declare the types of their values."""
         return kind
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
-    """Cast a batch; a message names the first row that does not fit."""
+    """Cast a batch; an error message names the first row that does not fit."""
     try:
         return cast_batch(batch, schema)
     except TableSchemaValidationError as error:
@@ -103,23 +103,22 @@ def _is_cast(batch: pa.RecordBatch, schema: pa.Schema) -> bool:
 
 
 def _batch_rows(metadata: parquet.FileMetaData, groups: Sequence[int]) -> int:
-    """Return how many rows of those row groups `BATCH_BYTES` hold, up to `BATCH_ROWS`."""
+    """Return the number of rows of these row groups that fit `BATCH_BYTES`, up to `BATCH_ROWS`."""
     parts = [metadata.row_group(group) for group in groups]
     rows, size = sum(each.num_rows for each in parts), sum(each.total_byte_size for each in parts)
     return int(min(BATCH_ROWS, max(1, BATCH_BYTES * rows // max(1, size))))
 
 
 def rows_of(file: SourceFile) -> int:
-    """Return the number of rows that a file's footer tells."""
+    """Return the number of rows according to the file's footer."""
     with refused(file), file.open() as source:
         return int(parquet.read_metadata(source).num_rows)
 
 
 def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:
-    """Return the unit that holds a file's timestamps of the type INT96 without loss.
+    """Return the unit that represents a file's INT96 timestamps without loss.
 
-    The type has no unit. Arrow takes nanoseconds for it, which wrap around before 1677 and after
-    2262.
+    INT96 has no unit. Arrow assumes nanoseconds, which overflow before 1677 and after 2262.
 
     Raises:
         TableSchemaValidationError: code 20, there is no such unit; the message names the column.
