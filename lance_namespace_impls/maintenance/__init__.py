@@ -1,10 +1,10 @@
-"""Jobs over whole catalogs; each is a function, a command of ``lance-ns`` and a DataFrame.
+"""Jobs over whole catalogs, each available as a function and as a command of ``lance-ns``.
 
 >>> from lance_namespace_impls.maintenance import inventory
 >>> inventory(connect("dir", {"path": "/data/lance"})).to_frame(spark)  # doctest: +SKIP
 
-They need no Spark: tables are looked at by threads of this process, which hand the work of
-`maintain` to a session where one is given.
+The results convert to DataFrames, but the jobs do not need Spark: they run in threads of this
+process. If `maintain` receives a session, the session runs its tasks.
 """
 
 from __future__ import annotations

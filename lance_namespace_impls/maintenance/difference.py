@@ -1,4 +1,4 @@
-"""What one catalog has that another has not, or has otherwise."""
+"""Compares the tables of two catalogs."""
 
 from __future__ import annotations
 
@@ -45,42 +45,47 @@ REFUSE = "refuse"
 
 @frozen(kw_only=True)
 class SyncRow:
-    """What is to be done about a table or namespace of the target, or was."""
+    """A step that a sync needs for a table or namespace of the target, and its outcome."""
 
     id: tuple[str, ...]
-    """Its identifier at the target."""
+    """Identifier at the target."""
     step: str
-    """``none`` (it is as it should be), ``create_namespace``, ``declare``, ``register``, ``copy``,
-    ``alter`` (properties), ``move`` (to where the source has it), ``deregister``,
-    ``only_at_target`` (it is kept) or ``refuse``."""
+    """Step that the table or namespace needs.
+
+    ``none`` (already in sync), ``create_namespace``, ``declare``, ``register``, ``copy``, ``alter``
+    (properties), ``move`` (to the location in the source), ``deregister``, ``only_at_target``
+    (kept) or ``refuse``.
+    """
     source: tuple[str, ...] | None = None
-    """The table that it comes from."""
+    """Identifier of the source table or namespace."""
     location: str | None = None
-    """Where the source has it."""
+    """Location in the source."""
     lost: tuple[str, ...] = ()
-    """What the target does not keep."""
+    """Casing, levels, properties, storage options, tags and branches that the target does not keep.
+    """
     done: bool = False
-    """Whether the step was taken."""
+    """Whether the step was completed."""
     problem: str | None = None
-    """Why it was not, or what differs after it."""
+    """Reason why the step was not completed, or the remaining difference."""
     code: int | None = None
-    """Error code of that."""
+    """Error code of the problem."""
 
     def failed(self, error: LanceNamespaceError) -> SyncRow:
-        """Return the row with a failure."""
+        """Return the row with the failure."""
         return evolve(self, problem=error.message, code=int(error.code))
 
 
 @frozen(kw_only=True)
 class Mirror:
-    """How tables of a source are found again at a target.
+    """Mapping from the tables of a source to those of a target.
 
     Attributes:
         selection: tables of the source.
-        into: namespace of the target that stands for the selection's.
-        flatten: what joins names where the target has fewer levels; None refuses such tables.
-        copy_data: whether tables with data are copied to where the target puts them.
-        prune: whether tables are taken out of the target that the source has not.
+        into: namespace of the target that corresponds to the selection's namespace.
+        flatten: separator for joining names if the target has fewer levels; None rejects such
+        tables.
+        copy_data: whether tables with data are copied to the locations that the target assigns.
+        prune: whether tables that the source lacks are removed from the target.
     """
 
     selection: Selection = field(factory=Selection)
@@ -97,35 +102,35 @@ class Mirror:
             )
 
     def shown(self) -> str:
-        """Return it as text."""
+        """Return the mapping as text."""
         return f"{self.selection.shown()} into={list(self.into)} flatten={self.flatten!r}"
 
 
 @frozen(kw_only=True)
 class Entry:
-    """A table as a catalog describes it."""
+    """A catalog's description of a table."""
 
     location: str
     properties: Mapping[str, str]
     declared_only: bool
     own_options: tuple[str, ...] = ()
-    """Names of storage options that are the table's own."""
+    """Names of storage options that are specific to the table."""
     managed: bool = False
-    """Whether the catalog keeps its versions."""
+    """Whether the catalog manages the table's versions."""
     state: tuple[int, int, str] | None = None
-    """Version, rows and schema of its data, where asked for."""
+    """Version, row count and schema hash of the data, if requested."""
 
 
 def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> Entry | None:
-    """Return a table as a catalog has it; None where it has not.
+    """Return a catalog's description of a table, or None if the table does not exist.
 
     Args:
         namespace: the catalog.
         table: the table.
-        with_state: whether to open its dataset.
+        with_state: whether to open the dataset.
 
     Raises:
-        LanceNamespaceError: it cannot be read.
+        LanceNamespaceError: the table cannot be read.
     """
     try:
         found = namespace.describe_table({"id": list(table), "check_declared": True})
@@ -143,7 +148,7 @@ def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> En
         location=str(found.location),
         properties=dict(found.properties or {}),
         declared_only=bool(found.is_only_declared),
-        # What a catalog hands out for a while is not the table's.
+        # Options with temporary credentials are not specific to the table.
         own_options=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
         managed=bool(found.managed_versioning),
         state=state,
@@ -153,7 +158,7 @@ def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> En
 def difference(
     source: Namespace, target: Namespace, mirror: Mirror, *, max_concurrency: int
 ) -> Iterator[SyncRow]:
-    """Return a row for each namespace that the target lacks, each table, and each it has more.
+    """Return a row for each missing namespace, each selected table, and each extra table.
 
     Raises:
         NamespaceNotFoundError: code 1, the source has no namespace of that name.
@@ -179,7 +184,7 @@ def difference(
 
 
 def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifier) -> SyncRow:
-    """Return a table with its name at the target, or why it cannot have one."""
+    """Return a row with the table's name at the target, or with the reason why none is possible."""
     names = (*mirror.into, *table[len(mirror.selection.under) :])
     able, lost = target.capabilities, []
     if able.lowercase_names and any(name != name.lower() for name in names):
@@ -226,7 +231,7 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     assert row.source is not None
     ours = describe(source, row.source, with_state=mirror.copy_data)
     if ours is None:
-        return None  # it was dropped meanwhile
+        return None  # it was dropped after the listing
     theirs = describe(target, row.id, with_state=mirror.copy_data)
     lost = list(row.lost)
     wanted = own_properties(ours, source, target)
@@ -260,14 +265,14 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
 
 
 def own_properties(ours: Entry, source: Namespace, target: Namespace) -> dict[str, str]:
-    """Return the properties of a table that are its user's and that another catalog can have."""
+    """Return the user's properties of a table that another catalog can store."""
     places = {*source.capabilities.location_properties, *target.capabilities.location_properties}
     left_out = {TABLE_TYPE, *places}
     return {key: value for key, value in ours.properties.items() if key not in left_out}
 
 
 def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
-    """Yield what a copy of the latest version leaves behind."""
+    """Yield the tags and branches that a copy of the latest version does not include."""
     if not copies or row.source is None:
         return
     target = Target(namespace=source, table=row.source)
@@ -283,7 +288,7 @@ def _same_place(one: Entry, other: Entry) -> bool:
 
 
 def _extra(target: Namespace, mirror: Mirror, wanted: set[Identifier]) -> Iterator[SyncRow]:
-    """Yield the tables that the target has more, of those that the selection is about."""
+    """Yield the selected tables of the target that the source lacks."""
     under = mirror.selection.under
     try:
         for table in Selection(under=mirror.into).find(target):

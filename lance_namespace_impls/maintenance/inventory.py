@@ -1,4 +1,4 @@
-"""A row for each table of a catalog: how big it is, how well it is kept, what is wrong with it."""
+"""Lists each table of a catalog with its size, its condition and its problems."""
 
 from __future__ import annotations
 
@@ -47,51 +47,51 @@ class IndexRow:
     name: str
     """Name of the index."""
     type: str
-    """Its kind, as pylance calls it."""
+    """Index type, with pylance's name."""
     columns: tuple[str, ...]
-    """What it indexes."""
+    """Indexed columns."""
     unindexed_rows: int
-    """Rows that it does not hold yet."""
+    """Rows that the index does not contain yet."""
 
 
 @frozen(kw_only=True)
 class TableRow:
-    """A table as `inventory` found it; what could not be found out is None."""
+    """A table in an `inventory`; unknown values are None."""
 
     table: tuple[str, ...]
     """Identifier of the table."""
     location: str | None = None
     """Root of its dataset."""
     declared_only: bool = False
-    """Whether it is in the catalog and has no data."""
+    """Whether the table is declared in the catalog but has no data."""
     problem: str | None = None
-    """Why it could not be read; None where it could."""
+    """Reason why the table could not be read; None if it was read."""
     code: int | None = None
-    """Error code of that."""
+    """Error code of the problem."""
     version: int | None = None
     """Latest version."""
     last_commit: datetime | None = None
-    """When that was committed, in UTC."""
+    """Commit time of that version, in UTC."""
     rows: int | None = None
-    """Rows, without the deleted ones."""
+    """Rows, without deleted ones."""
     deleted_rows: int | None = None
-    """Rows that are deleted and still in the data files."""
+    """Deleted rows that are still in the data files."""
     fragments: int | None = None
-    """Fragments."""
+    """Number of fragments."""
     small_fragments: int | None = None
-    """Fragments of fewer than 1,048,576 rows, which compaction would put together."""
+    """Fragments of fewer than 1,048,576 rows, which compaction would merge."""
     bytes: int | None = None
-    """Size of the data files of the latest version."""
+    """Size of the data files of the latest version, in bytes."""
     indices: tuple[IndexRow, ...] | None = None
-    """Its indices."""
+    """Indices of the table."""
     unindexed_rows: int | None = None
-    """Rows that some index does not hold yet, by the index that lacks most."""
+    """Unindexed rows of the index that lacks the most."""
     schema_hash: str | None = None
-    """The same for the same names, types and nullability of columns in the same order."""
+    """Hash of the names, types, nullability and order of the columns."""
     orphan_files: int | None = None
-    """Files that no version holds; None unless asked for."""
+    """Files that no version references; None unless requested."""
     orphan_bytes: int | None = None
-    """Size of those files."""
+    """Size of those files in bytes."""
 
 
 def inventory(
@@ -103,23 +103,27 @@ def inventory(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[TableRow]:
-    """Return a row for each table; no rows of tables are read, and nothing is changed.
+    """Return a row for each table, without reading table rows or changing anything.
 
-    A table that cannot be read has a row that says why. One that is dropped meanwhile has none.
+    If a table cannot be read, its row contains the problem. A table that is dropped during the
+    inventory has no row.
 
     Args:
         namespace: the catalog.
-        selection: which of its tables; all unless given.
-        orphans_older_than: whether to count files that no version holds, and how old they have to
-            be; that lists all of a table's files and reads all of its versions.
-        state: a file that keeps what is done until all is, so that the same call goes on after a
-            crash.
-        max_concurrency: most tables that are looked at concurrently.
-        progress: called with the tables done and the tables in all.
+        selection: tables to include; defaults to all.
+        orphans_older_than: minimum age of files that count as orphans if no version references
+        them.
+            The count lists all files of a table and reads all of its versions; None disables it.
+        state: file with the progress, so that the same call resumes after a crash; it is deleted
+        when
+            the job is complete.
+        max_concurrency: maximum number of tables that are read concurrently.
+        progress: called with the number of finished tables and the total.
 
     Raises:
         NamespaceNotFoundError: code 1.
-        ConcurrentModificationError: code 14, the same job is running with that state file.
+        ConcurrentModificationError: code 14, another process runs the same job with that state
+        file.
         LanceNamespaceError: the catalog cannot be listed.
     """
     selection = selection or Selection()
@@ -152,7 +156,7 @@ def inventory(
 
 
 def inventory_name(namespace: Namespace, selection: Selection) -> str:
-    """Return what tells an inventory from others."""
+    """Return a name that distinguishes an inventory from others."""
     return f"{namespace.namespace_id()} {selection.shown()}"
 
 
@@ -189,7 +193,7 @@ def _look(
 
 
 def _has_manifests(storage: TableStorage) -> bool:
-    """Return whether there is what once was a dataset, which tells a damaged one from none."""
+    """Return whether manifests exist, which distinguishes a damaged dataset from a missing one."""
     LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
@@ -201,7 +205,7 @@ def _failure(target: Target, error: Exception) -> LanceNamespaceError:
 
 
 def _measured(row: TableRow, dataset: Any) -> TableRow:
-    """Fill in what the manifest of the latest version says."""
+    """Return the row with values from the manifest of the latest version."""
     fragments = [fragment.metadata for fragment in dataset.get_fragments()]
     count = sum(fragment.num_rows for fragment in fragments)
     indices = tuple(
@@ -216,7 +220,7 @@ def _measured(row: TableRow, dataset: Any) -> TableRow:
     return attrs.evolve(
         row,
         version=int(dataset.version),
-        # pylance gives the time of this machine's zone.
+        # pylance returns the time in the machine's local time zone.
         last_commit=dataset.get_version()["timestamp"].astimezone(UTC),
         rows=count,
         deleted_rows=sum(fragment.num_deletions for fragment in fragments),
@@ -230,7 +234,7 @@ def _measured(row: TableRow, dataset: Any) -> TableRow:
 
 
 def schema_hash(schema: pa.Schema) -> str:
-    """Return a hash of the names, types and nullability of columns, in 16 hexadecimal digits."""
+    """Return a hash of the names, types and nullability of columns, as 16 hexadecimal digits."""
     columns = "\n".join(
         f"{field.name!r} {field.type} {'null' if field.nullable else 'not null'}"
         for field in schema

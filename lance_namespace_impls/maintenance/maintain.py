@@ -1,4 +1,4 @@
-"""Keeps the tables of a catalog in good order: compaction, indices, cleanup."""
+"""Maintains the tables of a catalog: compaction, indices, cleanup."""
 
 from __future__ import annotations
 
@@ -41,26 +41,31 @@ def maintain(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[UpkeepRow]:
-    """Keep tables in good order, and return what was done to each.
+    """Maintain tables, and return a row for each with the completed steps.
 
-    A step is one commit of a table: compaction, each new index, the update of its indices. A table
-    that fails has a row that says why, and the others go on. Nothing is done to what needs nothing.
+    Each step is one commit to a table: the compaction, each new index, the update of the indices.
+    If a
+    table fails, its row contains the problem, and the job continues with the others. Tables that
+    need
+    no maintenance stay unchanged.
 
     Args:
         namespace: the catalog.
-        selection: which of its tables; all unless given.
-        upkeep: what to do; compaction and the update of indices unless given.
-        spark: what runs the tasks; threads of this process unless given.
-        dry_run: whether to look alone.
-        state: a file that keeps what is done until all is, so that the same call goes on after a
-            crash, or where the budget ended.
-        max_concurrency: most tables that are worked on concurrently.
-        progress: called with the tables done and the tables in all.
+        selection: tables to include; defaults to all.
+        upkeep: steps to run; defaults to compaction and the update of indices.
+        spark: session that runs the tasks; defaults to threads of this process.
+        dry_run: whether to only report the steps.
+        state: file with the progress, so that the same call resumes after a crash or after the
+        budget
+            is used up; it is deleted when the job is complete.
+        max_concurrency: maximum number of tables that are processed concurrently.
+        progress: called with the number of finished tables and the total.
 
     Raises:
         NamespaceNotFoundError: code 1.
-        InvalidInputError: code 13, a kind of index is not known.
-        ConcurrentModificationError: code 14, the same job is running with that state file.
+        InvalidInputError: code 13, an index type is unknown.
+        ConcurrentModificationError: code 14, another process runs the same job with that state
+        file.
         LanceNamespaceError: the catalog cannot be listed.
     """
     selection, upkeep = selection or Selection(), upkeep or Upkeep()
@@ -78,7 +83,7 @@ def maintain(
         try:
             work.run()
         except TableNotFoundError:
-            return None  # it was dropped meanwhile
+            return None  # it was dropped after the listing
         except Exception as error:  # noqa: BLE001 it is what the row says
             budget.check()
             secrets = namespace.config.secrets()
@@ -107,7 +112,7 @@ def maintain(
                 budget.stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-        # A run that got nowhere is the last of its round: the next one begins with all tables.
+        # If a run finishes no further table, delete the state: the next run starts with all tables.
         kept.is_whole = not (noted and any(row.left for row in rows))
     return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
 
@@ -115,18 +120,18 @@ def maintain(
 def maintain_table(
     namespace: Namespace, table: Identifier, upkeep: Upkeep | None = None, *, dry_run: bool = False
 ) -> UpkeepRow:
-    """Keep one table in good order, and return what was done to it.
+    """Maintain one table, and return a row with the completed steps.
 
     Args:
         namespace: the catalog.
         table: the table.
-        upkeep: what to do; compaction and the update of indices unless given.
-        dry_run: whether to look alone.
+        upkeep: steps to run; defaults to compaction and the update of indices.
+        dry_run: whether to only report the steps.
 
     Raises:
         TableNotFoundError: code 4.
-        ConcurrentModificationError: code 14, others kept changing the table.
-        LanceNamespaceError: a step failed; those before it are done.
+        ConcurrentModificationError: code 14, other writers kept changing the table.
+        LanceNamespaceError: a step failed; the steps before it are complete.
     """
     upkeep = upkeep or Upkeep()
     check(upkeep)
@@ -137,12 +142,12 @@ def maintain_table(
 
 
 def maintenance_name(namespace: Namespace, selection: Selection) -> str:
-    """Return what tells a maintenance from others."""
+    """Return a name that distinguishes a maintenance job from others."""
     return f"{namespace.namespace_id()} {selection.shown()}"
 
 
 def _note(kept: JobState, row: UpkeepRow) -> bool:
-    """Note that a table is done, and return whether it is: else another run begins with it."""
+    """Record a finished table, and return whether it is finished; the next run repeats others."""
     is_done = row.left is None and row.problem is None
     if is_done:
         kept.add(_key(row.table), as_plain(row))

@@ -1,4 +1,4 @@
-"""The result of a job: typed rows, which become dicts, Arrow or a DataFrame."""
+"""The result of a job: typed rows that convert to dicts, Arrow and DataFrames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ARROW = {
 
 
 class Rows(Generic[T], Sequence[T]):
-    """Rows of one attrs class.
+    """A sequence of rows of one attrs class.
 
     Args:
         kind: the class.
@@ -48,11 +48,11 @@ class Rows(Generic[T], Sequence[T]):
         return iter(self._rows)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts of what JSON has; moments are text in ISO 8601."""
+        """Return the rows as JSON-compatible dicts; timestamps are ISO 8601 text."""
         return [as_plain(row) for row in self._rows]
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table, whose schema is the same for no rows."""
+        """Return the rows as an Arrow table; the schema does not depend on the rows."""
         rows = [attrs.asdict(row) for row in self._rows]  # type: ignore[arg-type]
         return pa.Table.from_pylist(rows, arrow_schema(self._kind))
 
@@ -79,14 +79,14 @@ def _arrow_type(hint: Any) -> pa.DataType:
 
 
 def _bare(hint: Any) -> Any:
-    """Return a type without the None that it may be."""
+    """Return the type without None, if it is optional."""
     if get_origin(hint) in (Union, types.UnionType):
         return next(each for each in get_args(hint) if each is not type(None))
     return hint
 
 
 def as_plain(row: Any) -> dict[str, Any]:
-    """Return a row as a dict of what JSON has."""
+    """Return a row as a JSON-compatible dict."""
 
     def plain(_: Any, __: Any, value: Any) -> Any:
         if isinstance(value, datetime):
@@ -97,10 +97,10 @@ def as_plain(row: Any) -> dict[str, Any]:
 
 
 def from_plain(kind: type[T], row: Mapping[str, Any]) -> T:
-    """Return the row that `as_plain` made a dict of.
+    """Return the row that `as_plain` converted to a dict.
 
     Raises:
-        TypeError, ValueError: it is not one of that class.
+        TypeError, ValueError: the dict does not represent that class.
     """
     hints = get_type_hints(kind)
     return kind(**{name: _from_plain(hints[name], value) for name, value in row.items()})

@@ -1,4 +1,4 @@
-"""Which tables of a catalog a job is about."""
+"""Selects the tables of a catalog that a job processes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ class Selection:
     """The tables below a namespace whose names match a pattern.
 
     Attributes:
-        under: the namespace; the root unless given.
-        patterns: such as ``sales$*`` or ``*_2024``, matched against all names of a table from the
-            root, joined by `delimiter`; one of them is enough, and none is all tables.
-        delimiter: what joins the levels of an identifier.
+        under: the namespace; defaults to the root.
+        patterns: patterns such as ``sales$*`` or ``*_2024``. They are matched against the full name
+        of
+            a table from the root, joined with `delimiter`. A table must match at least one; no
+            patterns
+            select all tables.
+        delimiter: separator of the levels of an identifier.
     """
 
     under: Identifier = field(default=ROOT, converter=parse_identifier)
@@ -38,7 +41,7 @@ class Selection:
     delimiter: str = DEFAULT_DELIMITER
 
     def matches(self, table: Identifier) -> bool:
-        """Return whether a table is one of them."""
+        """Return whether a table is selected."""
         name = self.delimiter.join(table)
         inside = table[: len(self.under)] == self.under
         return inside and (
@@ -46,15 +49,15 @@ class Selection:
         )
 
     def find(self, namespace: Namespace) -> Iterator[Identifier]:
-        """Walk the tables, each namespace's own before those below it.
+        """Return the selected tables; those of a namespace precede those of nested namespaces.
 
         Raises:
-            NamespaceNotFoundError: code 1, `under` is not there.
+            NamespaceNotFoundError: code 1, the namespace `under` does not exist.
         """
         yield from (table for table in _walk(namespace, self.under) if self.matches(table))
 
     def shown(self) -> str:
-        """Return the selection as text, the same for the same tables."""
+        """Return the selection as text that is equal for equal selections."""
         return f"under={list(self.under)} patterns={sorted(self.patterns)} by {self.delimiter!r}"
 
 
@@ -66,7 +69,7 @@ def _walk(namespace: Namespace, parent: Identifier) -> Iterator[Identifier]:
             for name in namespace.iter_tables(parent):
                 yield (*parent, name)
         except (InvalidInputError, UnsupportedError):
-            # A server may refuse to list tables above the level that holds them.
+            # A server may reject listing tables above the level that contains them.
             if capabilities.namespace_depth is not None:
                 raise
     if capabilities.has_namespaces(depth + 1):
@@ -74,4 +77,4 @@ def _walk(namespace: Namespace, parent: Identifier) -> Iterator[Identifier]:
             try:
                 yield from _walk(namespace, (*parent, name))
             except NamespaceNotFoundError:
-                continue  # it went between listing and walking
+                continue  # it was dropped between listing and walking

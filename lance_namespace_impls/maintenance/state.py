@@ -1,6 +1,6 @@
-"""What a job has done, so that one that was cut short goes on where it stopped.
+"""Records the progress of a job, so that an interrupted job resumes where it stopped.
 
-A file with a line of JSON for what the job is, then one for each thing that is done.
+The file contains one line of JSON that identifies the job, then one for each finished item.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["JobState", "job_state", "usual_state_file"]
 
 
 class JobState:
-    """The things that a job has done.
+    """The finished items of a job.
 
     Args:
-        file: where they are noted; None where nothing is.
+        file: file for the records; None keeps them in memory only.
     """
 
     def __init__(self, file: IO[str] | None = None) -> None:
         self.done: dict[str, Any] = {}
-        """What is noted of each thing."""
+        """The recorded value of each item."""
         self.is_whole = True
-        """Whether nothing is left for another run."""
+        """Whether no work is left for another run."""
         self._file = file
 
     def add(self, key: str, value: Any) -> None:
-        """Note that a thing is done, before this returns."""
+        """Record a finished item durably before returning."""
         self.done[key] = value
         if self._file is not None:
             self._file.write(json.dumps([key, value]) + "\n")
@@ -43,11 +43,11 @@ class JobState:
 
 
 def usual_state_file(job: str, of: str) -> Path:
-    """Return where the command line keeps the state of a job.
+    """Return the default state file of a job for the command line.
 
     Args:
         job: name of the job, such as ``inventory``.
-        of: what the job is about, without secrets.
+        of: description of the job's input, without secrets.
     """
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return home / "lance-ns" / f"{job}-{hashlib.sha256(of.encode()).hexdigest()[:16]}.jsonl"
@@ -55,16 +55,16 @@ def usual_state_file(job: str, of: str) -> Path:
 
 @contextmanager
 def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
-    """Open the state of a job, and delete it where the work inside ends well and is whole.
+    """Open the state of a job, and delete the file if the block succeeds and the job is complete.
 
     Args:
-        path: the file, made where it is not there; None for none.
+        path: the file, created if it does not exist; None for no file.
         job: name of the job.
-        of: what the job is about; a state of something else is refused.
+        of: description of the job's input; the state of another job is rejected.
 
     Raises:
-        InvalidInputError: code 13, the file is something else.
-        ConcurrentModificationError: code 14, the same job is running.
+        InvalidInputError: code 13, the file is not the state of this job.
+        ConcurrentModificationError: code 14, another process runs the same job.
     """
     if path is None:
         yield JobState()
@@ -100,7 +100,7 @@ def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
         ) from None
     if text and not rows:
         raise InvalidInputError(f"{path} is not the state of a job; name another file")
-    # A crash may have cut the last line short.
+    # A crash may have truncated the last line.
     file.truncate(len(whole.encode()) + 1 if rows else 0)
     file.seek(0, os.SEEK_END)
     if not rows:

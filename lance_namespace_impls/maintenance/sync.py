@@ -1,4 +1,4 @@
-"""One catalog's tables into another."""
+"""Synchronizes the tables of one catalog with another."""
 
 from __future__ import annotations
 
@@ -58,21 +58,26 @@ def sync(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[SyncRow]:
-    """Bring the tables of one catalog into another, and return what was done about each.
+    """Bring the tables of one catalog into another, and return a row for each with its outcome.
 
-    The difference is found first, and nothing is done where something of it would be lost, unless
-    that is accepted. Then both are compared again, each way. A table that fails has a row that says
-    why, and the others go on; a run after that does what is left, so that it needs no state. No data
-    is touched unless it is to be copied.
+    The job first computes the difference. If the target would lose something, it changes nothing
+    unless
+    losses are accepted. After the changes, it compares both catalogs again in both directions. If a
+    table fails, its row contains the problem, and the job continues with the others. A later run
+    does
+    the remaining steps, so the job needs no state file. Data files stay untouched unless they are
+    to be
+    copied.
 
     Args:
-        source: the catalog that has the tables.
-        target: the catalog that is to have them.
-        mirror: which tables, and where they go; all, under the same names, unless given.
-        accept_losses: whether to go on where the target does not keep something.
-        dry_run: whether to stop after the difference.
-        max_concurrency: most tables that are worked on concurrently.
-        progress: called with the steps done and the steps in all.
+        source: catalog that contains the tables.
+        target: catalog that receives the tables.
+        mirror: selected tables and their names at the target; defaults to all, under the same
+        names.
+        accept_losses: whether to continue if the target does not keep something.
+        dry_run: whether to stop after computing the difference.
+        max_concurrency: maximum number of tables that are processed concurrently.
+        progress: called with the number of finished steps and the total.
 
     Raises:
         NamespaceNotFoundError: code 1.
@@ -102,7 +107,7 @@ def sync(
             )
         return evolve(row, done=True)
 
-    # Namespaces come one after another, those above before those below.
+    # Create namespaces one at a time, parents first.
     above = [row for row in steps if row.step == CREATE_NAMESPACE]
     tables = [row for row in steps if row.step != CREATE_NAMESPACE]
     for taken in (
@@ -126,7 +131,7 @@ def _refuse_losses(rows: Sequence[SyncRow]) -> None:
 
 
 def _checked(rows: Sequence[SyncRow], after: Sequence[SyncRow]) -> list[SyncRow]:
-    """Return the rows, and those that are still, or newly, not as they should be."""
+    """Return the rows with their remaining differences, followed by rows for new differences."""
     left = {row.id: row for row in after if row.step not in _SETTLED}
     checked = []
     for row in rows:
@@ -162,7 +167,7 @@ def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> Non
 
 
 def _request(source: Namespace, target: Namespace, row: SyncRow) -> dict[str, Any]:
-    """Return what adds a table to the target as the source has it now."""
+    """Return the request that adds a table to the target in the current state of the source."""
     assert row.source is not None
     entry = describe(source, row.source, with_state=False)
     if entry is None:
@@ -205,7 +210,7 @@ def _deregister(source: Namespace, target: Namespace, row: SyncRow) -> None:
 
 
 def _copy(source: Namespace, target: Namespace, row: SyncRow) -> None:
-    """Copy the latest version, its indices too, to where the target puts the table."""
+    """Copy the latest version, including its indices, to the location that the target assigns."""
     assert row.source is not None
     request = _request(source, target, row)
     ours, theirs = (

@@ -1,4 +1,4 @@
-"""What keeps one table in good order: the steps of `maintain`, and what each costs."""
+"""The steps of `maintain` for one table, and their budget."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ COMMIT_ATTEMPTS = 3
 
 @frozen(kw_only=True)
 class IndexWish:
-    """An index that each table is to have that has such a column.
+    """An index to create on each table that has the column.
 
     Attributes:
         column: the column.
-        type: kind of index, such as ``BTREE``, ``INVERTED`` or ``IVF_PQ``.
+        type: index type, such as ``BTREE``, ``INVERTED`` or ``IVF_PQ``.
     """
 
     column: str
@@ -48,18 +48,19 @@ class IndexWish:
 
 @frozen(kw_only=True)
 class Upkeep:
-    """What `maintain` does.
+    """The steps of `maintain`.
 
     Attributes:
-        compact: whether small fragments are put together and deleted rows taken out.
-        rows_per_fragment: rows of a fragment that is not small.
-        indices: indices to create where the column has none.
-        update_indices: whether rows that an index lacks are added to it.
-        cleanup_older_than: age of versions to delete, else none are; tagged ones stay.
-        orphans_older_than: age of files to delete that no version holds, else none are; it has to
-            be longer than any write takes.
-        max_hours: hours after which nothing is begun.
-        max_bytes: bytes of data files to rewrite in all.
+        compact: whether to merge small fragments and remove deleted rows.
+        rows_per_fragment: target size of a fragment; fragments with fewer rows are small.
+        indices: indices to create if the column has none.
+        update_indices: whether to add missing rows to indices.
+        cleanup_older_than: minimum age of versions to delete; None keeps all. Tagged versions stay.
+        orphans_older_than: minimum age of files to delete that no version references; None keeps
+        all.
+            It must be longer than any write.
+        max_hours: number of hours after which no step is started.
+        max_bytes: maximum total size of data files to rewrite.
     """
 
     compact: bool = True
@@ -74,39 +75,42 @@ class Upkeep:
 
 @define(kw_only=True)
 class UpkeepRow:
-    """What `maintain` did to a table, or would do at least: updated indices let more be compacted."""
+    """Result of `maintain` for a table.
+
+    A dry run reports a lower bound: updating indices may allow more compaction.
+    """
 
     table: tuple[str, ...]
     """Identifier of the table."""
     version: int | None = None
-    """Version after it; None where the table has no data."""
+    """Version after the maintenance; None if the table has no data."""
     compacted_fragments: int = 0
-    """Fragments that were put together with others, or had deleted rows."""
+    """Fragments that were merged or had deleted rows."""
     new_fragments: int = 0
-    """Fragments that take their place; 0 in a dry run."""
+    """Fragments that replace them; 0 in a dry run."""
     rewritten_bytes: int = 0
-    """Size of the data files that were read for that."""
+    """Size of the data files that the compaction read, in bytes."""
     indices_created: tuple[str, ...] = ()
-    """Columns that have an index now."""
+    """Columns that received an index."""
     indices_updated: tuple[str, ...] = ()
     """Indices that lacked rows."""
     versions_deleted: int = 0
     """Versions deleted."""
     orphans_deleted: int = 0
-    """Files deleted that no version held."""
+    """Deleted files that no version referenced."""
     freed_bytes: int = 0
-    """Size of what was deleted."""
+    """Size of the deleted files in bytes."""
     left: str | None = None
-    """What the budget did not allow."""
+    """Work that the budget did not allow."""
     problem: str | None = None
-    """Why the rest was not done."""
+    """Reason why the remaining work was not done."""
     code: int | None = None
-    """Error code of that."""
+    """Error code of the problem."""
 
 
 @define
 class Budget:
-    """What may still be done."""
+    """The remaining budget of a job."""
 
     seconds: float | None
     bytes: int | None
@@ -116,11 +120,11 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is to be begun any more."""
+        """Whether no further step may start."""
         return self.seconds is not None and monotonic() - self._begun >= self.seconds
 
     def take(self, size: int) -> bool:
-        """Return whether so many bytes may be rewritten, and count them."""
+        """Return whether `size` more bytes may be rewritten, and if so deduct them."""
         with self._lock:
             if self.is_over or (self.bytes is not None and size > self.bytes):
                 return False
@@ -129,20 +133,20 @@ class Budget:
             return True
 
     def check(self, done: int = 0, rows: int = 0) -> None:
-        """Raise where the job was stopped; a runner asks now and then."""
+        """Raise InterruptedError if the job was stopped; runners call this periodically."""
         if self.stopped.is_set():
             raise InterruptedError("the job was stopped")
 
 
 class TableUpkeep:
-    """The upkeep of one table.
+    """The maintenance of one table.
 
     Args:
         target: the table.
-        upkeep: what is to be done.
-        runner: what runs the tasks.
-        budget: what may still be done.
-        dry_run: whether to look alone.
+        upkeep: steps to run.
+        runner: runs the tasks.
+        budget: the remaining budget.
+        dry_run: whether to only report the steps.
     """
 
     def __init__(
@@ -156,10 +160,10 @@ class TableUpkeep:
         self._dry_run = dry_run
 
     def run(self) -> None:
-        """Do all steps and note in `row` what came of them.
+        """Run all steps and record their results in `row`.
 
         Raises:
-            LanceNamespaceError: a step failed; those before it are done.
+            LanceNamespaceError: a step failed; the steps before it are complete.
         """
         storage, has_data = self._target.locate()
         if not has_data:
@@ -167,7 +171,7 @@ class TableUpkeep:
         self._storage = storage
         steps: list[Callable[[Any], None]] = []
         if self._upkeep.update_indices:
-            # First: Lance puts no fragment that an index holds together with one that it lacks.
+            # First: Lance does not merge indexed fragments with unindexed ones.
             steps.append(self._update_indices)
         if self._upkeep.compact:
             steps.append(self._compact)
@@ -195,7 +199,7 @@ class TableUpkeep:
         self.row.left = f"{self.row.left}; {what}" if self.row.left else what
 
     def _run(self, tasks: Sequence[str], work: Callable[[str], dict[str, Any]]) -> list[Any]:
-        """Run tasks on workers and return their answers, once all have ended."""
+        """Run tasks on workers and return their answers after all have finished."""
         target = self._target
 
         def answer(task: str, count: Count) -> str:
@@ -216,7 +220,7 @@ class TableUpkeep:
         for attempt in range(COMMIT_ATTEMPTS):
             planned = Compaction.plan(dataset, options).tasks
             tasks = planned
-            if attempt == 0:  # another attempt rewrites what has been counted
+            if attempt == 0:  # later attempts rewrite bytes that are already counted
                 tasks = [task for task in planned if self._budget.take(_size(task))]
             if len(tasks) < len(planned):
                 left = sum(map(_size, planned)) - sum(map(_size, tasks))
@@ -235,7 +239,7 @@ class TableUpkeep:
                 return
 
     def _rewrite(self, dataset: Any, tasks: Sequence[Any]) -> None:
-        """Run the tasks of a compaction and commit them all, or delete what they wrote."""
+        """Run the tasks of a compaction and commit them together, or delete the files written."""
         optimize = load("lance.optimize")
 
         # pylance's stubs lack from_json.
@@ -267,7 +271,7 @@ class TableUpkeep:
                 files = [file["path"] for each in written for new in each for file in new["files"]]
                 delete_data_files(self._storage, files)
             raise target.failure(error, "compacting") from error
-        opened.require_same(dataset, target.name)  # a version names the files by now: they stay
+        opened.require_same(dataset, target.name)  # the new version uses the files
         self.row.new_fragments = int(metrics.fragments_added)
 
     def _create_indices(self, dataset: Any) -> None:
@@ -278,7 +282,7 @@ class TableUpkeep:
             if wish.column in dataset.schema.names and wish.column not in indexed
         ]
         if not dataset.count_rows():
-            wishes = []  # there is nothing to train an index with
+            wishes = []  # an empty table cannot train an index
         self.row.indices_created = tuple(wish.column for wish in wishes)
         if self._dry_run or not wishes:
             return
@@ -339,12 +343,12 @@ class TableUpkeep:
 
 
 def _size(task: Any) -> int:
-    """Return the bytes of the data files that a compaction task reads."""
+    """Return the size of the data files that a compaction task reads, in bytes."""
     return sum(file.file_size_bytes or 0 for fragment in task.fragments for file in fragment.files)
 
 
 def check(upkeep: Upkeep) -> None:
-    """Refuse what cannot be done, before anything is (code 13)."""
+    """Reject invalid settings before any work starts (code 13)."""
     known = (*indices.SCALAR, *indices.FULL_TEXT, *indices.VECTOR)
     for wish in upkeep.indices:
         if wish.type.upper() not in known:
