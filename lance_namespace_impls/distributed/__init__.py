@@ -1,1 +1,1 @@
-"""Writes of several processes to one table, committed once."""
+"""Writes a table from several processes with a single commit."""

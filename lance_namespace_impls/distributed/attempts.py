@@ -1,12 +1,13 @@
-"""What the attempts at one write leave in storage, and how the rest of it is found.
+"""Tracks the files that the attempts at a write leave in storage, to find unused ones.
 
-Spark runs a task again where it failed or is slow, and tells the driver of the attempt that won
-alone. So each attempt puts a note beside the data for every file that it finished: an empty file of
-the same name under ``_transactions/<job>``. The driver deletes the files that have a note and are
-not in the commit.
+Spark repeats failed and slow tasks, and it reports only the successful attempt to the driver.
+Therefore each attempt writes a marker for every finished data file: an empty file with the same
+name
+under ``_transactions/<job>``. The driver deletes marked files that are not in the commit.
 
-An attempt may end after the driver has looked. It writes its note, then looks whether the job is
-still open; the driver closes the job, then reads the notes. Whoever is later sees the other.
+An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
+then checks whether the job is still open. The driver first closes the job and then reads the
+markers. Whichever is later sees the other.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ _OPEN = "open"
 
 @define(slots=False)
 class Attempts:
-    """The notes of one write.
+    """The markers of one write.
 
     Args:
-        storage: where the dataset is.
+        storage: location of the dataset.
         job: unique name of the write.
     """
 
@@ -49,11 +50,11 @@ class Attempts:
     job: str
 
     def start(self) -> None:
-        """Open the job, before its first task."""
+        """Open the job before its first task."""
         self._write(_OPEN)
 
     def note(self, file: str) -> None:
-        """Note that a data file is finished."""
+        """Write the marker of a finished data file."""
         self._write(file)
 
     def is_open(self) -> bool:
@@ -61,12 +62,12 @@ class Attempts:
         return bool(self._files.contains(f"{self._folder}/{_OPEN}"))
 
     def close(self) -> set[str]:
-        """Close the job and return the names of all data files that have a note."""
+        """Close the job and return the names of all data files with a marker."""
         delete_file(self._files, f"{self._folder}/{_OPEN}")
         return {path.rpartition("/")[2] for path in self._files.list(self._folder)}
 
     def others_are_open(self) -> bool:
-        """Return whether another write to the dataset has begun and not ended."""
+        """Return whether another write to the dataset is in progress."""
         ours = f"{self._folder}/{_OPEN}"
         return any(
             path.endswith(f"/{_OPEN}") and not path.endswith(ours)
@@ -74,11 +75,11 @@ class Attempts:
         )
 
     def forget(self, file: str) -> None:
-        """Remove the note of a data file that has been deleted."""
+        """Delete the marker of a data file that has been deleted."""
         delete_file(self._files, f"{self._folder}/{file}")
 
     def end(self) -> None:
-        """Remove all notes of the job."""
+        """Delete all markers of the job."""
         delete_folder(self.storage, self._folder)
 
     @property
@@ -99,28 +100,28 @@ class Attempts:
 
 
 class Attempt(FragmentWriteProgress):
-    """One attempt at a task; pylance tells it of each data file that is finished.
+    """One attempt at a task; pylance reports each finished data file to it.
 
     Args:
-        notes: the notes of the write.
+        notes: the markers of the write.
     """
 
     def __init__(self, notes: Attempts) -> None:
         self.notes = notes
         self._done: dict[str, Future[None]] = {}
-        # pylance calls from within its own runtime, where its file session must not be used.
+        # pylance calls from its own runtime, which must not use its file session.
         self._pool = ThreadPoolExecutor(1)
 
     @property
     def files(self) -> list[str]:
-        """Names of the files that are finished."""
+        """Names of the finished files."""
         return list(self._done)
 
     def begin(self, fragment: FragmentMetadata, **_: Any) -> None:
-        """Do nothing: a file has no name before it is finished."""
+        """Do nothing: an unfinished file has no name."""
 
     def complete(self, fragment: FragmentMetadata, **_: Any) -> None:
-        """Have the files of a fragment noted."""
+        """Mark the files of a finished fragment."""
         self._note(file.path for file in fragment.files)
 
     def _note(self, files: Iterable[str]) -> None:
@@ -129,11 +130,13 @@ class Attempt(FragmentWriteProgress):
                 self._done[file] = self._pool.submit(self.notes.note, file)
 
     def finish(self, files: Iterable[str]) -> None:
-        """Wait until all of `files` are noted; raise what kept a note from being written.
+        """Wait until all of `files` have markers; raise the error if a marker cannot be written.
 
-        pylance does not tell of a last file that is not full. A driver that ends the job removes the
-        folder of the notes, and with it one that is being written; that the job has ended is then
-        for the caller to find.
+        pylance does not report a last file that is not full. A driver that ends the job deletes the
+        folder
+        of the markers, which may interrupt the write of one. That error is ignored; the caller must
+        check
+        whether the job is still open.
         """
         self._note(files)
         for done in self._done.values():
@@ -144,7 +147,7 @@ class Attempt(FragmentWriteProgress):
                     raise
 
     def forget(self) -> None:
-        """Remove the notes, once the files are deleted."""
+        """Delete the markers after the files are deleted."""
         self._pool.shutdown()
         for file in self._done:
             self.notes.forget(file)

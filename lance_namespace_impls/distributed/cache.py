@@ -1,4 +1,4 @@
-"""Where this user keeps what takes long to get."""
+"""The user's cache folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> Path | None:
-    """Return a folder of this user that outlives the process; None where there can be none."""
+    """Return a folder of this user that outlives the process, or None if there is none."""
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         folder = (Path(base) if base else Path.home() / ".cache") / "lance-namespace-kit"

@@ -1,4 +1,4 @@
-"""What a cast from one Arrow type to another may do to values."""
+"""Describes how casts between Arrow types may change values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ __all__ = ["first_rounded", "is_list", "may_overflow", "tell_losses", "uniform"]
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Return whether a type is a list of any of Arrow's forms."""
+    """Return whether a type is any of Arrow's list types."""
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
 
 
 def uniform(kind: pa.DataType) -> pa.DataType:
-    """Return a type with Arrow's default names inside of lists and maps, where nulls are allowed.
+    """Return a type with Arrow's default field names inside lists and maps, and nullable fields.
 
-    Tools name the items of a list differently (``item``, ``element``, ``array``), and Lance appends
-    only rows whose names are those of the table.
+    Tools use different names for list items (``item``, ``element``, ``array``), and Lance appends
+    only
+    rows whose names match those of the table.
     """
     if is_.is_struct(kind):
         return pa.struct([(child.name, uniform(child.type)) for child in kind])
@@ -37,11 +38,11 @@ def uniform(kind: pa.DataType) -> pa.DataType:
 
 
 def first_rounded(given: pa.Array, kept: pa.Array) -> int | None:
-    """Return the index of the first value that a cast has rounded, at any depth, or None.
+    """Return the index of the first value that a cast rounded, at any depth, or None.
 
     Args:
         given: the values.
-        kept: the same after the cast.
+        kept: the same values after the cast.
     """
     if not _may_round(given.type, kept.type) or not _is_rounded(given, kept):
         return None
@@ -63,7 +64,7 @@ def _may_round(given: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _is_rounded(given: pa.Array, kept: pa.Array) -> bool:
-    """Return whether a value differs from what it was before a cast."""
+    """Return whether a cast changed a value."""
     if is_.is_dictionary(given.type):
         given = given.dictionary_decode()
     if is_.is_dictionary(kept.type):
@@ -91,14 +92,14 @@ def _is_rounded(given: pa.Array, kept: pa.Array) -> bool:
 
 
 def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
-    """Warn once of the columns whose values may lose digits when they are cast.
+    """Warn once about the columns whose values may lose digits in a cast.
 
-    Values that are changed beyond rounding are no matter of this: they are refused one by one.
+    Values that change beyond rounding are not part of this warning: they are rejected individually.
 
     Args:
         given: schema of the rows.
-        wanted: what they become.
-        what: the table, to open the message with.
+        wanted: schema after the cast.
+        what: the table, as the start of the message.
     """
     losses = []
     for field in wanted:
@@ -110,7 +111,7 @@ def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
 
 
 def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
-    """Return from what to what a type is cast, at any depth, where that rounds."""
+    """Return the first pair of types whose cast rounds, at any depth, as text, or None."""
     for before, after in _leaves(given, wanted):
         rounds = (
             (is_.is_floating(before) and is_.is_floating(after) and _narrows(before, after))
@@ -136,7 +137,7 @@ def _narrows(given: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _leaves(given: pa.DataType, wanted: pa.DataType) -> Iterator[tuple[pa.DataType, pa.DataType]]:
-    """Yield what becomes what, of the types that are not nested."""
+    """Yield the pairs of non-nested types that a cast converts."""
     if is_.is_dictionary(given):
         given = given.value_type
     if is_list(given) and is_list(wanted):

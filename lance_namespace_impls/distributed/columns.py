@@ -1,7 +1,7 @@
-"""Columns of a Lance table as Spark sees them, and the one place where values change type.
+"""Converts columns between Lance and Spark, and performs all casts of values.
 
-Spark takes record batches only in the exact Arrow form of its own types. What Lance stores in
-another form is cast on the way out, and back on the way in.
+Spark accepts record batches only in the exact Arrow representation of its own types. Other Lance
+types are cast when they are read, and cast back when they are written.
 
 | Lance | Spark |
 |---|---|
@@ -17,8 +17,8 @@ another form is cast on the way out, and back on the way in.
 | date64 | date |
 | decimal256 of up to 38 digits | decimal |
 
-Nanoseconds are cut to microseconds. Row ids are long. A type that is not here and not Spark's own
-is refused.
+Nanoseconds are truncated to microseconds. Row ids are long. Types that are neither in this table
+nor Spark's own are rejected.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 MAX_DECIMAL_DIGITS = 38
-# Below Arrow's and the JVM's limit of 2 GiB for one batch, with room for what a cast adds.
+# Below the 2 GiB limit of Arrow and the JVM for one batch, with room for growth in a cast.
 BATCH_BYTES = 128 << 20
 
 _WIDER = {
@@ -92,7 +92,7 @@ _SAME = frozenset(
 
 
 def to_spark_schema(schema: pa.Schema) -> StructType:
-    """Return a Lance table's schema as Spark's.
+    """Return the Spark schema of a Lance table's schema.
 
     Raises:
         UnsupportedError: code 0, a column has a type that Spark does not have.
@@ -108,29 +108,29 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
     found = from_arrow_schema(plain)
     for there, field in zip(found, schema, strict=True):
         if _is_blob(field):
-            # Spark keeps this for a column that is handed on as it is, so a copy has blobs too.
+            # Spark keeps the metadata of columns that pass through unchanged, so copies keep blobs.
             there.metadata = {_MARK: _BLOB}
     return found
 
 
 def spark_arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema that Spark wants of a data source with that schema."""
+    """Return the Arrow schema that Spark expects from a data source with a Spark schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
-    """Return the Arrow schema of a new table for rows of a DataFrame; every column takes nulls.
+    """Return the Arrow schema of a new table for a DataFrame; every column is nullable.
 
     Args:
-        schema: the DataFrame's.
-        types: other types for some columns, as in ``"vector:float32[768], zip:string"``.
+        schema: schema of the DataFrame.
+        types: other types for some columns, such as ``"vector:float32[768], zip:string"``.
 
     Raises:
         UnsupportedError: code 0, a column has a type that Lance does not have.
-        TableColumnNotFoundError: code 12, `types` names a column that is not there.
-        TableSchemaValidationError: code 20, a column cannot become the type given for it.
+        TableColumnNotFoundError: code 12, `types` names an unknown column.
+        TableSchemaValidationError: code 20, a column cannot be cast to the type specified for it.
     """
     lance = load("lance")
     from pyspark.errors import PySparkTypeError
@@ -163,7 +163,7 @@ def _not_in_lance(column: str, kind: str) -> UnsupportedError:
 
 
 def _is_tagged(kind: pa.DataType) -> bool:
-    """Return whether a struct stands for a type of Spark's own, such as variant."""
+    """Return whether a struct represents a Spark-specific type, such as variant."""
     if is_.is_struct(kind):
         tags = {tag for child in kind for tag in child.metadata or ()}
         return not tags.isdisjoint((b"variant", b"geometry", b"geography")) or any(
@@ -183,7 +183,7 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
 
 
 def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
-    """Return a schema in which some columns have other types.
+    """Return a schema with other types for some columns.
 
     Raises:
         InvalidInputError: code 13, `types` is not of the form ``column:type, column:type``.
@@ -200,8 +200,8 @@ def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
 
 
 def _plain(kind: pa.DataType, column: str) -> pa.DataType:
-    """Return the Arrow type that Spark has for a type that Lance has."""
-    if isinstance(kind, pa.BaseExtensionType):  # first, since not each of them has a hash
+    """Return the Arrow type that Spark uses for a Lance type."""
+    if isinstance(kind, pa.BaseExtensionType):  # first, because some of them are not hashable
         if kind.extension_name == _BLOB:
             return pa.binary()
         if kind.extension_name in _EXTENSIONS:
@@ -256,15 +256,16 @@ def cast_batch(
     cut_fractions: bool = False,
     overflow: bool = False,
 ) -> pa.RecordBatch:
-    """Return the columns of `target`, by name, with its types; a missing one is null.
+    """Return a batch cast to a schema; columns match by name, and missing ones become null.
 
     Args:
         batch: the rows.
-        target: what they are to be.
-        cut_fractions: whether a finer time unit may lose digits (toward zero); else that is an
-            error.
-        overflow: whether a floating-point number too large for its column becomes infinite; else
-            that is an error.
+        target: schema of the result.
+        cut_fractions: whether a finer time unit may lose digits (truncated toward zero); otherwise
+        that
+            is an error.
+        overflow: whether a floating-point number that is too large for its column becomes infinite;
+            otherwise that is an error.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.
@@ -322,7 +323,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
             if safe or "would lose data" not in str(error):
                 raise
             return array.cast(field.type, safe=False)
-    # Arrow alone knows which casts it has: of nested and extension types each release has others.
+    # Let Arrow decide: each release supports other casts of nested and extension types.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableSchemaValidationError(
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
@@ -331,7 +332,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
 
 
 def _infinite(array: Any) -> int:
-    """Return how many infinite numbers an array holds, at any depth."""
+    """Return the number of infinite values in an array, at any depth."""
     pc = load("pyarrow.compute")
 
     kind = array.type
@@ -346,7 +347,7 @@ def _infinite(array: Any) -> int:
 
 
 def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch so that no part holds much more than `BATCH_BYTES`, if rows are not larger."""
+    """Split a batch into parts of about `BATCH_BYTES` or less, unless a single row is larger."""
     parts = max(1, -(-batch.nbytes // BATCH_BYTES))
     rows = max(1, -(-batch.num_rows // parts))
     for start in range(0, batch.num_rows, rows):
@@ -354,14 +355,14 @@ def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
-    """Refuse rows that a table cannot take, before any is read.
+    """Reject rows that do not fit a table, before any row is read.
 
-    Columns go by name. One that the table has and the rows lack must be nullable.
+    Columns match by name. If the rows lack a column of the table, it must be nullable.
 
     Args:
         given: schema of the rows.
         table: schema of the table.
-        what: the table, to open the message with.
+        what: the table, as the start of the message.
 
     Raises:
         TableSchemaValidationError: code 20, the message names the column.
@@ -386,7 +387,7 @@ def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
 
 
 def compatible(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether values of one type may be cast to another; each is checked when it is cast."""
+    """Return whether values of a type may be cast to another; the cast checks each value."""
     if is_.is_null(given) or given == wanted:
         return True
     if is_.is_dictionary(given) or is_.is_dictionary(wanted):

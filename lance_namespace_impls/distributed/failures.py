@@ -1,7 +1,7 @@
-"""Protocol errors across Spark.
+"""Transfers protocol errors across Spark.
 
-An exception of a Python worker reaches the caller as text in one of Spark's own. The protocol
-error is written into that text with its code, and read out of it again.
+An exception in a Python worker reaches the caller as text inside one of Spark's exceptions. The
+protocol error is encoded in that text with its code, and decoded from it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _IN_TRACEBACK = re.compile(
 def protocol_error(
     error: Exception, what: str, secrets: Collection[str] = ()
 ) -> LanceNamespaceError:
-    """Turn a failure of storage or of pylance into a protocol error; one of those stays.
+    """Return the protocol error for a failure of storage or pylance; protocol errors are unchanged.
 
     Args:
         error: the failure.
-        what: what was done, to open the message with.
-        secrets: texts that the message must not hold.
+        what: the operation, as the start of the message.
+        secrets: texts that the message must not contain.
     """
     if isinstance(error, LanceNamespaceError):
         return error
@@ -63,26 +63,26 @@ def protocol_error(
 
 @contextmanager
 def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
-    """Let failures leave a Python worker as protocol errors that show their code.
+    """Raise failures in a Python worker as protocol errors whose text contains the code.
 
     Args:
-        what: what is done, to open the message with.
-        secrets: texts that the message must not hold.
+        what: the operation, as the start of the message.
+        secrets: texts that the message must not contain.
     """
     try:
         yield
     except Exception as error:  # noqa: BLE001 raised again below
         found = protocol_error(error, what, secrets)
-        # By its code, since a class of its own is not found again in the text.
+        # Use the class of the code: `decoded` cannot look up custom subclasses by name.
         text = f"{found.message} (code {int(found.code)})"
         shown = errors.error_for(int(found.code), text, status=found.status)
-        # Spark shows the caller all of the traceback.
+        # Spark shows the full traceback to the caller.
         told = "".join(traceback.format_exception(error))
         raise shown from (None if any(secret in told for secret in secrets) else error)
 
 
 def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
-    """Return the protocol error that made Spark fail, or None where it was something else.
+    """Return the protocol error that made Spark fail, or None if the cause is something else.
 
     >>> try:  # doctest: +SKIP
     ...     spark.read.format("lance_namespace").options(**options).load("no_such_table")
@@ -102,9 +102,9 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
 
 @contextmanager
 def decoded() -> Iterator[None]:
-    """Let what `coded` raised on a worker leave the driver as the protocol error that it was.
+    """Raise errors from `coded` on a worker as the original protocol errors on the driver.
 
-    A mistake in the caller's DataFrame, which Spark finds when it computes it, is code 13.
+    An error in the caller's DataFrame that Spark finds during the computation has code 13.
     """
     try:
         yield
@@ -118,10 +118,10 @@ def decoded() -> Iterator[None]:
 
 
 def _mistake(error: Exception) -> LanceNamespaceError | None:
-    """Return the protocol error of a frame that Spark cannot compute, or None for another failure.
+    """Return the protocol error for a DataFrame that Spark cannot compute; None for other failures.
 
-    The SQL states 22 (data), 42 (names and types) and P0001 (raised by the query) are mistakes in the
-    caller's frame.
+    The SQL states 22 (data), 42 (names and types) and P0001 (raised by the query) are errors in the
+    caller's DataFrame.
     """
     from pyspark.errors import PySparkException
 
@@ -132,11 +132,11 @@ def _mistake(error: Exception) -> LanceNamespaceError | None:
 
 
 def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:
-    """Return a failure as the answer of a task: so it comes back beside the answers of others."""
+    """Return a failure as the answer of a task, so that it does not discard the other answers."""
     return {"failure": {**error.to_dict(), "status": error.status}}
 
 
 def raise_failure(answer: Mapping[str, Any]) -> None:
-    """Raise the failure that is the answer of a task, if it is one."""
+    """Raise the failure in the answer of a task, if there is one."""
     if failure := answer.get("failure"):
         raise errors.error_for(failure["code"], failure["error"], status=failure["status"])

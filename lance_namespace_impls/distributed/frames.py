@@ -1,4 +1,4 @@
-"""DataFrames from Arrow tables, with all of their rows."""
+"""Converts Arrow tables to DataFrames without losing rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ __all__ = ["frame_from_arrow", "keeping_all_rows"]
 
 
 def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """Return the rows of an Arrow table as a DataFrame, with the types that `read_table` has.
+    """Return the rows of an Arrow table as a DataFrame, with the same types as `read_table`.
 
-    Spark's own `createDataFrame` drops the rows behind an empty chunk of a table, converts
-    timestamps without a zone to the session's zone, and rejects types such as unsigned integers.
+    Spark's own `createDataFrame` drops the rows after an empty chunk of a table, converts
+    timestamps
+    without a zone to the session's zone, and rejects types such as unsigned integers.
 
     Args:
         spark: the session.
@@ -41,14 +42,14 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     schema = to_spark_schema(rows.schema)
     target = spark_arrow_schema(schema)
     tell_losses(rows.schema, target, "the Arrow table")
-    if target.names:  # without columns the batches are the only count of the rows
+    if target.names:  # without columns, only the batches contain the row count
         batches = [cast_batch(batch, target, cut_fractions=True) for batch in rows.to_batches()]
         rows = _as_spark_reads(pa.Table.from_batches(batches, target))
     return spark.createDataFrame(rows, schema)
 
 
 def keeping_all_rows(spark: SparkSession) -> None:
-    """Let `createDataFrame` of this session keep the rows behind an empty chunk of an Arrow table.
+    """Patch `createDataFrame` of a session to keep the rows after an empty chunk of an Arrow table.
 
     Spark's reader of Arrow batches (4.3) ends a partition at the first batch without rows.
     """
@@ -84,5 +85,5 @@ def _as_spark_reads(table: pa.Table) -> pa.Table:
         for batch in table.to_batches()
         if batch.num_rows
     ]
-    # Spark cannot read a nested column without any chunk, as `from_batches` makes of no batches.
+    # Spark cannot read a nested column without chunks, which `from_batches` returns for no batches.
     return pa.Table.from_batches(batches, table.schema) if batches else table.schema.empty_table()

@@ -1,4 +1,4 @@
-"""Commits that are found again by the properties of their transaction."""
+"""Finds commits by the properties of their transactions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["marked"]
 def marked(
     dataset: Any, key: str, value: str, *, after: int = 0, until: int | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the versions whose transaction has a property, the latest first, and all properties.
+    """Yield the versions whose transaction has a property, latest first, with all its properties.
 
     Args:
         dataset: a ``lance.LanceDataset`` at its latest version.
         key: the property.
-        value: its value.
-        after: look at later versions than this one alone.
-        until: look at versions up to this one alone.
+        value: the value of the property.
+        after: search only versions after this one.
+        until: search only versions up to this one.
     """
     there = {int(each["version"]) for each in dataset.versions()}
     last = int(dataset.version) if until is None else until
@@ -28,7 +28,7 @@ def marked(
         try:
             found = dataset.read_transaction(version)
         except TypeError:
-            continue  # a compaction of an indexed table, which pylance cannot show
+            continue  # a compaction of an indexed table, which pylance cannot read
         properties = (found.transaction_properties or {}) if found is not None else {}
         if properties.get(key) == value:
             yield version, properties

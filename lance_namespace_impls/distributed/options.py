@@ -1,4 +1,4 @@
-"""Options of the data source and of imports: typed, and none that is not known."""
+"""Typed options of the data source and of imports; unknown options are rejected."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
-    """Read options into an attrs class whose attributes are the options, any case.
+    """Read options into an attrs class with one attribute per option; names ignore case.
 
     Raises:
-        InvalidInputError: code 13, an option is not known or its value is not what it should be.
+        InvalidInputError: code 13, an option is unknown or its value is invalid.
     """
     known = known_options(cls)
     values: dict[str, Any] = {}
@@ -51,12 +51,12 @@ def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
 
 
 def known_options(cls: type[Any]) -> dict[str, Callable[[str], Any]]:
-    """Return the options of an attrs class: how each is read from text."""
+    """Return the options of an attrs class, each with its function for parsing text."""
     return {field.name: field.metadata.get("read", str) for field in attrs.fields(cls)}
 
 
 def option_name(cls: type[Any], key: str) -> str | None:
-    """Return the attribute that an option is, in any case and with or without underscores.
+    """Return the attribute for an option name, ignoring case and underscores.
 
     >>> option_name(TableOptions, "maxRowsPerTrigger")  # doctest: +SKIP
     'max_rows_per_trigger'
@@ -66,18 +66,18 @@ def option_name(cls: type[Any], key: str) -> str | None:
 
 
 def option(default: Any = None, *, read: Callable[[str], Any] = str, doc: str, **more: Any) -> Any:
-    """Declare one option.
+    """Declare an option.
 
     Args:
-        default: value where it is not given.
-        read: makes the value from text; raises ValueError with what the value must be.
-        doc: one line that says what it is.
+        default: default value.
+        read: parses the value; raises ValueError with a description of the valid values.
+        doc: one-line description.
     """
     return attrs.field(default=default, metadata={"read": read, "doc": doc}, **more)
 
 
 def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
-    """Read a whole number that is not below `minimum`, nor above `maximum`."""
+    """Return a parser of integers from `minimum` to `maximum`."""
 
     def read(text: str) -> int:
         try:
@@ -94,7 +94,7 @@ def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], in
 
 
 def require_positive(**numbers: int | None) -> None:
-    """Reject numbers below 1; None is a number that is not given.
+    """Reject numbers below 1; None is accepted.
 
     Raises:
         InvalidInputError: code 13, the message names the argument.
@@ -105,7 +105,7 @@ def require_positive(**numbers: int | None) -> None:
 
 
 def version_or_latest(text: str) -> int | str:
-    """Read the number of a version, or ``latest``."""
+    """Parse the number of a version, or ``latest``."""
     if text.lower() == "latest":
         return "latest"
     try:
@@ -115,14 +115,14 @@ def version_or_latest(text: str) -> int | str:
 
 
 def yes_no(text: str) -> bool:
-    """Read ``true`` or ``false``."""
+    """Parse ``true`` or ``false``."""
     if text.lower() not in ("true", "false"):
         raise ValueError("true or false")
     return text.lower() == "true"
 
 
 def moment(text: str) -> datetime:
-    """Read a date and a time in ISO 8601."""
+    """Parse a date and time in ISO 8601."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -130,12 +130,12 @@ def moment(text: str) -> datetime:
 
 
 def name_list(text: str) -> tuple[str, ...]:
-    """Read names with commas between them."""
+    """Parse names that are separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
-    """Read one of a few words, in any case."""
+    """Return a parser of one of several words, ignoring case."""
 
     def read(text: str) -> str:
         if text.lower() not in allowed:
@@ -146,7 +146,7 @@ def choice(*allowed: str) -> Callable[[str], str]:
 
 
 def character(text: str) -> str:
-    r"""Read one character; ``\t`` and ``tab`` are a tab."""
+    r"""Parse a single character; ``\t`` and ``tab`` are a tab."""
     text = "\t" if text in (r"\t", "tab") else text
     if len(text) != 1:
         raise ValueError("one character")

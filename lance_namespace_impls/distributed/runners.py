@@ -1,4 +1,4 @@
-"""What runs the tasks of a job: Spark, or threads of this process where the work is small."""
+"""Runs the tasks of a job in Spark, or in threads of this process."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ __all__ = [
 ]
 
 _POLL_SECONDS = 0.1
-_WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
+_WORKER_END_SECONDS = 3  # Spark waits up to 2 seconds for a Python worker to end
 
 Count = Callable[[int], None]
-"""Takes rows that a task has written."""
+"""Called with the number of rows that a task has written."""
 
 Work = Callable[[str, Count], str]
-"""What is done with the text of a task; it answers with another."""
+"""Function that processes the text of a task and returns its answer as text."""
 
 
 def quietly(done: int, rows: int) -> None:
-    """Report nothing."""
+    """Ignore the progress."""
 
 
 class Runner(ABC):
-    """Runs tasks, several at once, in the order in which they come.
+    """A runner of concurrent tasks, which keeps the order of their answers.
 
     Attributes:
-        cores: tasks that run at once.
+        cores: number of concurrent tasks.
     """
 
     cores: int
@@ -58,14 +58,15 @@ class Runner(ABC):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in their order.
+        """Return the answers of all tasks, in task order.
 
         Args:
-            name: what the job is, for messages.
+            name: name of the job, for messages.
             tasks: one text for each task.
-            work: what is done with it.
-            report: called from this thread, now and then, with the tasks done and the rows written;
-                what it raises stops the tasks and is raised again.
+            work: function that processes a task.
+            report: called periodically from this thread with the finished tasks and the rows
+            written. If
+                it raises an error, the tasks are stopped and the error is raised again.
 
         Raises:
             InternalError: code 18, a task could not be run.
@@ -73,10 +74,10 @@ class Runner(ABC):
 
 
 class ThreadRunner(Runner):
-    """Runs tasks in threads of this process; Arrow and Lance let them run at once.
+    """A runner in threads of this process; Arrow and Lance run in parallel there.
 
     Args:
-        cores: threads; as many as the machine has cores unless given.
+        cores: number of threads; defaults to the number of cores.
     """
 
     def __init__(self, cores: int | None = None) -> None:
@@ -85,7 +86,7 @@ class ThreadRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in their order."""
+        """Return the answers of all tasks, in task order."""
         stopped = threading.Event()
         lock = threading.Lock()
         rows = 0
@@ -114,7 +115,7 @@ class ThreadRunner(Runner):
 
 
 def spark_runner(spark: SparkSession) -> Runner:
-    """Return what runs tasks on the workers of a session, on the client of Spark Connect too."""
+    """Return a runner on the workers of a session, including sessions of Spark Connect."""
     from pyspark.errors import PySparkAttributeError
 
     try:
@@ -124,23 +125,23 @@ def spark_runner(spark: SparkSession) -> Runner:
 
 
 def is_on_this_machine(spark: SparkSession) -> bool:
-    """Return whether the workers of a session are processes of this machine for certain."""
+    """Return whether the workers of a session certainly run on this machine."""
     from pyspark.errors import PySparkAttributeError
 
     try:
         return (spark.sparkContext.master or "").startswith("local")
-    except PySparkAttributeError:  # Spark Connect, which is anywhere
+    except PySparkAttributeError:  # Spark Connect, whose server may run anywhere
         return False
 
 
 class ConnectRunner(Runner):
-    """Runs tasks through Spark Connect, which has DataFrames alone and tells nothing on the way.
+    """A runner through Spark Connect, which offers only DataFrames and reports no progress.
 
     Args:
         spark: the session.
     """
 
-    cores = 16  # Connect does not tell how many there are
+    cores = 16  # Connect does not report the number of cores
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -148,7 +149,7 @@ class ConnectRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in their order."""
+        """Return the answers of all tasks, in task order."""
 
         def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
@@ -183,7 +184,7 @@ def _failure(error: Exception, name: str) -> LanceNamespaceError:
 
 
 class SparkRunner(Runner):
-    """Runs tasks on the workers of Spark.
+    """A runner on the workers of Spark.
 
     Args:
         context: the Spark context.
@@ -196,8 +197,8 @@ class SparkRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in their order."""
-        if not tasks:  # Spark divides by their number
+        """Return the answers of all tasks, in task order."""
+        if not tasks:  # Spark divides by the number of tasks
             report(0, 0)
             return []
         done, rows = self._context.accumulator(0), self._context.accumulator(0)
@@ -215,13 +216,13 @@ class SparkRunner(Runner):
 
 
 class _Job:
-    """A Spark job that runs beside this thread, which can look at it and stop it.
+    """A Spark job in a separate thread, which the calling thread can observe and stop.
 
     Args:
         context: the Spark context.
-        name: what Spark shows of it.
+        name: description of the job in Spark's UI.
         tasks: one text for each task.
-        work: what a worker makes of it.
+        work: function that a worker calls with a task.
     """
 
     def __init__(
@@ -248,11 +249,12 @@ class _Job:
             self._failure = error
 
     def __iter__(self) -> Iterator[None]:
-        """Run the job to its end; let the caller act now and then.
+        """Run the job to its end, and yield periodically so that the caller can act.
 
         Raises:
-            LanceNamespaceError: what a task raised through `coded`; else code 18, Spark could not
-                run it.
+            LanceNamespaceError: the error that a task raised through `coded`, or code 18, Spark
+            could not
+                run the job.
         """
         self._thread.start()
         try:
@@ -262,7 +264,7 @@ class _Job:
         except BaseException:
             self._context.cancelJobGroup(self._group)
             self._thread.join()
-            # Until then a worker may still be writing.
+            # A worker may still be writing during this time.
             time.sleep(_WORKER_END_SECONDS)
             raise
         if self._failure is not None:

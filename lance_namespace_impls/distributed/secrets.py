@@ -1,13 +1,14 @@
-"""Secrets on the way to the workers: sealed in what Spark keeps, opened in the worker process.
+"""Protects secrets on their way to the workers: encrypted in Spark, decrypted in the workers.
 
-What runs on workers is pickled into tasks, which Spark holds in memory, writes to files and, through
-Spark Connect, sends in plans. So a namespace is pickled encrypted. The key goes another way: as a
-setting of the session, which Spark hands to tasks as a property and hides in event logs and the UI;
-or in the environment of driver and executors, where an operator has put it.
+Code for workers is pickled into tasks. Spark keeps tasks in memory, writes them to files and, with
+Spark Connect, sends them in plans. Therefore a namespace is pickled encrypted. The key uses a
+different channel. It is either a setting of the session, which Spark passes to tasks as a property
+and hides in event logs and the UI, or an environment variable of driver and executors, which an
+operator has set.
 
-The data source is planned in a process that has no session, which takes the key from the environment.
-`local_session` puts it there before Spark starts; where nobody did, it is one that this user's
-processes on this machine share, and workers on other machines cannot open what it seals.
+The data source is planned in a process without a session, which reads the key from the environment.
+`local_session` sets it before Spark starts. If it is not set, this user's processes on this machine
+share a key, and workers on other machines cannot decrypt values that it encrypts.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ __all__ = [
 T = TypeVar("T")
 
 ENVIRONMENT = "LANCE_NAMESPACE_SECRET_KEY"
-"""Environment variable that holds the key, as `Fernet.generate_key` makes it."""
+"""Environment variable with the key, in the format of `Fernet.generate_key`."""
 SETTING = "spark.lance_namespace.secret.key"
-"""Setting of a session that holds it; Spark hides what has such a name."""
+"""Setting of a session with the key; Spark redacts settings with such a name."""
 _HIDDEN = "hidden"
 
 _lock = threading.Lock()
@@ -60,9 +61,11 @@ _lock = threading.Lock()
 
 @frozen
 class Sealed(Generic[T]):
-    """A value that is pickled encrypted.
+    """A value that is encrypted when it is pickled.
 
-    What was opened is pickled as it came: who sent it can open it, and may not have this process's key.
+    A decrypted value is pickled again as the original ciphertext: its sender can decrypt that, but
+    may
+    not have the key of this process.
 
     Args:
         value: the value.
@@ -82,7 +85,7 @@ class Sealed(Generic[T]):
 
 @lru_cache(maxsize=32)
 def _opened(sealed: bytes) -> Sealed[Any]:
-    """Return what was sealed; once a process, so that a namespace keeps its connections."""
+    """Return the decrypted value; cached per process, so that a namespace keeps its connections."""
     from cryptography.fernet import InvalidToken
     from pyspark.cloudpickle import loads
 
@@ -97,16 +100,16 @@ def _opened(sealed: bytes) -> Sealed[Any]:
 
 
 def require_key() -> None:
-    """Refuse to go on where nothing can be sealed.
+    """Reject the operation if there is no key for encryption.
 
     Raises:
-        InvalidInputError: code 13, the message says how to come by a key.
+        InvalidInputError: code 13, the message explains how to provide a key.
     """
     _ciphers()
 
 
 def make_key() -> str:
-    """Return the key in this process's environment; made where there is none."""
+    """Return the key in this process's environment, generated if there is none."""
     from cryptography.fernet import Fernet
 
     with _lock:
@@ -114,16 +117,16 @@ def make_key() -> str:
 
 
 def share_key(spark: SparkSession) -> None:
-    """Let the tasks of a session open what this process seals."""
+    """Pass the key to the tasks of a session, so that they can decrypt values from this process."""
     from pyspark.errors import PySparkAttributeError
 
-    with suppress(PySparkAttributeError):  # Spark Connect, whose server has settings of its own
+    with suppress(PySparkAttributeError):  # Spark Connect, whose server has its own settings
         _hide(spark.sparkContext)
     spark.conf.set(SETTING, make_key())
 
 
 def share_in_thread(context: SparkContext) -> None:
-    """Let the tasks that this thread submits without SQL open what this process seals."""
+    """Pass the key to tasks that this thread submits without SQL."""
     _hide(context)
     context.setLocalProperty(SETTING, make_key())
 
@@ -133,7 +136,7 @@ def map_in_arrow(
     work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return what workers make of a frame's batches, with the secrets that they need."""
+    """Return the result of a function on a frame's batches; its workers can decrypt secrets."""
     share_key(frame.sparkSession)
     names = frame.columns
 
@@ -141,23 +144,25 @@ def map_in_arrow(
         yield from work(batch.rename_columns(names) for batch in batches)
         _keep_what_is_loaded()
 
-    # Spark looks its input up by name: it cannot tell `id` from `ID`, and `*` is all columns.
+    # Spark looks up input columns by name: it confuses `id` and `ID`, and `*` means all columns.
     numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
     return numbered.mapInArrow(settling, schema)
 
 
 @lru_cache(maxsize=1)
 def _keep_what_is_loaded() -> None:
-    """Let garbage collection pass over what this worker process has imported.
+    """Exclude imported modules of this worker process from garbage collection.
 
-    Spark's workers collect after every task; of pylance, pyarrow and pandas that takes 40 ms.
+    Spark's workers run a collection after every task, which takes 40 ms with the objects of
+    pylance,
+    pyarrow and pandas.
     """
     gc.collect()
     gc.freeze()
 
 
 def _hide(context: Any) -> None:
-    """Let event logs hide the key: they hide settings of the context alone, by their names."""
+    """Hide the key in event logs, which redact only settings of the context, by their names."""
     context._jsc.sc().conf().set(SETTING, _HIDDEN)
 
 
@@ -175,13 +180,13 @@ def _ciphers() -> MultiFernet:
 
 
 def _keys() -> list[str]:
-    """Return the keys that this process has: of its environment, and of the task that it runs."""
+    """Return the keys of this process: from its environment and from its current task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     task = context.getLocalProperty(SETTING) if context is not None else None
     found = [key for key in (os.environ.get(ENVIRONMENT), task) if key and key != _HIDDEN]
-    # A process without another key may have sealed what comes here.
+    # A process without another key may have encrypted the value with the shared key.
     own = _own_key(make=not found)
     return found if own is None else [*found, own]
 
@@ -189,10 +194,10 @@ def _keys() -> list[str]:
 def _own_key(*, make: bool) -> str | None:
     """Return the key that this user's processes on this machine share.
 
-    It is None where it cannot be kept, and where others could have read or made it.
+    It is None if no file can be kept, or if other users could have read or created the file.
 
     Args:
-        make: whether to make it where there is none.
+        make: whether to create the key if there is none.
     """
     folder = cache_folder()
     if folder is None:
@@ -212,10 +217,10 @@ def _own_key(*, make: bool) -> str | None:
 
 
 def _publish(path: Path) -> None:
-    """Write a new key, whole and for nobody else; the first of several stays."""
+    """Write a new key atomically, readable only by this user; an existing key stays."""
     from cryptography.fernet import Fernet
 
-    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # its mode is 0600
+    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # created with mode 0600
         file.write(Fernet.generate_key())
         file.flush()
         os.link(file.name, path)

@@ -1,4 +1,4 @@
-"""A table of a namespace, as the driver and each worker look it up."""
+"""A table of a namespace, which the driver and each worker look up separately."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = ["Target"]
 
 @frozen(kw_only=True)
 class Target:
-    """A table as a namespace has it; workers look it up again, for credentials of their own."""
+    """A table of a namespace; workers look it up again to receive their own credentials."""
 
     namespace: Namespace
     table: tuple[str, ...]
     _sealed: Sealed[Namespace] | None = field(default=None, eq=False, repr=False)
-    """The namespace as it came from another process."""
+    """The encrypted namespace, if it was received from another process."""
 
     @property
     def name(self) -> str:
-        """The table in messages."""
+        """Name of the table in messages."""
         return f"table {format_identifier(self.table)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -47,7 +47,7 @@ class Target:
         return (_sealed_target, (self._sealed or Sealed(self.namespace), self.table))
 
     def locate(self) -> tuple[TableStorage, bool]:
-        """Ask the namespace where the table is, and whether it has data or is only declared.
+        """Return the storage of the table, and whether it has data rather than only a declaration.
 
         Raises:
             TableNotFoundError: code 4.
@@ -56,7 +56,7 @@ class Target:
         return self._storage(answer), not answer.is_only_declared
 
     def storage(self) -> TableStorage:
-        """Ask the namespace where the table is.
+        """Return the storage of the table.
 
         Raises:
             TableNotFoundError: code 4.
@@ -64,10 +64,10 @@ class Target:
         return self._storage(self._describe())
 
     def storage_at(self, location: str) -> TableStorage:
-        """Ask the namespace how the table is reached, which must be where it was.
+        """Return the current storage of the table, which must be at `location`.
 
         Raises:
-            ConcurrentModificationError: code 14, it is elsewhere now.
+            ConcurrentModificationError: code 14, the table has moved to another location.
         """
         storage = self.storage()
         if storage.location != location:
@@ -82,7 +82,7 @@ class Target:
         version: int | str | None = None,
         branch: str | None = None,
     ) -> Any:
-        """Open the table's dataset at a version, the latest unless given.
+        """Open the table's dataset at a version; defaults to the latest.
 
         Raises:
             TableTagNotFoundError: code 8.
@@ -96,11 +96,11 @@ class Target:
             raise self.failure(error, "opening") from error
 
     def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
-        """Return the protocol error of a failure, without secrets."""
+        """Return the protocol error for a failure, without secrets."""
         return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
 
     def is_there(self) -> TableAlreadyExistsError:
-        """Build the error for a table that should be made and has data already (code 5)."""
+        """Return the error for creating a table that already has data (code 5)."""
         return TableAlreadyExistsError(
             f"{self.name} already exists: append to it, overwrite it or take another name"
         )

@@ -1,4 +1,4 @@
-"""Arrow types by name, as users write them for a column."""
+"""Parses the names of Arrow types in user input."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ _SPLIT = re.compile(r",(?![^<(\[]*[>)\]])")
 
 
 def parse_type(text: str) -> pa.DataType:
-    """Read the name of an Arrow type.
+    """Parse the name of an Arrow type.
 
-    Names are Arrow's (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``), and
-    ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and ``float32[768]``
-    for lists of 768 (vectors). Arrow's own form of those, such as ``timestamp[us, tz=UTC]`` or
-    ``list<item: int64>``, is read too.
+    Accepts Arrow's names (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``) as
+    well as
+    ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and ``float32[768]`` for
+    lists
+    of 768 (vectors). Arrow's own notation for these, such as ``timestamp[us, tz=UTC]`` or
+    ``list<item: int64>``, is also accepted.
 
     Raises:
         InvalidInputError: code 13, there is no such type, or no such time zone.
     """
     try:
         return _parsed(text.replace(" ", ""), MAX_DEPTH)
-    # Arrow raises others than ValueError for numbers that it cannot hold.
+    # For numbers out of range, Arrow also raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
             f"type {shortened(text)!r} is not known; write an Arrow type such as int32, float64, "
@@ -48,7 +50,7 @@ def parse_type(text: str) -> pa.DataType:
 
 
 def shortened(text: str) -> str:
-    """Return a text for a message."""
+    """Return a text shortened for a message."""
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
@@ -75,10 +77,10 @@ def _size(text: str) -> int:
 
 
 def parse_types(text: str) -> dict[str, pa.DataType]:
-    """Read ``column:type, column:type``.
+    """Parse ``column:type, column:type``.
 
     Raises:
-        InvalidInputError: code 13, it is not of that form, or there is no such type.
+        InvalidInputError: code 13, the text does not have that form, or there is no such type.
     """
     types: dict[str, pa.DataType] = {}
     for item in filter(str.strip, _SPLIT.split(text)):

@@ -1,7 +1,9 @@
 """Writes a table from several processes as one change.
 
-The driver plans (`plan_write`), each worker writes rows (`write_rows`), the driver makes the table
-hold them all at once (`commit`) or takes them back (`abort`). What travels between them is text.
+The driver plans the write (`plan_write`), and each worker writes rows (`write_rows`). The driver
+then
+either adds all rows to the table in one commit (`commit`) or deletes them (`abort`). The processes
+exchange only text.
 """
 
 from __future__ import annotations
@@ -55,38 +57,38 @@ ROWS_PER_FILE = 1 << 20
 COMMIT_RETRIES = 20
 
 Fragments = Sequence[Mapping[str, Any]]
-"""New fragments of a dataset, each as pylance's JSON object."""
+"""New fragments of a dataset, each as a JSON object of pylance."""
 
 
 class Mode(Enum):
-    """What a write does about a table that is there, or is not."""
+    """How a write handles an existing or missing table."""
 
     CREATE = "Create"
-    """Create the table; code 5 where it is there."""
+    """Create the table; code 5 if it exists."""
     EXIST_OK = "ExistOk"
-    """Create the table; leave one that is there as it is."""
+    """Create the table; leave an existing one unchanged."""
     APPEND = "Append"
-    """Add rows; code 4 where there is no table."""
+    """Add rows; code 4 if the table does not exist."""
     OVERWRITE = "Overwrite"
-    """Replace rows and schema in one commit; make the table where there is none."""
+    """Replace rows and schema in one commit; create the table if it does not exist."""
 
 
 @frozen(kw_only=True)
 class WritePlan:
-    """What a write is going to do."""
+    """The plan of a write."""
 
     target: Target
     location: str
     read_version: int
-    """Version that the write builds on; 0 where there is no dataset yet."""
+    """Version that the write is based on; 0 if there is no dataset yet."""
     appends: bool
-    """Whether rows are added to a dataset that was there."""
+    """Whether rows are added to an existing dataset."""
     adds: bool
-    """Whether rows are added to whatever rows others have written by the commit."""
+    """Whether the rows are added even if other writers add rows before the commit."""
     declared: bool
-    """Whether this write put the table into the catalog."""
+    """Whether this write declared the table in the catalog."""
     schema: pa.Schema
-    """Schema of the rows as they are written."""
+    """Schema in which the rows are written."""
     rows_per_file: int = ROWS_PER_FILE
     job: str
     """Unique name of this write."""
@@ -103,25 +105,26 @@ def plan_write(
     starts: bool = True,
     writes_rows: bool = True,
 ) -> WritePlan | None:
-    """Look at the table, put it into the catalog where it is new, and say what is to be done.
+    """Look up the table, declare it in the catalog if it is new, and return the plan of the write.
 
     Args:
         target: the table.
-        schema: schema of the rows; they are cast to the table's where they are added to it.
-        mode: what to do about a table that is there.
-        makes_table: whether APPEND makes a table that is not there.
-        rows_per_file: most rows in one data file.
-        properties: what a table that is made is declared with.
-        starts: whether the write starts now, else with `start`.
-        writes_rows: whether whole rows of that schema are written. Rows can be deleted from a table
-            with a column that Lance cannot write, and columns added to it.
+        schema: schema of the rows; rows that are added to a table are cast to its schema.
+        mode: how to handle an existing table.
+        makes_table: whether APPEND creates a missing table.
+        rows_per_file: maximum number of rows in one data file.
+        properties: properties for the declaration of a new table.
+        starts: whether the write starts now; otherwise `start` starts it.
+        writes_rows: whether whole rows of that schema are written. Deleting rows and adding columns
+        do
+            not, so they also work on a table with a column that Lance cannot write.
 
     Returns:
-        the plan; None where the mode is EXIST_OK and the table has data.
+        the plan; None if the mode is EXIST_OK and the table has data.
 
     Raises:
         NamespaceNotFoundError: code 1.
-        TableNotFoundError: code 4, the mode is APPEND and does not make the table.
+        TableNotFoundError: code 4, the mode is APPEND and does not create the table.
         TableAlreadyExistsError: code 5, the mode is CREATE.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
@@ -165,7 +168,7 @@ def plan_write(
 
 
 def start(plan: WritePlan) -> None:
-    """Let tasks write; to do so again changes nothing."""
+    """Allow tasks to write; repeated calls have no further effect."""
     try:
         Attempts(plan.target.storage_at(plan.location), plan.job).start()
     except Exception as error:
@@ -173,7 +176,7 @@ def start(plan: WritePlan) -> None:
 
 
 def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -> bool:
-    """Add a table to the catalog; False where someone else did so meanwhile."""
+    """Declare a table in the catalog; return False if another client declared it first."""
     try:
         given = {"id": list(target.table), "properties": dict(properties or {}) or None}
         target.namespace.declare_table(given)
@@ -189,7 +192,7 @@ def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -
 
 
 def check_schema(schema: pa.Schema, what: str) -> None:
-    """Refuse a schema that Lance cannot store (code 20)."""
+    """Reject a schema that Lance cannot store (code 20)."""
     if not schema.names:
         raise TableSchemaValidationError(f"{what}: there are no columns to write")
     try:
@@ -199,17 +202,18 @@ def check_schema(schema: pa.Schema, what: str) -> None:
 
 
 def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
-    """Write rows to storage; the table does not show them before `commit`.
+    """Write rows to storage; the table does not contain them before `commit`.
 
-    Where it fails, for whatever reason, the files are deleted that it has finished.
+    If the write fails for any reason, the files that it finished are deleted.
 
     Args:
         plan: the plan.
         batches: the rows, in the plan's schema.
 
     Raises:
-        ConcurrentModificationError: code 14, the table went elsewhere meanwhile, or the write is
-            over and does not need this attempt.
+        ConcurrentModificationError: code 14, the table moved to another location, or the write
+        ended
+            without needing this attempt.
     """
     storage = plan.target.storage_at(plan.location)
     rows = RowStream(plan.schema, batches)
@@ -221,12 +225,12 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
 
 @contextmanager
 def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Iterator[Attempt]:
-    """Let a task write files; where it fails, or comes too late, the finished ones are deleted.
+    """Allow a task to write files; if it fails or ends too late, its finished files are deleted.
 
     Args:
         plan: the plan.
-        storage: where the table is.
-        rows: what is written; its own failure is the one that is raised.
+        storage: location of the table.
+        rows: the rows to write; their own failure takes precedence over pylance's.
     """
     attempt = Attempt(Attempts(storage, plan.job))
     try:
@@ -238,7 +242,7 @@ def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Itera
     except BaseException as error:
         if delete_files(plan, attempt.files):
             attempt.forget()
-        # pylance tells of a failure to read the rows in its own words.
+        # pylance rephrases a failure to read the rows.
         if rows.failure is not None:
             raise rows.failure from error
         if isinstance(error, Exception):
@@ -276,7 +280,8 @@ def _write_fragments(
             raise
         if not (plan.adds and rows.can_begin_again):
             raise _overtaken(plan) from error
-        # Files as for a new dataset, which the commit adds to the one that another has made.
+        # Write files as for a new dataset; the commit adds them to the dataset that another writer
+        # created.
         return write("overwrite")
 
 
@@ -288,23 +293,25 @@ def commit(
     alone: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> int:
-    """Commit the rows that were written to the table; return its new version.
+    """Commit the written rows to the table; return its new version.
 
-    Rows are added whatever else was added meanwhile, be it the first rows of the table. Rows are
-    replaced only where nothing changed since the plan.
+    Rows are added even if other rows were added since the plan, including the first rows of the
+    table.
+    Rows are replaced only if nothing changed since the plan.
 
     Args:
         plan: the plan.
-        fragments: what was written.
-        operation: makes pylance's operation of the new fragments, else as the plan says.
-        properties: of the transaction, for rows that are added or replaced.
-        alone: whether an operation fails if anything was committed since the plan, rows that others
-            added included. This is checked right before the commit; pylance commits an update on
-            top of rows that are added after that.
+        fragments: the written fragments.
+        operation: returns pylance's operation for the new fragments; defaults to that of the plan.
+        properties: transaction properties, for rows that are added or replaced.
+        alone: whether an operation fails if anything was committed since the plan, including added
+            rows. This is checked immediately before the commit; pylance still commits an update on
+            top
+            of rows that are added after the check.
 
     Raises:
-        ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
-            change does not fit; it is as the other left it, and what was written is deleted.
+        ConcurrentModificationError: code 14, a conflicting change was committed since the plan; the
+            table keeps that change, and the written files are deleted.
     """
     lance = load("lance")
 
@@ -367,7 +374,7 @@ def _commit_beside(
     version: int,
     properties: Mapping[str, str] | None = None,
 ) -> int:
-    """Commit a change of a version on top of later ones that it does not conflict with."""
+    """Commit a change of a version on top of later versions that do not conflict with it."""
     lance = load("lance")
 
     dataset = lance.LanceDataset.commit(
@@ -383,10 +390,10 @@ def _commit_beside(
 def _add_to_new(
     plan: WritePlan, storage: TableStorage, fragments: list[Any], properties: dict[str, str]
 ) -> int:
-    """Add files that were written for a new dataset to one that another has made meanwhile.
+    """Add files written for a new dataset to the dataset that another writer created first.
 
     Raises:
-        ConcurrentModificationError: code 14, it is not as the one that was to be made.
+        ConcurrentModificationError: code 14, the existing dataset differs from the planned one.
     """
     dataset = plan.target.open(storage)
     written_in = {
@@ -406,7 +413,7 @@ def _add_to_new(
 
 
 def _are_numbered_anew(schema: Any) -> bool:
-    """Return whether columns have the numbers that files for a new dataset have."""
+    """Return whether columns have the same field ids as in files for a new dataset."""
 
     def numbers(fields: Iterable[Any]) -> Iterator[int]:
         for field in fields:
@@ -430,9 +437,9 @@ def _commit_failure(
 
 
 def require_open(plan: WritePlan, storage: TableStorage) -> None:
-    """Refuse to commit where the table was dropped since the write began.
+    """Reject the commit if the table was dropped since the write began.
 
-    Who dropped it deleted what was written, and another table may be there by now.
+    The drop deleted the written files, and another table may exist in its place.
 
     Raises:
         ConcurrentModificationError: code 14.
@@ -450,28 +457,26 @@ def _overtaken(plan: WritePlan) -> ConcurrentModificationError:
 
 
 def abort(plan: WritePlan, fragments: Fragments) -> None:
-    """Take back what was written: the data files of all attempts at all tasks, and the table if this
-    write declared it.
+    """Roll back a write: delete the files of all attempts, and the table if the write declared it.
 
-    Nothing is deleted that a version of the table holds, should the commit have taken effect
-    after all.
+    Files that a version of the table references are kept, in case the commit took effect after all.
     """
     storage = plan.target.storage()
     if exists(storage):
         delete_rest(plan, fragments, needed=_files_since(plan, storage))
         return
     delete_rest(plan, fragments, needed=())
-    # Another write may be about to fill the table that this one declared.
+    # Another write may be about to fill the table that this write declared.
     if plan.declared and not Attempts(storage, plan.job).others_are_open():
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
 
 
 def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:
-    """End a write: delete its files that are not needed, and its notes; a failure is a warning.
+    """End a write: delete its unneeded files and its markers; a failure is only a warning.
 
     Args:
         plan: the plan.
-        fragments: what is known to be written, beside what the attempts noted.
+        fragments: fragments known to be written, in addition to the marked files.
         needed: names of data files to keep.
     """
     try:
@@ -486,7 +491,7 @@ def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) 
 
 
 def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
-    """Return the data files of every version after the one that the plan builds on."""
+    """Return the data files of every version after the one that the plan is based on."""
     held: set[str] = set()
     for found in plan.target.open(storage).versions():
         if found["version"] > plan.read_version:
@@ -496,7 +501,7 @@ def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
 
 
 def delete_files(plan: WritePlan, files: Collection[str]) -> bool:
-    """Delete data files that no version holds; return False, after a warning, if one is left."""
+    """Delete data files that no version references; return False, with a warning, if any remain."""
     if not files:
         return True
     try:
