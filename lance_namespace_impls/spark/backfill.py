@@ -1,8 +1,9 @@
-"""New columns for a table that is there, computed by many workers, in one commit of the driver.
+"""Adds computed columns to an existing table with many workers, in one commit of the driver.
 
-Workers write a data file with the new columns for each fragment; the files that are there stay. The
-commit is made onto the latest version: fragments that others added meanwhile are computed then, those
-from which others deleted rows are not computed again.
+Workers write a data file with the new columns for each fragment; the existing files stay. The
+commit
+is based on the latest version. Fragments that other writers add concurrently are also computed
+before the commit. Fragments that only lose rows are not computed again.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Added", "ColumnFunction", "add_columns"]
 
 ColumnFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
-"""Computes the new columns of some rows, in their order."""
+"""Computes the new columns for a batch of rows, in the same order."""
 
 COMMIT_ATTEMPTS = 10
 _OFFSET_BITS = 32
@@ -59,12 +60,12 @@ _OFFSET_BITS = 32
 
 @frozen(kw_only=True)
 class Added:
-    """What was added.
+    """Result of adding columns.
 
     Attributes:
-        version: version of the table that has the columns.
-        columns: their names.
-        rows: rows that have them.
+        version: version of the table with the new columns.
+        columns: names of the new columns.
+        rows: number of rows with the new columns.
     """
 
     version: int
@@ -83,32 +84,39 @@ def add_columns(
     on: str | Sequence[str] | None = None,
     batch_rows: int | None = None,
 ) -> Added:
-    """Add columns with values to a table and return what was added.
+    """Add columns with values to a table and return the result.
 
-    Rows that others append meanwhile get their values too; where others compact or rewrite fragments,
-    those are computed again.
+    Rows that other writers append during the operation also receive values. Fragments that others
+    compact or rewrite are computed again.
 
     Args:
         spark: the session.
-        namespace: what has the table.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        columns: an expression in Lance's SQL for each new column; or a function that makes them of a
-            ``pyarrow.RecordBatch`` and runs on the workers; or a DataFrame that has them beside the
-            key `on`: a row of the table without a row there gets null.
-        types: Arrow types of new columns, such as ``embedding:float32[768]``; for a function, of all.
-        reads: columns that the function is given, else all.
+        columns: one of three forms. A mapping contains an expression in Lance's SQL for each new
+            column. A function computes the columns from a ``pyarrow.RecordBatch`` and runs on the
+            workers. A DataFrame contains the columns and the key `on`; rows of the table without a
+            match receive null.
+        types: Arrow types of new columns, such as ``embedding:float32[768]``; a function requires
+        the
+            types of all its columns.
+        reads: columns that the function receives; defaults to all.
         on: columns of the key, for a DataFrame.
-        batch_rows: most rows that the function is given at once.
+        batch_rows: maximum number of rows that the function receives per call.
 
     Raises:
         TableNotFoundError: code 4.
-        TableColumnNotFoundError: code 12, `reads`, `on` or `types` names a column that is not there.
-        InvalidInputError: code 13, an argument cannot be understood, the function gives other rows
-            than it was given, or several rows of the DataFrame have one key of the table.
-        ConcurrentModificationError: code 14, others changed the table's columns, or its rows all the
-            time; nothing of the columns stays.
+        TableColumnNotFoundError: code 12, `reads`, `on` or `types` names an unknown column.
+        InvalidInputError: code 13, an argument is invalid, the function returns a different number
+        of
+            rows, or several rows of the DataFrame match one key of the table.
+        ConcurrentModificationError: code 14, other writers changed the table's columns or kept
+        changing
+            its rows; no new column remains.
         InvalidTableStateError: code 19, the table has no data.
-        TableSchemaValidationError: code 20, the table has such a column, or a value does not fit.
+        TableSchemaValidationError: code 20, the table already has such a column, or a value does
+        not
+            fit.
     """
     require_pyspark()
     require_positive(batch_rows=batch_rows)
@@ -123,7 +131,7 @@ def add_columns(
         )
     write_plan.check_schema(maker.schema, target.name)
     plan = write_plan.plan_write(target, pinned.schema, write_plan.Mode.APPEND, writes_rows=False)
-    assert plan is not None  # only EXIST_OK has nothing to do
+    assert plan is not None  # only EXIST_OK returns None
     try:
         with decoded():
             version, rows, files = _commit(maker, evolve(plan, read_version=pinned.version))
@@ -135,7 +143,7 @@ def add_columns(
 
 
 def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
-    """Commit the columns, once they are computed; return the version, its rows, and the new data files."""
+    """Commit the columns after computing them; return the version, its rows and the new files."""
     lance = load("lance")
 
     target = plan.target
@@ -160,7 +168,7 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
             answers = maker.make(evolve(plan, read_version=version), lacking)
             made.update((answer["fragment"], answer) for answer in answers)
         if not there:
-            dataset.add_columns(maker.schema)  # no rows, so nothing but metadata
+            dataset.add_columns(maker.schema)  # without rows, only metadata changes
             return int(dataset.version), 0, set()
         new = {number: made[number]["files"] for number in there}
         merged = [
@@ -202,17 +210,17 @@ class _Maker(ABC):
 
     @abstractmethod
     def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
-        """Write the columns of fragments of the plan's version; return what `_write` does."""
+        """Write the columns for fragments of the plan's version; return the results of `_write`."""
 
 
 class _ByFragment(_Maker):
-    """Computes them of the columns of each fragment, a fragment a task.
+    """Computes the new columns from the columns of each fragment, one fragment per task.
 
     Args:
         spark: the session.
         schema: the new columns.
-        scan: how the fragment is read: arguments of pylance's scanner.
-        function: what makes the columns of what is read; None where it is them.
+        scan: arguments of pylance's scanner for reading the fragment.
+        function: computes the new columns from the rows read; None if the scan returns the columns.
     """
 
     def __init__(
@@ -227,7 +235,7 @@ class _ByFragment(_Maker):
         self._function = function
 
     def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
-        """Write the columns of fragments of the plan's version."""
+        """Write the columns for fragments of the plan's version."""
         scan, function, schema, target = self._scan, self._function, self.schema, plan.target
 
         def work(task: str, count: Count) -> str:
@@ -248,7 +256,7 @@ class _ByFragment(_Maker):
 
 
 class _ByKey(_Maker):
-    """Takes them from a DataFrame, by a key that the table has too.
+    """Copies the new columns from a DataFrame, matched by a key.
 
     Args:
         schema: the new columns.
@@ -262,7 +270,7 @@ class _ByKey(_Maker):
         self._keys = list(keys)
 
     def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
-        """Write the columns of fragments of the plan's version."""
+        """Write the columns for fragments of the plan's version."""
         from pyspark.sql import functions
 
         schema, target, shown = self.schema, plan.target, ", ".join(self._keys)
@@ -304,7 +312,7 @@ def _maker(
     on: str | Sequence[str] | None,
     batch_rows: int | None,
 ) -> _Maker:
-    """Return what makes the columns, once it is known that it can."""
+    """Return the object that computes the columns, after checking the arguments."""
     from pyspark.sql import DataFrame
 
     keys = [on] if isinstance(on, str) else list(on or ())
@@ -346,7 +354,7 @@ def _maker(
 
 
 def _scan_of(expressions: Mapping[str, str]) -> dict[str, Any]:
-    # pylance scans nothing for constants alone.
+    # Include the row address: pylance returns no rows if all expressions are constants.
     return {"columns": dict(expressions), "with_row_address": True}
 
 
@@ -396,7 +404,7 @@ def _write(
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
 ) -> dict[str, Any]:
-    """Write the new columns of a fragment; return its new data files, as JSON."""
+    """Write the new columns of a fragment; return its new data files as JSON."""
     from ..tables.incoming import checked
 
     fragment = dataset.get_fragment(number)
@@ -418,10 +426,10 @@ def _write(
 def _runs(
     batches: Iterable[pa.RecordBatch], what: str, keys: str
 ) -> Iterator[tuple[int, Iterator[pa.RecordBatch]]]:
-    """Part rows that are sorted by their address into those of each fragment.
+    """Split rows that are sorted by address into runs of one fragment each.
 
     Raises:
-        InvalidInputError: code 13, an address is there twice.
+        InvalidInputError: code 13, an address occurs twice.
     """
     import numpy as np
 

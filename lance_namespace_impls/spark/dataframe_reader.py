@@ -1,4 +1,4 @@
-"""Tables as DataFrames by the shortest road: Arrow from Lance to Spark, without the data source.
+"""Fast path from a table to a DataFrame: Arrow from Lance to Spark, without the data source.
 
 >>> from lance_namespace_impls import connect
 >>> from lance_namespace_impls.spark import read_table
@@ -56,25 +56,27 @@ def read_table(
     batch_rows: int | None = None,
     splits: int | None = None,
 ) -> DataFrame:
-    """Return a table as a DataFrame, with the rows and types that the data source has.
+    """Return a table as a DataFrame, with the same rows and types as the data source.
 
-    Workers read Lance and hand Arrow to Spark. Only `columns` and the rows of `filter` are read;
-    what `select` and `where` leave out has been moved to Spark before. Without a filter `count` of
-    the DataFrame itself is answered by the table's metadata.
+    Workers read Lance and pass Arrow to Spark. Only `columns` and the rows that match `filter` are
+    read. In contrast, `select` and `where` drop data only after its transfer to Spark. Without a
+    filter, `count` of the returned DataFrame uses the table's metadata.
 
     Args:
         spark: the session.
-        namespace: what has the table; it travels to the workers as its impl and properties.
+        namespace: namespace of the table; it is sent to the workers as its impl and properties.
         table: identifier of the table; text is one name.
-        columns: columns to read, else all.
-        filter: rows to read, as a condition in Lance's SQL, else all.
-        version: version to read, else the latest one now.
+        columns: columns to read; defaults to all.
+        filter: condition in Lance's SQL for the rows to read; defaults to all.
+        version: version to read; defaults to the current latest.
         tag: tag of the version.
-        branch: branch, else the main one.
-        timestamp: the version is the latest at that time; without a zone it is in UTC.
-        with_row_id: whether there is a column `_rowid` with the rows' ids.
-        batch_rows: most rows in one batch on the way to Spark, else 65,536, of up to 8 MiB.
-        splits: most tasks, else one for each core of the cluster, and more of large tables.
+        branch: branch; defaults to the main branch.
+        timestamp: reads the latest version at that time; without a zone it is in UTC.
+        with_row_id: whether to add a column `_rowid` with the row ids.
+        batch_rows: maximum number of rows per batch sent to Spark; defaults to 65,536, limited to
+            8 MiB.
+        splits: maximum number of tasks; defaults to one per core of the cluster, and more for large
+            tables.
 
     Raises:
         UnsupportedError: code 0, a column has a type that Spark does not have.
@@ -82,7 +84,8 @@ def read_table(
         TableTagNotFoundError: code 8.
         TableVersionNotFoundError: code 11.
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, a bad filter, or more than one of version, tag and timestamp.
+        InvalidInputError: code 13, an invalid filter, or more than one of version, tag and
+        timestamp.
         InvalidTableStateError: code 19, the table has no data.
         TableBranchNotFoundError: code 22.
     """
@@ -104,7 +107,7 @@ def read_table(
     )
     schema = told(pinned)
     tasks = plan_tasks(pinned, splits, cores_of(spark))
-    # A row for each task says which it is.
+    # Each row contains the number of a task.
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     reads = _reads(pinned, tasks, spark_arrow_schema(schema), batch_rows)
     if len(schema) == 1 and isinstance(schema[0].dataType, _plain_numbers()):
@@ -115,9 +118,9 @@ def read_table(
 
 
 def _counting_by_metadata(frame: DataFrame, pinned: Pinned) -> DataFrame:
-    """Let `count` of this frame, not of those made of it, ask the table and not read it.
+    """Patch `count` of this frame, but not of derived frames, to use the table's metadata.
 
-    Where the frame is to be cached Spark counts, since a count is what fills the cache.
+    If the frame is marked for caching, Spark counts the rows, because a count fills the cache.
     """
     by_spark = frame.count
 
@@ -137,10 +140,11 @@ def _plain_numbers() -> tuple[type, ...]:
 
 
 def _one_column(numbers: DataFrame, reads: Any, field: StructField) -> DataFrame:
-    """Return a column of numbers, which goes to Spark as arrays.
+    """Return a numeric column, which is transferred to Spark as arrays.
 
-    Spark copies what comes from Python row by row. An array it copies at once, and takes apart in
-    generated code, in less time.
+    Spark copies values from Python row by row. It copies an array as a whole and unpacks it in
+    generated
+    code, which is faster.
     """
     from pyspark.sql.functions import explode
     from pyspark.sql.types import ArrayType, StructType
@@ -180,7 +184,10 @@ def _reads(
 
 
 def cores_of(spark: SparkSession) -> int | None:
-    """Return how many tasks run at once on the cluster; None on Spark Connect, which does not tell."""
+    """Return the number of concurrent tasks of the cluster, or None on Spark Connect.
+
+    Spark Connect does not report it.
+    """
     from pyspark.errors import PySparkAttributeError
 
     try:
@@ -201,19 +208,21 @@ def count_rows(
 ) -> int:
     """Return the number of rows of a table, without Spark.
 
-    All rows are counted by the table's metadata, those of a filter by Lance with its indices.
+    Without a filter, the count comes from the table's metadata. With a filter, Lance counts the
+    rows
+    with its indices.
 
     Args:
-        namespace: what has the table.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        filter: rows to count, as a condition in Lance's SQL, else all.
-        version: version, else the latest.
+        filter: condition in Lance's SQL for the rows to count; defaults to all.
+        version: version; defaults to the latest.
         tag: tag of the version.
-        branch: branch, else the main one.
-        timestamp: the version is the latest at that time; without a zone it is in UTC.
+        branch: branch; defaults to the main branch.
+        timestamp: uses the latest version at that time; without a zone it is in UTC.
 
     Raises:
-        LanceNamespaceError: as `read_table`.
+        LanceNamespaceError: the errors of `read_table`.
     """
     pinned = _pin(
         namespace,
@@ -269,10 +278,10 @@ def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None
 
 
 def target_of(namespace: Namespace, table: str | Sequence[str]) -> Target:
-    """Return a table as jobs take it; text is one name.
+    """Return a table as the target of a job; text is one name.
 
     Raises:
-        InvalidInputError: code 13, it is no identifier.
+        InvalidInputError: code 13, the value is not an identifier.
     """
     names = [table] if isinstance(table, str) else list(table)
     return Target(namespace=namespace, table=parse_identifier(names))

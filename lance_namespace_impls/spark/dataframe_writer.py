@@ -1,4 +1,4 @@
-"""Writes a DataFrame as a table, in one commit of the driver."""
+"""Writes a DataFrame to a table, in one commit of the driver."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["Written", "write_table"]
 
 @frozen(kw_only=True)
 class Written:
-    """What was written.
+    """Result of a write.
 
     Attributes:
-        version: version of the table that has the rows.
-        rows: how many were written; 0 where the table was there and the mode is exist_ok.
+        version: version of the table with the rows.
+        rows: number of rows written; 0 if the table already exists and the mode is exist_ok.
     """
 
     version: int
@@ -53,29 +53,30 @@ def write_table(
     rows_per_file: int = write_plan.ROWS_PER_FILE,
     commit_properties: Mapping[str, str] | None = None,
 ) -> Written:
-    """Write the rows of a DataFrame and return how many there were.
+    """Write the rows of a DataFrame and return the new version and the number of rows.
 
-    Workers write the files; nothing of the namespace stands in Spark's plan.
+    Workers write the files. Spark's plan contains nothing about the namespace.
 
     Args:
         frame: the rows.
-        namespace: what has the table, or is to have it.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        mode: ``create``, ``append`` (code 4 where it is not there), ``overwrite`` (rows and columns;
-            made where it is not there) or ``exist_ok`` (leaves one that is there as it is).
-        if_version: the version that the table must have, in any mode; 0 is no data yet.
-        properties: what a table that is made is declared with.
+        mode: ``create``, ``append`` (code 4 if the table does not exist), ``overwrite`` (rows and
+            columns; creates a missing table) or ``exist_ok`` (leaves an existing table unchanged).
+        if_version: version that the table must have, in any mode; 0 means no data yet.
+        properties: properties for the declaration of a new table.
         types: Arrow types of columns of a new table, such as ``vector:float32[768]``.
-        rows_per_file: most rows in one data file.
-        commit_properties: properties of the transaction of the commit.
+        rows_per_file: maximum number of rows in one data file.
+        commit_properties: transaction properties of the commit.
 
     Raises:
         NamespaceNotFoundError: code 1.
         TableNotFoundError: code 4, the mode is append.
         TableAlreadyExistsError: code 5, the mode is create.
-        InvalidInputError: code 13, an argument cannot be understood.
-        ConcurrentModificationError: code 14, the table has another version than `if_version`, or
-            others changed it meanwhile so that this does not fit; it is as they left it.
+        InvalidInputError: code 13, an argument is invalid.
+        ConcurrentModificationError: code 14, the version of the table is not `if_version`, or
+        another
+            writer committed a conflicting change; the table keeps that change.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
     require_pyspark()

@@ -3,8 +3,8 @@
 >>> spark.read.format("lance_namespace").options(impl="dir", root="/data/lance").load("flights")
 ... # doctest: +SKIP
 
-Every option that is not one of `TableOptions` is a property of the namespace, bare or with the
-impl as prefix. Rows cross to Spark as Arrow record batches, both ways.
+Every option that `TableOptions` does not define is a property of the namespace, with or without the
+impl as prefix. Rows are exchanged with Spark as Arrow record batches, in both directions.
 
 Source: PySpark's Python Data Source API.
 """
@@ -57,22 +57,23 @@ _INSTEAD = (
     "removes what Spark made of it); in SQL write "
     f"CREATE TEMPORARY VIEW name USING {FORMAT} OPTIONS (impl '...', table 'name')"
 )
-# A place in an object store with a password before the host, or with a query: a signature.
+# Matches an object store URI with a password before the host, or with a query (a signature).
 _SIGNED = re.compile(
     r"(?:az|abfss?|wasbs?|adl|s3[an]?|gs|oss|https?)://(?:[^/?#]*:[^/?#]*@|[^?#]*\?)", re.IGNORECASE
 )
 
 
 def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
-    """Read the identifier of a table from text.
+    """Parse the identifier of a table.
 
     Args:
-        text: with a delimiter: the names, joined by it. Without one: as in Spark SQL, names
-            joined by dots, a name with a dot in backticks.
-        delimiter: what joins the levels of an identifier.
+        text: with a delimiter, the names joined by it. Without one, as in Spark SQL, the names
+        joined
+            by dots, and names that contain a dot in backticks.
+        delimiter: separator of the levels of the identifier.
 
     Raises:
-        InvalidInputError: code 13, a name is empty or a backtick has no partner.
+        InvalidInputError: code 13, a name is empty or a backtick is unpaired.
     """
     if delimiter is not None:
         return split_identifier(text, delimiter)
@@ -89,14 +90,16 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
 
 
 def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str]]:
-    """Part the options of the data source from the properties of the namespace.
+    """Separate the options of the data source from the properties of the namespace.
 
-    ``path`` is what load() and save() were called with, and the table; with an option ``table``
-    it is a property of the namespace.
+    ``path`` is the argument of load() and save(), and names the table. If the option ``table`` is
+    set,
+    ``path`` is a property of the namespace.
 
     Raises:
-        InvalidInputError: code 13, there is no table, an option has a bad value, or a URI
-            holds credentials.
+        InvalidInputError: code 13, no table is named, an option has an invalid value, or a URI
+        contains
+            credentials.
     """
     for key, value in given.items():
         if _SIGNED.match(value):
@@ -105,7 +108,7 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
                 "plans and event logs; give the URI without them, and them as options that begin "
                 "with 'storage.'"
             )
-    if any(key.startswith("option.") for key in given):  # as CREATE TABLE names them
+    if any(key.startswith("option.") for key in given):  # the prefix that CREATE TABLE uses
         raise InvalidInputError(f"{FORMAT}: Spark's catalog does not keep such tables: {_INSTEAD}")
     own: dict[str, str] = {}
     properties: dict[str, str] = {}
@@ -129,8 +132,8 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
 class LanceNamespaceDataSource(DataSource):
     """Reads and writes a Lance table through a namespace.
 
-    A DataFrame reads the version that was the latest when it was loaded, whatever is written
-    afterwards.
+    A DataFrame reads the version that was the latest when it was loaded, regardless of later
+    writes.
     """
 
     _pinned: Pinned | None = None
@@ -145,13 +148,13 @@ class LanceNamespaceDataSource(DataSource):
         return (_source, (type(self), Sealed(state) if self._secrets() else state))
 
     def schema(self) -> StructType:
-        """Look the table up and give its columns.
+        """Look up the table and return its columns.
 
         Raises:
-            InvalidInputError: code 13, a bad option, property or filter.
+            InvalidInputError: code 13, an invalid option, property or filter.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
-            TableColumnNotFoundError: code 12, one of the option ``columns``.
+            TableColumnNotFoundError: code 12, an unknown column in the option ``columns``.
             InvalidTableStateError: code 19, the table has no data.
             UnsupportedError: code 0, a column has a type that Spark does not have.
         """
@@ -162,29 +165,29 @@ class LanceNamespaceDataSource(DataSource):
             return told(self._pinned)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the table, or those of its columns that a schema of the user's names.
+        """Return a reader of the table, limited to the columns of a user-specified schema.
 
         Raises:
             TableColumnNotFoundError: code 12, the table has no such column.
-            TableSchemaValidationError: code 20, a column is of another type.
+            TableSchemaValidationError: code 20, a column has a different type.
         """
         return self._read_by(LanceReader, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Plan a write; a table that is not there is put into the catalog.
+        """Return a planned write; a missing table is declared in the catalog.
 
         Raises:
-            InvalidInputError: code 13, a bad option or property.
+            InvalidInputError: code 13, an invalid option or property.
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
         return self._write_by(LanceWriter, schema, overwrite, starts=True)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return what reads the rows that versions add to the table.
+        """Return a reader of the rows that versions add to the table.
 
         Raises:
-            InvalidInputError: code 13, a bad option, or one that pins a version.
+            InvalidInputError: code 13, an invalid option, or one that pins a version.
             TableColumnNotFoundError: code 12, the table has no such column.
         """
         from .stream_reader import LanceStreamReader
@@ -192,10 +195,12 @@ class LanceNamespaceDataSource(DataSource):
         return self._read_by(LanceStreamReader, schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        """Plan the write of a batch; with the output mode ``complete`` each replaces the rows.
+        """Return the planned write of a batch.
+
+        In output mode ``complete``, each batch replaces all rows.
 
         Raises:
-            InvalidInputError: code 13, a bad option or property.
+            InvalidInputError: code 13, an invalid option or property.
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
@@ -229,7 +234,7 @@ class LanceNamespaceDataSource(DataSource):
             rows_per_file=self._options.rows_per_file,
             starts=starts,
         )
-        assert plan is not None  # only EXIST_OK has nothing to do
+        assert plan is not None  # only EXIST_OK returns None
         tell_losses(rows, plan.schema, plan.target.name)
         return plan
 
@@ -249,7 +254,7 @@ class LanceNamespaceDataSource(DataSource):
         }
         impl = self.options.get("impl", "")
         if not impl:
-            with suppress(InvalidInputError):  # it is raised where the namespace is connected to
+            with suppress(InvalidInputError):  # connecting to the namespace raises it
                 impl, properties = resolved(properties)
         return secrets_among(impl, properties)
 
@@ -295,7 +300,7 @@ def _source(
 
 
 class RowsPartition(InputPartition):
-    """What one task reads.
+    """The part of a table that one task reads.
 
     Args:
         pieces: parts of the table.
@@ -306,16 +311,19 @@ class RowsPartition(InputPartition):
 
 
 class LanceReader(DataSourceReader):
-    """Reads one version of a table, a group of fragments a task.
+    """Reads one version of a table, with a group of fragments per task.
 
-    It takes no filters from Spark (`pushFilters`). Spark keeps one planned reader for all queries
-    of a DataFrame and puts it in the place of the one before whenever a query pushes a filter, so
-    queries, and branches of one query, would get the rows that another one asked for. The option
-    ``filter`` belongs to the DataFrame and is the same in all of them.
+    It accepts no filters from Spark (`pushFilters`). Spark keeps one planned reader for all queries
+    of a
+    DataFrame and replaces it whenever a query pushes a filter. Therefore queries, and branches of
+    one
+    query, would receive the rows for the filter of another query. The option ``filter`` belongs to
+    the
+    DataFrame and is the same for all its queries.
 
     Args:
         pinned: the version and the columns.
-        schema: the columns as Spark has them.
+        schema: the columns as a Spark schema.
         options: batch size and number of tasks.
     """
 
@@ -327,7 +335,7 @@ class LanceReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return a part of the table for each task."""
+        """Return the part of the table for each task."""
         from .read_plan import plan_tasks
 
         with self._coded():
@@ -335,11 +343,11 @@ class LanceReader(DataSourceReader):
             return [RowsPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the rows of one task, on a worker."""
+        """Read the rows of one task on a worker."""
         from .read_plan import read_pieces
 
         if not isinstance(partition, RowsPartition):
-            return  # Spark's own, for a table without fragments
+            return  # Spark's own partition for a table without fragments
         with self._coded():
             yield from read_pieces(
                 self._pinned, partition.value, self._target_schema, self._options.batch_rows
@@ -352,16 +360,16 @@ class LanceReader(DataSourceReader):
 
 @frozen
 class WrittenFragments(WriterCommitMessage):
-    """What one task wrote."""
+    """Fragments that one task wrote."""
 
     fragments: Sequence[Mapping[str, Any]]
 
 
 class LanceWriter(RowWriter, DataSourceArrowWriter):
-    """Writes rows on the workers and makes them the table's in one commit."""
+    """Writes rows on the workers and adds them to the table in one commit."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
-        """Write the rows of one task, on a worker."""
+        """Write the rows of one task on a worker."""
         with self._coded():
             return WrittenFragments(self._write_rows(iterator))
 
@@ -373,7 +381,7 @@ class LanceWriter(RowWriter, DataSourceArrowWriter):
             commit(self._plan, _fragments(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Take back what the tasks wrote that did not fail; a task that failed leaves nothing."""
+        """Roll back the data of the successful tasks; a failed task leaves no data."""
         from ..distributed.write_plan import abort
 
         with self._coded():

@@ -1,7 +1,7 @@
-"""Changes to the rows of a table by many workers, each in one commit of the driver.
+"""Changes the rows of a table with many workers, in one commit of the driver.
 
-Workers write new data files and deletion files, which no version shows; the driver then commits all
-of them at once, or none. A change that another has made meanwhile to the same rows is code 14.
+Workers write new data files and deletion files, which no version references yet. The driver then
+commits either all of them or none. A concurrent change to the same rows is code 14.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OFFSETS = (1 << _OFFSET_BITS) - 1
 
 
 class Matched(Enum):
-    """What becomes of a row of the table whose key the source has."""
+    """Action for a row of the table whose key exists in the source."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -62,14 +62,14 @@ class Matched(Enum):
 
 
 class NotMatched(Enum):
-    """What becomes of a row of the source whose key the table lacks."""
+    """Action for a row of the source whose key does not exist in the table."""
 
     INSERT = "insert"
     IGNORE = "ignore"
 
 
 class NotMatchedBySource(Enum):
-    """What becomes of a row of the table whose key the source lacks."""
+    """Action for a row of the table whose key does not exist in the source."""
 
     DELETE = "delete"
     KEEP = "keep"
@@ -77,13 +77,13 @@ class NotMatchedBySource(Enum):
 
 @frozen(kw_only=True)
 class Change:
-    """What was changed.
+    """Result of a change.
 
     Attributes:
-        version: version of the table that has the change; the one before where nothing changed.
-        inserted: rows that are new.
-        updated: rows that have other values.
-        deleted: rows that are gone.
+        version: version of the table with the change; the previous version if nothing changed.
+        inserted: number of inserted rows.
+        updated: number of updated rows.
+        deleted: number of deleted rows.
     """
 
     version: int
@@ -95,22 +95,23 @@ class Change:
 def delete(
     spark: SparkSession, namespace: Namespace, table: str | Sequence[str], where: str
 ) -> Change:
-    """Delete rows and return how many there were.
+    """Delete rows and return their number.
 
     Args:
         spark: the session.
-        namespace: what has the table.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        where: the rows, as a condition in Lance's SQL.
+        where: condition in Lance's SQL for the rows to delete.
 
     Raises:
         TableNotFoundError: code 4.
-        InvalidInputError: code 13, the condition is none.
-        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
-            deleted.
+        InvalidInputError: code 13, the condition is invalid.
+        ConcurrentModificationError: code 14, another writer changed the same rows concurrently;
+        nothing
+            is deleted.
         InvalidTableStateError: code 19, the table has no data.
     """
-    check_sql(where, "the condition")  # before anything is opened
+    check_sql(where, "the condition")  # before opening anything
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
     plan = _planned(target, pinned.schema, pinned.version, writes_rows=False)
@@ -140,27 +141,29 @@ def update(
     values: Mapping[str, str],
     where: str | None = None,
 ) -> Change:
-    """Set columns of rows and return how many rows there were.
+    """Update columns of rows and return the number of rows.
 
     Args:
         spark: the session.
-        namespace: what has the table.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        values: columns, and for each an expression in Lance's SQL; all of them see the row as it
-            was before.
-        where: the rows, as a condition in Lance's SQL, else all.
+        values: an expression in Lance's SQL for each column to set; all expressions read the values
+            before the update.
+        where: condition in Lance's SQL for the rows to update; defaults to all.
 
     Raises:
         TableNotFoundError: code 4.
         TableColumnNotFoundError: code 12, the table has no such column.
-        InvalidInputError: code 13, an expression or the condition is none, or the condition holds
-            for other rows each time.
-        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
-            updated.
+        InvalidInputError: code 13, an expression or the condition is invalid, or the condition
+        matches
+            other rows at each evaluation.
+        ConcurrentModificationError: code 14, another writer changed the same rows concurrently;
+        nothing
+            is updated.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, a value does not fit its column.
     """
-    check_sql(where, "the condition")  # before anything is opened
+    check_sql(where, "the condition")  # before opening anything
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
     columns = _expressions(values, pinned)
@@ -193,7 +196,7 @@ def update(
 
 
 def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
-    """Return an expression for each column of the table, once Lance can plan them all."""
+    """Return an expression for each column of the table, after Lance has planned them."""
     what = pinned.target.name
     if not values:
         raise InvalidInputError(f"{what}: there is no column to update")
@@ -201,7 +204,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
         raise TableColumnNotFoundError(
             f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
         )
-    pinned.require_readable()  # whole rows are written again
+    pinned.require_readable()  # an update rewrites whole rows
     check = SqlCheck(pinned.schema)
     for name, expression in values.items():
         check.value(expression, f"the expression of column {name}")
@@ -219,7 +222,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
 def _rewritten(
     pinned: Pinned, columns: dict[str, str], fragments: Sequence[Any]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that are updated, with their new values."""
+    """Yield the updated rows with their new values."""
     from ..distributed.columns import cast_batch
 
     scanner = pinned.open().scanner(
@@ -231,7 +234,7 @@ def _rewritten(
 
 
 def _by_fragments(spark: SparkSession, pinned: Pinned) -> list[str]:
-    """Return tasks of whole fragments, as JSON."""
+    """Return tasks of whole fragments as JSON."""
     plan = plan_tasks(pinned, cores=cores_of(spark), whole=True)
     return [json.dumps([piece.fragment for piece in group]) for group in plan]
 
@@ -254,29 +257,31 @@ def merge_into(
     when_not_matched: NotMatched | str = NotMatched.INSERT,
     when_not_matched_by_source: NotMatchedBySource | str = NotMatchedBySource.KEEP,
 ) -> Change:
-    """Merge the rows of a DataFrame into a table by key and return what changed.
+    """Merge the rows of a DataFrame into a table by key and return the changes.
 
-    Of the table Spark sees the keys alone. A key that is null matches none. Of several merges that
-    insert at the same time, one succeeds and the others fail with code 14, whichever client sends
-    them, so that a new key is inserted once.
+    Spark reads only the keys of the table. A null key matches nothing. If several merges insert
+    rows
+    concurrently, one succeeds and the others fail with code 14, regardless of the client. Therefore
+    a
+    new key is inserted once.
 
     Args:
         frame: the source, with all columns of the table.
-        namespace: what has the table.
+        namespace: namespace of the table.
         table: identifier of the table; text is one name.
-        on: columns that make the key.
-        when_matched: rows that both have: ``update``, ``delete`` or ``keep``.
-        when_not_matched: rows that the source alone has: ``insert`` or ``ignore``.
-        when_not_matched_by_source: rows that the table alone has: ``delete`` or ``keep``.
+        on: columns of the key.
+        when_matched: for rows in both: ``update``, ``delete`` or ``keep``.
+        when_not_matched: for rows only in the source: ``insert`` or ``ignore``.
+        when_not_matched_by_source: for rows only in the table: ``delete`` or ``keep``.
 
     Raises:
         TableNotFoundError: code 4.
-        TableColumnNotFoundError: code 12, the table has no column of the key.
-        InvalidInputError: code 13, several rows of the source have one key.
-        ConcurrentModificationError: code 14, others added rows or changed the same rows meanwhile;
-            the table is as they left it.
+        TableColumnNotFoundError: code 12, the table lacks a column of the key.
+        InvalidInputError: code 13, several rows of the source have the same key.
+        ConcurrentModificationError: code 14, another writer added rows or changed the same rows
+            concurrently; the table keeps that change.
         InvalidTableStateError: code 19, the table has no data.
-        TableSchemaValidationError: code 20, the source's columns are not the table's.
+        TableSchemaValidationError: code 20, the columns of the source are not those of the table.
     """
     matched, new, gone = _ways(when_matched, when_not_matched, when_not_matched_by_source)
     keys = [on] if isinstance(on, str) else list(on)
@@ -344,7 +349,7 @@ def _check_columns(frame: DataFrame, keys: Sequence[str], table: pa.Schema, what
 
 
 def _check_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:
-    """Refuse a source in which several rows have one key (code 13); null is in no key."""
+    """Reject a source in which several rows have the same key (code 13); null keys are ignored."""
     from pyspark.sql import functions
 
     from ..tables.merge import duplicate_key
@@ -372,7 +377,7 @@ def _planned(
     from attrs import evolve
 
     plan = write_plan.plan_write(target, schema, write_plan.Mode.APPEND, writes_rows=writes_rows)
-    assert plan is not None  # only EXIST_OK has nothing to do
+    assert plan is not None  # only EXIST_OK returns None
     return evolve(plan, read_version=version)
 
 
@@ -384,7 +389,7 @@ def _merged(
     new: NotMatched,
     plan: WritePlan,
 ) -> DataFrame:
-    """Return a row for each task: what it wrote, and the addresses of the rows that it replaces."""
+    """Return one row per task, with its written fragments and the addresses of the matched rows."""
     joined = frame.join(held, list(keys), "left")
     if matched is Matched.KEEP:
         joined = joined.where(f"{ROW_ADDRESS} IS NULL")
@@ -418,7 +423,7 @@ def _merged(
 
 @frozen(kw_only=True)
 class _Written:
-    """What the tasks of a merge wrote, and the rows of the table that it stands for."""
+    """Fragments that the tasks of a merge wrote, and addresses of the matched rows of the table."""
 
     fragments: list[Any]
     addresses: list[int]
@@ -440,7 +445,7 @@ class _Written:
 
 
 def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _Removals:
-    """Write the deletion files of rows that have those addresses, a fragment a task."""
+    """Write the deletion files for rows with the given addresses, one fragment per task."""
     by_fragment: dict[int, list[int]] = {}
     for address in addresses:
         by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address & _OFFSETS)
@@ -459,10 +464,11 @@ def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _
 
 
 def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return what became of fragments that lost rows, as JSON.
+    """Return the changes of fragments that lost rows, as JSON.
 
     Args:
-        fragments: each as it was, and its metadata with the new deletion file; None is no rows left.
+        fragments: each fragment before the deletion, with its metadata including the new deletion
+            file; None if no rows are left.
     """
     changed, removed, rows = [], [], 0
     for before, after in fragments:
@@ -478,7 +484,7 @@ def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
 
 @frozen(kw_only=True)
 class _Removals:
-    """Fragments that lose rows, and those that lose all."""
+    """Fragments that lose some rows, and fragments that lose all."""
 
     changed: list[Any]
     removed: list[int]
@@ -496,12 +502,13 @@ class _Removals:
     def commit(
         self, plan: WritePlan, fragments: write_plan.Fragments, *, claims: bool = False
     ) -> int:
-        """Commit them, with new fragments; return the new version.
+        """Commit the removals together with new fragments; return the new version.
 
         Args:
             plan: the plan.
             fragments: the new fragments.
-            claims: whether they have new keys, which no other merge may insert at the same time.
+            claims: whether the new fragments contain new keys, which no other merge may insert
+                concurrently.
         """
         lance = load("lance")
 

@@ -1,4 +1,4 @@
-"""What the extra ``[spark]`` brings."""
+"""Checks for the dependencies of the extra ``[spark]``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ __all__ = ["require_pyspark"]
 
 
 def require_pyspark() -> None:
-    """Refuse to go on without PySpark.
+    """Raise an error if PySpark is not installed.
 
     Raises:
-        InvalidInputError: code 13, PySpark is not installed; the message says how to install it.
+        InvalidInputError: code 13, PySpark is not installed; the message contains the install
+        command.
     """
     if find_spec("pyspark") is None:
         raise InvalidInputError("Spark jobs need pyspark: pip install 'lance-namespace-kit[spark]'")

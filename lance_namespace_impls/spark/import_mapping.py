@@ -1,4 +1,4 @@
-"""What a TOML file says of the tables of an import, checked whole before anything is read."""
+"""Reads the mapping of an import from TOML, and validates it completely before any data is read."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _FROM_ENVIRONMENT = re.compile(r"env:(\w+)")
 
 @frozen(kw_only=True)
 class TableSource:
-    """A table of an import, and where its rows are.
+    """A table of an import and the source of its rows.
 
     Attributes:
         table: identifier of the table.
         files: files, folders and patterns.
-        format: of the files; by their endings unless given.
-        options: how the files are read, as for `import_files`.
+        format: format of the files; defaults to the format of the file extensions.
+        options: options for reading the files, as for `import_files`.
         spark_table: a table or view of Spark's own catalog.
-        query: a query of Spark SQL.
+        query: a query in Spark SQL.
         jdbc: options of Spark's source ``jdbc``: ``url``, ``dbtable`` or ``query``, and others.
         mode: ``create``, ``append``, ``overwrite`` or ``exist_ok``.
         types: Arrow types of columns of a new table.
@@ -57,7 +57,7 @@ class TableSource:
 
     @property
     def needs_spark(self) -> bool:
-        """Whether Spark alone can read it."""
+        """Whether only Spark can read the source."""
         return not self.files
 
     def shown(self) -> str:
@@ -71,7 +71,7 @@ class TableSource:
         return str(self.spark_table or self.query)
 
     def jdbc_options(self) -> dict[str, str]:
-        """Return the options of the source ``jdbc``, with those of the environment filled in.
+        """Return the options of the source ``jdbc``, with environment variables resolved.
 
         Raises:
             InvalidInputError: code 13, a variable is not set.
@@ -91,15 +91,16 @@ class TableSource:
 def read_mapping(
     mapping: Path | Mapping[str, Any], delimiter: str = DEFAULT_DELIMITER
 ) -> list[TableSource]:
-    """Return the tables of a mapping, in its order.
+    """Return the tables of a mapping, in order.
 
     Args:
-        mapping: a TOML file, or what is in one: ``[[table]]`` for each table, and ``[defaults]``.
-        delimiter: what joins the levels of an ``id`` that is text.
+        mapping: a TOML file, or its content: ``[[table]]`` for each table, and ``[defaults]``.
+        delimiter: separator of the levels of an ``id`` that is text.
 
     Raises:
-        InvalidInputError: code 13, the file cannot be read, a key is not known or has a wrong value,
-            or a table is there twice.
+        InvalidInputError: code 13, the file cannot be read, a key is unknown or has an invalid
+        value,
+            or a table occurs twice.
     """
     if isinstance(mapping, Path):
         try:

@@ -1,4 +1,4 @@
-"""The functions of `lance_namespace_impls.ingest`, for programs that import them from here."""
+"""Re-exports the functions of `lance_namespace_impls.ingest` under their previous import path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches lance-spark, by its Maven coordinates, with the Ivy that comes inside PySpark."""
+"""Downloads lance-spark by its Maven coordinates, with the copy of Ivy in PySpark."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from .java import use_java
 
 __all__ = ["LANCE_SPARK", "lance_spark_jars"]
 
-# By release line of Spark: what there is by coordinates.
+# Available coordinates, by release line of Spark.
 LANCE_SPARK = {"3.5": "org.lance:lance-spark-3.5_2.12:0.4.0"}
-# Spark brings these itself.
+# Spark already contains these.
 _NEVER = ("org.apache.spark", "org.scala-lang")
 _FETCH_SECONDS = 900
 
 
 def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
-    """Return lance-spark and what it depends on, fetched once a machine.
+    """Return the jars of lance-spark and its dependencies, downloaded once per machine.
 
-    They are kept in the folder ``lance-namespace-kit/lance-spark`` of the user's cache.
+    They are stored in the folder ``lance-namespace-kit/lance-spark`` of the user's cache.
 
     Args:
-        coordinates: ``group:artifact:version``; those that fit the installed PySpark unless given.
+        coordinates: ``group:artifact:version``; defaults to those for the installed PySpark.
 
     Returns:
-        the jars, in the order of their names.
+        the jars, sorted by name.
 
     Raises:
-        InvalidInputError: code 13, there is no lance-spark for this PySpark, or the coordinates
-            are not of that form.
-        ServiceUnavailableError: code 17, they cannot be fetched.
+        InvalidInputError: code 13, there is no lance-spark for this PySpark, or the coordinates do
+        not
+            have that form.
+        ServiceUnavailableError: code 17, the jars cannot be downloaded.
     """
     chosen = coordinates or _fitting()
     parts = chosen.split(":")

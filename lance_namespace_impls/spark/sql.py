@@ -1,9 +1,10 @@
-"""Spark SQL on the tables of any namespace: lance-spark, and a server for it in the driver.
+"""Provides Spark SQL on the tables of any namespace, with lance-spark and a server in the driver.
 
-lance-spark reads and writes Lance tables from SQL and asks a catalog where they are, for one over
-the Lance REST protocol. So the driver serves the namespace to itself, on loopback, to whoever has a
-token that is made for this catalog and dies with it, with the server that `find_loopback_server`
-finds.
+lance-spark reads and writes Lance tables from SQL. It looks up tables in a catalog, for example
+over
+the Lance REST protocol. Therefore the driver serves the namespace on loopback, with the server that
+`find_loopback_server` returns. Clients need a token that is created for this catalog and expires
+with it.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ CATALOG_CLASS = "org.lance.spark.LanceNamespaceSparkCatalog"
 EXTENSIONS = "org.lance.spark.extensions.LanceSparkSessionExtensions"
 _CLASS_PATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
 _REDACTION = "spark.redaction.regex"
-# Spark's own pattern does not know the header that the token is in.
+# Spark's default pattern does not match the header that contains the token.
 _SECRET_KEYS = r"(?i)secret|password|token|access[.]?key|header[.]authorization"
 
 
 class SqlCatalog:
-    """A catalog of Spark SQL, and the server behind it; closes with the process at the latest."""
+    """A catalog of Spark SQL with its server; it closes at process exit at the latest."""
 
     def __init__(self, name: str, address: str, resources: ExitStack) -> None:
         self.name = name
-        """What its tables' names begin with."""
+        """First part of the names of its tables."""
         self.address = address
-        """Where the driver serves the namespace."""
+        """Address at which the driver serves the namespace."""
         self._resources = resources
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Stop the server; Spark does not reach the tables any more."""
+        """Stop the server; afterwards, Spark cannot access the tables."""
         atexit.unregister(self.close)
         self._resources.close()
 
@@ -70,34 +71,37 @@ def sql_catalog(
     jars: Sequence[str | Path] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> SqlCatalog:
-    """Create a catalog of Spark SQL that has the tables of a namespace.
+    """Create a catalog of Spark SQL for the tables of a namespace.
 
     >>> builder = SparkSession.builder  # doctest: +SKIP
     >>> catalog = sql_catalog(builder, "lake", "dir", {"path": "/data/lance"})  # doctest: +SKIP
     >>> builder.getOrCreate().sql("SELECT * FROM lake.default.flights")  # doctest: +SKIP
 
-    The driver serves the namespace on loopback, so catalog requests go out from the driver alone.
-    Executors read and write the data themselves, with the storage options of the namespace.
+    The driver serves the namespace on loopback, so only the driver sends catalog requests.
+    Executors
+    read and write the data directly, with the storage options of the namespace.
 
     Args:
-        spark: a builder before the session is made; or a session that has lance-spark on its class
-            path already.
-        name: of the catalog in Spark.
-        impl: of the namespace, such as ``hive2``.
-        properties: of the namespace, as for `connect`.
-        jars: lance-spark and what it depends on; by its coordinates unless given. They go before
-            Spark's own jars, whose Arrow is too old for it, and must be at the same paths on
-            executors of other machines.
-        settings: more settings of the catalog, such as ``parent``.
+        spark: a builder before the session is created, or a session that already has lance-spark on
+            its class path.
+        name: name of the catalog in Spark.
+        impl: impl of the namespace, such as ``hive2``.
+        properties: properties of the namespace, as for `connect`.
+        jars: lance-spark and its dependencies; downloaded by default. They precede Spark's own
+        jars,
+            whose Arrow is too old for it, and must have the same paths on executors on other
+            machines.
+        settings: additional settings of the catalog, such as ``parent``.
 
     Returns:
         the catalog; close it when the session has ended.
 
     Raises:
-        InvalidInputError: code 13, PySpark is missing or older than lance-spark, nothing installed
-            serves a namespace, the name is none, a property is wrong, or the session lacks
+        InvalidInputError: code 13, PySpark is missing or older than lance-spark, no installed
+        package
+            can serve a namespace, the name is invalid, a property is wrong, or the session lacks
             lance-spark.
-        ServiceUnavailableError: code 17, lance-spark cannot be fetched, or the server does not
+        ServiceUnavailableError: code 17, lance-spark cannot be downloaded, or the server does not
             start.
     """
     require_pyspark()
@@ -137,7 +141,7 @@ def _settings(name: str, namespace: Namespace, server: LoopbackServer) -> dict[s
         f"{prefix}.header.Authorization": f"Bearer {server.token}",
     }
     if namespace.capabilities.namespace_depth == 0:
-        # Spark wants a namespace around a table; a flat catalog gets the name "default" for it.
+        # Spark requires a namespace above a table; for a flat catalog, its name is "default".
         settings[f"{prefix}.single_level_ns"] = "true"
     return settings
 

@@ -1,7 +1,8 @@
-"""How far a stream has read a table, and which rows each version adds.
+"""Tracks the position of a stream in a table, and the rows that each version adds.
 
-A position is a version and how many of the rows that it adds were read. What a version adds is told
-by its fragments beside those of the version before.
+A position consists of a version and the number of its added rows that were read. The added rows of
+a
+version follow from comparing its fragments with those of the previous version.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ __all__ = ["Addition", "History", "Position"]
 
 @frozen(kw_only=True)
 class Position:
-    """How far a stream is: all versions before this one are read, and some rows of what it adds.
+    """The position of a stream: all earlier versions are read, and some added rows of this one.
 
     Attributes:
-        version: the version, which may not be there yet.
-        rows: rows that were read of what it adds.
-        whole: whether it adds all rows that it has, as the version does that a stream begins with.
+        version: the version, which may not exist yet.
+        rows: number of its added rows that were read.
+        whole: whether all rows of the version count as added, as for the first version of a stream.
     """
 
     version: int
@@ -41,12 +42,12 @@ class Position:
     whole: bool = False
 
     def to_offset(self) -> dict[str, Any]:
-        """Return it as Spark keeps it in the checkpoint."""
+        """Return the position in the form for Spark's checkpoint."""
         return {"version": self.version, "rows": self.rows, "whole": self.whole}
 
     @classmethod
     def of(cls, offset: Mapping[str, Any]) -> Position:
-        """Return the position that `to_offset` made."""
+        """Return the position that `to_offset` converted."""
         return cls(
             version=int(offset["version"]), rows=int(offset["rows"]), whole=bool(offset["whole"])
         )
@@ -54,19 +55,19 @@ class Position:
 
 @frozen(kw_only=True)
 class Addition:
-    """Rows that a version adds: some of a fragment."""
+    """Rows of one fragment that a version adds."""
 
     version: int
     fragment: int
     rows: int
     bytes: int
     offset: int = 0
-    """Rows of the fragment before them."""
+    """Number of preceding rows in the fragment."""
     in_fragment: int
-    """Rows of the fragment."""
+    """Total number of rows in the fragment."""
 
     def piece(self) -> Piece:
-        """Return it as a task reads it."""
+        """Return the rows as a piece for a task."""
         if self.rows == self.in_fragment:
             return Piece(self.fragment)
         return Piece(self.fragment, self.offset, self.rows)
@@ -77,9 +78,10 @@ class History:
     """The versions of a table, as a stream reads them.
 
     Args:
-        pinned: the table; its version does not matter.
-        skips_changes: whether versions that change or delete rows are passed over, else they stop
-            the stream.
+        pinned: the table; its version is ignored.
+        skips_changes: whether versions that change or delete rows are skipped; otherwise they stop
+        the
+            stream.
     """
 
     pinned: Pinned
@@ -93,14 +95,15 @@ class History:
     def after(
         self, start: Position, end: int, rows: int | None = None, versions: int | None = None
     ) -> Position:
-        """Return how far a batch goes.
+        """Return the end of a batch.
 
         Args:
-            start: where it begins.
-            end: the last version that it may read.
-            rows: most rows. With a filter fragments are not parted: the rows before it count, and
-                one fragment at least is read.
-            versions: most versions that add rows.
+            start: start of the batch.
+            end: the last version that the batch may read.
+            rows: maximum number of rows. With a filter, fragments are not divided: the limit counts
+            the
+                rows before filtering, and a batch has at least one fragment.
+            versions: maximum number of versions that add rows.
         """
         place = start
         while place.version <= end:
@@ -119,7 +122,7 @@ class History:
         return place
 
     def between(self, start: Position, end: Position) -> list[Addition]:
-        """Return the rows between two positions, in their order."""
+        """Return the rows between two positions, in order."""
         found: list[Addition] = []
         place = start
         while place.version < end.version:
@@ -208,11 +211,11 @@ class History:
 
 
 def operation_of(dataset: Any, version: int) -> str:
-    """Return the name of the operation that made a version, as pylance calls it."""
+    """Return the name of the operation that created a version, as in pylance."""
     try:
         found = dataset.read_transaction(version)
     except TypeError:
-        return "Rewrite"  # pylance cannot show one that moved rows of an index
+        return "Rewrite"  # pylance cannot read a transaction that moved indexed rows
     except LanceNamespaceError:
         raise
     except Exception:  # noqa: BLE001 versions tell what changed without it
@@ -221,14 +224,14 @@ def operation_of(dataset: Any, version: int) -> str:
 
 
 def _holds(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Return whether a fragment has the rows and values that it had; it may have new columns."""
+    """Return whether a fragment still has all previous rows and values; new columns are allowed."""
     files = before["files"]
     same = after["files"][: len(files)] == files
     return bool(same and after["deletion_file"] == before["deletion_file"])
 
 
 def _behind(added: list[Addition], rows: int, end: int | None = None) -> list[Addition]:
-    """Return what comes after so many rows, and before `end`."""
+    """Return the additions after the first `rows` rows, and before `end`."""
     return list(_parts(added, rows, end))
 
 

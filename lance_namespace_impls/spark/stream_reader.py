@@ -1,4 +1,4 @@
-"""Streams out of a table: the rows that its versions add, in their order."""
+"""Streams from a table: reads the rows that its versions add, in order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["LanceStreamReader"]
 
 
 class AddedRows(InputPartition):
-    """What one task reads.
+    """Added rows that one task reads.
 
     Args:
         additions: rows that versions added.
@@ -45,15 +45,16 @@ class AddedRows(InputPartition):
 
 
 class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what versions add to a table.
+    """Reads the rows that versions add to a table.
 
-    Compactions, new columns, indices and properties add nothing. What changes or deletes rows stops
-    the stream, unless it is to be passed over.
+    Compactions, new columns, indices and properties add no rows. A change or deletion of rows stops
+    the
+    stream, unless the options skip such versions.
 
     Args:
         pinned: the table, its columns and the filter.
-        schema: the columns as Spark has them.
-        options: where to begin, and the limits.
+        schema: the columns as a Spark schema.
+        options: start of the stream, and the limits.
     """
 
     def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
@@ -69,7 +70,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last: int | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        """Return where a new stream begins."""
+        """Return the start of a new stream."""
         with self._coded():
             latest = self._history.latest()
             begin = self._options.starting_version
@@ -96,7 +97,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return Position(version=int(begin)).to_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit of a batch; versions stand for files, which Spark has a limit for."""
+        """Return the limit of a batch; Spark's limit for files is used for versions."""
         if self._options.max_rows_per_trigger is not None:
             return ReadMaxRows(self._options.max_rows_per_trigger)
         if self._options.max_versions_per_trigger is not None:
@@ -104,12 +105,12 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """End the stream with the version that is the latest now."""
+        """End the stream at the current latest version."""
         with self._coded():
             self._last = self._history.latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return where the batch ends that begins at `start`."""
+        """Return the end of the batch that starts at `start`."""
         with self._coded():
             last = self._history.latest() if self._last is None else self._last
             limited = not isinstance(limit, ReadAllAvailable)
@@ -122,7 +123,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return end.to_offset()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return what each task of a batch reads."""
+        """Return the rows of each task of a batch."""
         with self._coded():
             found = self._history.between(Position.of(start), Position.of(end))
             sizes = [each.bytes for each in found]
@@ -141,14 +142,14 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the rows of one task, on a worker."""
+        """Read the rows of one task on a worker."""
         if not isinstance(partition, AddedRows):
-            return  # Spark's own, for a batch without rows
+            return  # Spark's own partition for a batch without rows
         with self._coded():
             for addition in partition.value:
                 pinned = evolve(self._pinned, version=addition.version, written=None)
                 names = pinned.open().schema.names
-                # Columns that were added later are null.
+                # Columns that did not exist yet are null.
                 known = [each for each in pinned.schema if each.name in names]
                 pinned = evolve(pinned, schema=pa.schema(known))
                 yield from read_pieces(

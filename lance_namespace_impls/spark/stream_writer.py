@@ -1,8 +1,8 @@
-"""Streams into a table: each batch is one commit, which is made once.
+"""Streams into a table: each batch is committed exactly once.
 
-Spark runs a batch again after a crash, with the same rows and the same number. So a commit carries the
-ids of query and batch as properties of its transaction, and a batch whose ids the table's transactions
-have is not committed again.
+After a crash, Spark repeats a batch with the same rows and the same number. Therefore a commit
+contains the ids of query and batch as transaction properties. A batch whose ids are already in the
+table's transactions is not committed again.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ QUERY = "lance_namespace.stream_query"
 BATCH = "lance_namespace.stream_batch"
 _QUERY_PROPERTY = "sql.streaming.queryId"
 
-# What this process has seen: the version up to which, and the last batch of the query in it.
+# State of this process: the last version that was checked, and the query's last batch in it.
 _seen: dict[tuple[str, str], tuple[int, int]] = {}
 
 
 @frozen
 class WrittenBatch(WriterCommitMessage):
-    """What one task of a batch wrote.
+    """Fragments that one task of a batch wrote.
 
-    Spark makes a writer for the tasks and another for the commit, so the plan travels with it.
+    Spark uses separate writers for the tasks and for the commit, so the message contains the plan.
     """
 
     plan: WritePlan
@@ -49,7 +49,7 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
     """Writes the batches of a stream."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenBatch:
-        """Write the rows of one task, on a worker."""
+        """Write the rows of one task on a worker."""
         from pyspark import TaskContext
 
         with self._coded():
@@ -60,7 +60,7 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
             return WrittenBatch(self._plan, query, self._write_rows(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Commit a batch, unless it was committed before."""
+        """Commit a batch, unless it is already committed."""
         written = [each for each in messages if isinstance(each, WrittenBatch)]
         if not written:
             return
@@ -71,7 +71,7 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
                 write_plan.abort(plan, [])
                 return
             if last_batch(plan, query) >= batchId:
-                # Not by `abort`, which keeps what versions hold: this attempt is in none.
+                # `abort` keeps files that versions reference; no version references this attempt's.
                 write_plan.delete_rest(plan, fragments, needed=())
                 return
             checked = _seen[plan.location, query][0]
@@ -82,7 +82,7 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
             _seen[plan.location, query] = (version, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Take back what the tasks wrote that did not fail; a task that failed leaves nothing."""
+        """Roll back the data of the successful tasks; a failed task leaves no data."""
         written = [each for each in messages if isinstance(each, WrittenBatch)]
         with self._coded():
             for each in written:
@@ -92,13 +92,14 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
 def last_batch(
     plan: WritePlan, query: str, *, before: int | None = None, after: int | None = None
 ) -> int:
-    """Return the last batch of a query that the table holds, -1 for none.
+    """Return the last batch of a query in the table, or -1.
 
     Args:
-        plan: where the table is.
+        plan: plan with the location of the table.
         query: id of the query.
-        before: look at versions before this one alone, else at all.
-        after: look at versions after this one alone, else at those that this process has not seen.
+        before: search only versions before this one; defaults to all.
+        after: search only versions after this one; defaults to those that this process has not
+        checked.
     """
     from ..tables.dataset import exists
 
@@ -112,7 +113,7 @@ def last_batch(
     if before is not None and after is not None:
         return _last_between(dataset, query, after, before - 1)
     seen, batch = _seen.get((plan.location, query), (0, -1))
-    if seen > latest:  # another table is there now
+    if seen > latest:  # another table has replaced the checked one
         seen, batch = 0, -1
     batch = max(batch, _last_between(dataset, query, seen, latest))
     _seen[plan.location, query] = (latest, batch)
@@ -126,7 +127,7 @@ def _last_between(dataset: Any, query: str, after: int, latest: int) -> int:
 
 
 def _take_back(plan: WritePlan, version: int, count: int) -> None:
-    """Delete the rows of a batch that another run of the same query committed at the same time."""
+    """Delete the rows of a batch that another run of the same query committed concurrently."""
     lance = load("lance")
 
     target = plan.target

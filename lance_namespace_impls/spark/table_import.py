@@ -1,4 +1,4 @@
-"""Many tables in one run: files, tables and queries of Spark, and other databases."""
+"""Imports many tables in one run: from files, Spark tables and queries, and other databases."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 __all__ = ["ImportRow", "import_name", "import_tables"]
 
 MARK = "lance_namespace.import"
-"""Property of the transaction of each commit, by which a run finds what the one before it did."""
+"""Transaction property of each commit, by which a run finds the commits of an interrupted run."""
 
 
 @define(kw_only=True)
 class ImportRow:
-    """What became of a table of an import, or would."""
+    """Result of importing a table, or its preview in a dry run."""
 
     table: tuple[str, ...]
     """Identifier of the table."""
     source: str
-    """Where its rows are from."""
+    """Source of the rows."""
     version: int | None = None
-    """Version that holds them; None where nothing was done."""
+    """Version with the rows; None if nothing was done."""
     rows: int | None = None
-    """Rows that were written; 0 where the table was there and the mode is exist_ok."""
+    """Rows written; 0 if the table already exists and the mode is exist_ok."""
     read_with: str | None = None
-    """How files are read: format, separators and the texts that stand for null."""
+    """Settings for reading the files: format, separators and the null texts."""
     columns: tuple[str, ...] = ()
     """Columns of the table, each with its type."""
     checked: bool = False
-    """Whether the table has the rows and types that the source has."""
+    """Whether the rows and types of the table were verified against the source."""
     problem: str | None = None
-    """Why it was not imported, or what the check found."""
+    """Reason why the table was not imported, or the result of a failed verification."""
     code: int | None = None
-    """Error code of that."""
+    """Error code of the problem."""
 
 
 def import_tables(
@@ -74,26 +74,31 @@ def import_tables(
     small_bytes: int = SMALL_BYTES,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Rows[ImportRow]:
-    """Import the tables of a mapping, each in one commit, and return what became of each.
+    """Import the tables of a mapping, each in one commit, and return a row for each.
 
-    Rows and types are checked at the end, against the sources. A table that fails has a row that
-    says why and is as it was; the others go on.
+    At the end, rows and types are verified against the sources. If a table fails, its row contains
+    the
+    problem and the table stays unchanged; the import continues with the others.
 
     Args:
-        namespace: what has the tables, or is to have them.
-        mapping: a TOML file, what is in one, or what `read_mapping` made of it.
-        spark: the session, or what starts it: once, and if a table needs it.
-        dry_run: whether to look at the sources alone.
-        state: a file that keeps what is done until all is, so that the same call goes on after a
-            crash.
-        cores: threads of this process, where Spark is not used; all cores unless given.
-        small_bytes: size of a table's files up to which Spark is not used for them.
-        progress: called with the tables done, the tables in all, and what is being done: a table,
-            with how far its files or its download are, and its check at the end.
+        namespace: namespace of the tables.
+        mapping: a TOML file, its content, or the result of `read_mapping`.
+        spark: the session, or a callable that starts one. It is called once, and only if a table
+        needs
+            Spark.
+        dry_run: whether to only inspect the sources.
+        state: file with the progress, so that the same call resumes after a crash; it is deleted
+        when
+            the import is complete.
+        cores: number of threads of this process, if Spark is not used; defaults to all cores.
+        small_bytes: total size of a table's files up to which Spark is not used for them.
+        progress: called with the number of finished tables, the total, and the current activity: a
+            table with the progress of its files or its download, or its verification at the end.
 
     Raises:
-        InvalidInputError: code 13, the mapping is wrong, or needs Spark and `spark` is None.
-        ConcurrentModificationError: code 14, the same job is running with that state file.
+        InvalidInputError: code 13, the mapping is invalid, or it needs Spark and `spark` is None.
+        ConcurrentModificationError: code 14, another process runs the same job with that state
+        file.
     """
     sources = mapping if isinstance(mapping, Sequence) else read_mapping(mapping)
     if spark is None and any(source.needs_spark for source in sources):
@@ -130,17 +135,17 @@ def _keep(kept: JobState, key: str, row: ImportRow) -> None:
 
 
 def import_name(namespace: Namespace, sources: Sequence[TableSource]) -> str:
-    """Return what tells an import from others."""
+    """Return a name that distinguishes an import from others."""
     tables = [(format_identifier(source.table), source.shown(), source.mode) for source in sources]
     return f"{namespace.namespace_id()} {tables}"
 
 
 class _Told:
-    """Reports how far an import is.
+    """Reports the progress of an import.
 
     Args:
-        progress: what is called, or None.
-        total: tables in all.
+        progress: function to call, or None.
+        total: total number of tables.
     """
 
     def __init__(self, progress: Callable[[int, int, str], None] | None, total: int) -> None:
@@ -150,40 +155,40 @@ class _Told:
         self._name = ""
 
     def begin(self, done: int, source: TableSource, what: str = "") -> None:
-        """Report that a table is begun with."""
+        """Report the start of a table."""
         self._done, self._name = done, what + format_identifier(source.table)
         self.tell("")
 
     def rows(self, done: int, total: int, rows: int) -> None:
-        """Report how many rows of the table are written, once there are."""
+        """Report the number of rows written to the table, unless it is 0."""
         if rows:
             self.tell(f": {rows:,} rows")
 
     def inspected(self, done: int, total: int, rows: int) -> None:
-        """Report how many files of the table were looked at."""
+        """Report the number of inspected files of the table."""
         self.tell(f": {done:,} of {total:,} files inspected")
 
     def download(self, file: str, done: int, total: int | None) -> None:
-        """Report how far the download of a file of the table is."""
+        """Report the progress of a download for the table."""
         size = "" if total is None else f" of {total >> 20:,}"
         self.tell(f": download {file}, {done >> 20:,}{size} MiB")
 
     def tell(self, how_far: str) -> None:
-        """Report how far the table is."""
+        """Report the progress of the table."""
         if self._progress is not None:
             self._progress(self._done, self._total, self._name + how_far)
 
 
 class _Job:
-    """What is done with each table.
+    """The steps for each table of an import.
 
     Args:
-        namespace: what has the tables.
-        spark: the session, or what starts it.
-        run: name of the run, which a run that goes on has too.
-        cores: threads of this process.
-        small_bytes: size of files up to which Spark is not used.
-        told: what is told how far a table is.
+        namespace: namespace of the tables.
+        spark: the session, or a callable that starts one.
+        run: id of the run, which a resumed run keeps.
+        cores: number of threads of this process.
+        small_bytes: total size of files up to which Spark is not used.
+        told: receives the progress of each table.
     """
 
     def __init__(
@@ -203,7 +208,7 @@ class _Job:
         self._small_bytes = small_bytes
 
     def row(self, source: TableSource, work: Callable[[TableSource, ImportRow], None]) -> ImportRow:
-        """Do something with a table and return its row, which says if that failed."""
+        """Run a step for a table and return its row, which contains the problem if the step fails."""
         row = ImportRow(table=source.table, source=source.shown())
         try:
             with decoded():
@@ -215,7 +220,7 @@ class _Job:
         return row
 
     def look(self, source: TableSource, row: ImportRow) -> None:
-        """Find out what an import would do."""
+        """Preview the import of a table."""
         if source.files:
             found = preview_into(
                 self._target(source),
@@ -233,7 +238,7 @@ class _Job:
         row.columns = _columns(schema)
 
     def bring(self, source: TableSource, row: ImportRow) -> None:
-        """Import a table, unless a run before has."""
+        """Import a table, unless a previous run has imported it."""
         target = self._target(source)
         if self._was_committed(target, row):
             return
@@ -261,14 +266,14 @@ class _Job:
             row.version, row.rows = written.version, written.rows
 
     def check(self, row: ImportRow, source: TableSource) -> None:
-        """Compare a table with its source; a difference is the row's problem."""
+        """Compare a table with its source; a difference becomes the row's problem."""
         target = self._target(source)
         try:
             storage = target.storage()
             dataset = target.open(storage, row.version)
             row.columns = _columns(dataset.schema)
             if not row.rows and source.mode.lower() == "exist_ok":
-                return  # it was there
+                return  # the table already existed
             before = 0
             if source.mode.lower() == "append" and row.version and row.version > 1:
                 before = target.open(storage, row.version - 1).count_rows()
@@ -290,11 +295,11 @@ class _Job:
         from ..distributed.columns import check_fits, lance_schema
 
         if source.files:
-            return  # values that do not fit the one schema are refused where they are read
+            return  # reading already rejects values that do not fit the schema
         check_fits(lance_schema(self._frame(source).schema, source.types), schema, target.name)
 
     def _rows_of(self, source: TableSource) -> int | None:
-        """Return the rows that the source has now; None where only reading it all would tell."""
+        """Return the current number of rows of the source; None if a count must read all data."""
         if not source.files:
             return int(self._frame(source).count())
         from ..ingest.downloads import is_web
@@ -302,12 +307,12 @@ class _Job:
         from ..ingest.readers.parquet import rows_of
 
         if any(map(is_web, source.files)):
-            return None  # its rows are those that were downloaded, and may be others by now
+            return None  # the web files may have changed since the download
         format, files = find_files(source.files, source.format, self._namespace.config.storage)
         return sum(map(rows_of, files)) if format == "parquet" else None
 
     def _was_committed(self, target: Target, row: ImportRow) -> bool:
-        """Return whether a run that was cut short had committed the table, and note it."""
+        """Return whether an interrupted run had committed the table, and if so fill in its row."""
         try:
             storage, has_data = target.locate()
         except TableNotFoundError:
@@ -349,7 +354,7 @@ class _Job:
     def _session(self) -> SparkSession:
         if callable(self._spark):
             self._spark = self._spark()
-        assert self._spark is not None  # looked at before
+        assert self._spark is not None  # checked before
         return self._spark
 
 

@@ -25,7 +25,7 @@ __all__ = ["TableOptions"]
 
 @frozen(kw_only=True)
 class TableOptions:
-    """What the data source itself takes; all other options are properties of the namespace."""
+    """Options of the data source itself; all other options are properties of the namespace."""
 
     table: str | None = option(
         doc="the table, where it is not the argument of load() or save()",

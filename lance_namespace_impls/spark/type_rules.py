@@ -1,4 +1,4 @@
-"""What becomes of each Arrow type between Lance and Spark; the documentation's table is made of it."""
+"""Defines how each Arrow type converts between Lance and Spark, for the documentation's table."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ __all__ = ["ARROW_TYPES", "Rule", "TypeRule", "type_rules"]
 
 
 class Rule(Enum):
-    """How values of a type cross."""
+    """Conversion of the values of a type."""
 
     EXACT = "exact"
-    """As they are, both ways."""
+    """Unchanged in both directions."""
     CAST = "cast"
-    """In another type, and back into the table's own: no value is changed without an error."""
+    """Cast to another type, and back to the table's type: a changed value is always an error."""
     CUT = "cast, finer units cut"
-    """In another type; what is finer than its unit is cut on the way to Spark, with one warning."""
+    """Cast to another type; units finer than that type's are truncated for Spark, with one warning.
+    """
     REFUSED = "refused"
-    """Not at all: the column is named, before any row is read."""
+    """Not converted: an error names the column before any row is read."""
 
 
 @frozen(kw_only=True)
 class TypeRule:
-    """What becomes of one Arrow type."""
+    """Conversion of one Arrow type."""
 
     arrow: str
-    """The type, as Arrow calls it."""
+    """Arrow's name of the type."""
     lance: bool
-    """Whether Lance stores it."""
+    """Whether Lance can store the type."""
     spark: str | None
-    """The type that Spark has for it; None where it is refused."""
+    """Corresponding Spark type; None if the type is refused."""
     rule: Rule
 
 
@@ -106,11 +107,11 @@ ARROW_TYPES: tuple[pa.DataType, ...] = (
     *map(_extension, ("json", "uuid", "bool8", "blob")),
     pa.fixed_shape_tensor(pa.float32(), [2, 2]),
 )
-"""A type of each kind that Arrow has."""
+"""One or more examples of each kind of Arrow type."""
 
 
 def type_rules() -> list[TypeRule]:
-    """Return what becomes of each of `ARROW_TYPES`."""
+    """Return the conversion rule of each of `ARROW_TYPES`."""
     return [_rule(kind) for kind in ARROW_TYPES]
 
 
