@@ -18,7 +18,7 @@ PAGES = (
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
 )
 FENCE = re.compile(
-    r"(?:^<!-- (?P<mark>[^\n]*) -->\n\n?)?"
+    r"(?:^ *<!-- (?P<mark>[^\n]*) -->\n\n?)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
