@@ -115,7 +115,17 @@ def jobs(folder: Path) -> Iterator[Around]:
     yield Around()
 
 
-@setting("serving")
+@setting("getting-started")
+def getting_started(folder: Path) -> Iterator[Around]:
+    yield Around(prints="table numbers does not exist\n")
+
+
+@setting("cookbook")
+def cookbook(folder: Path) -> Iterator[Around]:
+    yield Around(prints="[{'city': 'Rome'}, {'city': 'Lima'}]\n")
+
+
+@setting("serving/index")
 def serving_page(folder: Path) -> Iterator[Around]:
     yield Around()
 

@@ -39,6 +39,7 @@ SESSIONS = {
 TABLES = {
     "README.md": ["letters"],
     "docs/cli.md": ["sales$orders"],
+    "docs/getting-started.md": ["letters"],
     "docs/guide.md": ["letters"],
     "docs/jobs.md": ["letters"],
 }

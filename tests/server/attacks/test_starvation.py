@@ -265,7 +265,7 @@ def test_json_of_32_mib_is_not_the_default():
 
 
 def test_the_limits_are_documented():
-    text = Path(__file__).parents[3].joinpath("docs", "serving.md").read_text()
+    text = Path(__file__).parents[3].joinpath("docs", "serving", "limits.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     assert rows == {f.name: f"{f.default:.0f}" for f in attrs.fields(Limits)}
 
