@@ -1,4 +1,4 @@
-"""What is public: names in the ``__all__`` of a package, or of a module right below it."""
+"""The public names: those in the ``__all__`` of the package and of the modules directly below it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ __all__ = ["CLIENT", "IMPLS", "backends", "impls_modules", "public_names"]
 
 CLIENT = lance_namespace_client.__name__
 IMPLS = lance_namespace_impls.__name__
+EXTEND = "extend"
+"""The package whose modules are public too."""
 
 
 def impls_modules() -> Iterator[ModuleType]:
@@ -27,6 +29,9 @@ def impls_modules() -> Iterator[ModuleType]:
             module = import_module(f"{IMPLS}.{found.name}")
             if hasattr(module, "__all__"):
                 yield module
+            if found.name == EXTEND:
+                for below in sorted(pkgutil.iter_modules(module.__path__)):
+                    yield import_module(f"{module.__name__}.{below.name}")
 
 
 def public_names() -> dict[str, list[str]]:

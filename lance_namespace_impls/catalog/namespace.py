@@ -1,4 +1,4 @@
-"""Methods that every namespace of this package has in addition to the operations."""
+"""Namespace: the interface that every namespace of this package adds to the operations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
-from ..core.identifiers import parse_identifier, split_identifier
+from ..core.identifiers import to_identifier
 
 if TYPE_CHECKING:
+    import lance
+
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
     from ..core.file_stamps import Stamp
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Configured", "Namespace", "page_request"]
 
 SHOWN = 20
-"""Maximum number of names of each kind that a notebook displays."""
+"""Names of each kind that a notebook shows."""
+
+OPERATION_METHODS = frozenset(name for name in vars(LanceNamespace) if not name.startswith("_"))
+"""The methods of the generated interface."""
 
 
 class Configured:
-    """An object built from typed properties; it pickles as its class and properties.
+    """An object that is created from typed properties; it pickles as its class and properties.
 
     Args:
         config: the typed properties.
@@ -39,9 +44,9 @@ class Configured:
 
     @classmethod
     def from_properties(
-        cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
+        cls, properties: Mapping[str, object], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as text, with or without the impl as prefix.
+        """Connect with properties as text, with or without the implementation's name as prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown, missing or of the wrong type.
@@ -50,11 +55,11 @@ class Configured:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The properties that connect to this namespace again, including secrets."""
+        """Properties that connect to the same namespace, secrets included."""
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Return an identification of this namespace: its impl and properties, without secrets."""
+        """Return a text that identifies the namespace: implementation and properties, without secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -66,27 +71,40 @@ class Configured:
 
 
 class Namespace(Configured, LanceNamespace):
-    """A namespace with typed properties: a context manager that pickles and iterates.
+    """A namespace with typed properties, which is a context manager and can be pickled.
 
-    It pickles as its class and properties, and reconnects when unpickled.
+    It pickles as its class and properties; a copy in another process connects again.
 
     Args:
         config: the typed properties.
     """
 
+    user_methods: ClassVar[frozenset[str]] = frozenset(
+        {
+            "close",
+            "config",
+            "from_properties",
+            "iter_namespaces",
+            "iter_tables",
+            "open_table",
+            "properties",
+            "table",
+        }
+    )
+    """Names that `dir` lists next to the operations; the primitives of a backend are not listed."""
+
     @property
     def local_path(self) -> str | None:
-        """The path of the whole catalog; None if it does not consist of plain files on this
-        machine."""
+        """Path of the whole catalog, or None if it is more than plain files on this machine."""
         return None
 
     in_process: ClassVar[bool] = False
-    """Whether the contents exist in this process only."""
+    """Whether the content exists only in this process."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
-    """Names per page on the first pages of a walk; the last value applies to all further pages.
-    Empty if the server chooses."""
+    """Sizes of the first pages of a listing; the last one applies to all further pages. Empty if the
+    server chooses."""
     capabilities: Capabilities
-    """The capabilities of the backend, or of this connection to it."""
+    """What the backend supports, or this connection of it."""
 
     def _unsupported(self, operation: str) -> UnsupportedError:
         # Only subclasses of CatalogNamespace have to declare them.
@@ -97,16 +115,16 @@ class Namespace(Configured, LanceNamespace):
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
 
     def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return a stamp of the state on which the response to a read depends.
+        """Return the state that the response to a read depends on.
 
-        While the stamp is current, the same request has the same response.
+        As long as it is current, the same request has the same response.
 
         Args:
             operation: the operation's name.
             request: its model.
 
         Returns:
-            None if changes cannot be detected without a new request.
+            the state, or None if it is unknown without repeating the operation.
         """
         return None
 
@@ -114,16 +132,16 @@ class Namespace(Configured, LanceNamespace):
         """Close the connections; the namespace cannot be used afterwards."""
 
     def iter_namespaces(
-        self, id: Sequence[str] | None = None, *, page_size: int | None = None
+        self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
     ) -> Iterator[str]:
-        """Iterate over the names of the child namespaces; pages are requested as needed.
+        """Yield the names of the child namespaces; each page is requested when it is needed.
 
         Args:
-            id: the parent; defaults to the root.
-            page_size: names per page; the namespace chooses by default.
+            id: the parent, as ``"catalog.db"`` or a list of names; defaults to the root.
+            page_size: names per page; defaults to the namespace's choice.
 
         Raises:
-            NamespaceNotFoundError: code 1.
+            NamespaceNotFoundError: the parent does not exist.
         """
         yield from self._pages(
             lambda limit, token: _of_namespaces(
@@ -134,20 +152,20 @@ class Namespace(Configured, LanceNamespace):
 
     def iter_tables(
         self,
-        id: Sequence[str] | None = None,
+        id: str | Sequence[str] | None = None,
         *,
         include_declared: bool = True,
         page_size: int | None = None,
     ) -> Iterator[str]:
-        """Iterate over the names of the tables in a namespace; pages are requested as needed.
+        """Yield the names of the tables in a namespace; each page is requested when it is needed.
 
         Args:
-            id: the namespace; defaults to the root.
-            include_declared: whether to include tables without data.
-            page_size: names per page; the namespace chooses by default.
+            id: the namespace, as ``"catalog.db"`` or a list of names; defaults to the root.
+            include_declared: whether tables without data are included.
+            page_size: names per page; defaults to the namespace's choice.
 
         Raises:
-            NamespaceNotFoundError: code 1.
+            NamespaceNotFoundError: the namespace does not exist.
         """
         declared = {"include_declared": include_declared}
         yield from self._pages(
@@ -162,11 +180,11 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Iterate over a listing page by page; a short first page makes results start early.
+        """Yield the names of a listing; the first page is short, so that the first name comes soon.
 
         Args:
-            page: returns, for a limit and a page token, a page of names and the next token.
-            page_size: names per page; the namespace chooses by default.
+            page: returns the names of a page, and the next token, for a page size and a token.
+            page_size: names per page; defaults to the namespace's choice.
         """
         sizes = chain(self.page_sizes if page_size is None else (), repeat(page_size))
         token: str | None = None
@@ -178,42 +196,50 @@ class Namespace(Configured, LanceNamespace):
             if not token:
                 return
 
-    def table(self, id: str | Sequence[str], *, branch: str | None = None) -> Table:
-        """Return a table as an object; no request is sent until a method is called.
+    def table(
+        self, id: str | Sequence[str], *, branch: str | None = None, version: int | None = None
+    ) -> Table:
+        """Return a table as an object; only its methods contact the catalog.
 
         Args:
-            id: the names joined by dots, or a list of them if a name contains a dot.
-            branch: branch to read and write; defaults to the main one.
+            id: names joined by dots or by the protocol's ``$``, or a list of names.
+            branch: branch to read and write; defaults to the main branch.
+            version: version to check out, for reading; defaults to the latest.
 
         Raises:
-            InvalidInputError: code 13, it is the root, or a name is empty.
+            InvalidInputError: the identifier is the root, or a name in it is empty.
 
         Examples:
             >>> namespace.table("db.events").head().to_pandas() # doctest: +SKIP
         """
         from ..objects.table import Table
 
-        names = split_identifier(id, ".") if isinstance(id, str) else parse_identifier(id)
-        return Table(self, names, branch=branch)
+        return Table(self, id, branch=branch, version=version)
 
-    def open_table(self, id: Sequence[str], *, version: int | str | None = None) -> Any:
+    def open_table(
+        self, id: str | Sequence[str], *, version: int | str | None = None
+    ) -> lance.LanceDataset:
         """Open a table as a ``lance.LanceDataset``.
 
-        If the storage options include ``expires_at_millis``, the dataset requests new ones from
-        this namespace before they expire.
+        If the storage options have ``expires_at_millis``, the dataset requests new ones from this
+        namespace before they expire.
 
         Args:
-            id: the table.
+            id: the table, as ``"db.letters"`` or a list of names.
             version: number or tag of the version; defaults to the latest.
 
         Raises:
-            TableNotFoundError: code 4.
-            InvalidTableStateError: code 19, the table is declared without data.
-            TableVersionNotFoundError: code 11.
+            TableNotFoundError: the table does not exist.
+            InvalidTableStateError: the table is declared without data.
+            TableVersionNotFoundError: the version does not exist.
         """
         from ..tables.dataset import open_through
 
-        return open_through(self, parse_identifier(id), version)
+        dataset: lance.LanceDataset = open_through(self, to_identifier(id), version)
+        return dataset
+
+    def __dir__(self) -> list[str]:
+        return sorted(OPERATION_METHODS | self.user_methods)
 
     def __enter__(self) -> Self:
         return self
@@ -222,7 +248,7 @@ class Namespace(Configured, LanceNamespace):
         self.close()
 
     def _repr_html_(self) -> str:
-        """Return the contents of the root as HTML for notebooks; at most `SHOWN` names per kind."""
+        """Return the content of the root as HTML, for notebooks; at most `SHOWN` names of each kind."""
         from ..objects.html import as_html
 
         rows = [["namespace", name] for name in islice(self.iter_namespaces(), SHOWN)]
@@ -242,6 +268,8 @@ def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
     return page.tables, page.page_token
 
 
-def page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:
+def page_request(
+    id: str | Sequence[str] | None, token: str | None, limit: int | None
+) -> dict[str, Any]:
     """Return the request for a page of a listing."""
-    return {"id": list(parse_identifier(id)), "page_token": token, "limit": limit}
+    return {"id": list(to_identifier(id)), "page_token": token, "limit": limit}

@@ -23,6 +23,7 @@ __all__ = [
     "parse_identifier",
     "split_identifier",
     "subject_of",
+    "to_identifier",
 ]
 
 Identifier: TypeAlias = tuple[str, ...]
@@ -52,6 +53,24 @@ def parse_identifier(levels: Sequence[str] | None) -> Identifier:
         if not level:
             raise InvalidInputError(f"identifier {list(levels)!r} has an empty level")
     return tuple(levels)
+
+
+def to_identifier(id: str | Sequence[str] | None) -> Identifier:
+    """Return the identifier that a user passed, in any accepted form.
+
+    Args:
+        id: names joined by dots (``"db.letters"``); names joined by the protocol's delimiter
+            (``"db$letters"``), which may contain dots; or a list of names. ``None``, ``""``, ``"$"``
+            and ``[]`` are the root.
+
+    Raises:
+        InvalidInputError: code 13, a name is empty or not a string.
+    """
+    if not isinstance(id, str):
+        return parse_identifier(id)
+    if not id or DEFAULT_DELIMITER in id:
+        return split_identifier(id)
+    return parse_identifier(id.split("."))
 
 
 def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifier:

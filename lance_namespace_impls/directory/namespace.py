@@ -135,6 +135,8 @@ class DirectoryNamespace(CatalogNamespace):
         if self._has_manifest and isinstance(self._root, RootTables):
             self._root.settle()
 
+    user_methods = CatalogNamespace.user_methods | {"migrate"}
+
     @property
     def local_path(self) -> str | None:
         """The path of the directory; None if it is on an object store, or may have a manifest."""

@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
-from ..core.identifiers import parse_identifier
+from ..core.identifiers import to_identifier
 from ..core.modes import parse_mode
 from ..distributed.failures import failure_answer, protocol_error, raise_failure
 from ..distributed.runners import Count, Runner, ThreadRunner, is_on_this_machine, spark_runner
@@ -102,7 +102,7 @@ def import_files(
     *,
     impl: str,
     properties: Mapping[str, str],
-    table: Sequence[str],
+    table: str | Sequence[str],
     sources: Sequence[str],
     format: str | None = None,
     mode: str = "create",
@@ -126,16 +126,16 @@ def import_files(
             the files are larger than `small_bytes`; otherwise, and with None, threads of this
             process import the files. The resulting table is the same.
         impl: implementation of the namespace, as for `connect`.
-        properties: properties of the namespace.
-        table: identifier of the table, a list of levels.
-        sources: files, folders and patterns such as ``data/*.csv``. Paths and URIs must be readable
-            by the workers with the namespace's ``storage.*`` properties. Web files (``https://``,
-            ``hf://datasets/...``) are downloaded to this machine; if Spark runs on other machines,
-            this process reads them instead.
-        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions.
-        mode: ``create`` (code 5 if the table exists), ``append`` (code 4 if it does not exist),
-            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
-            unchanged).
+        properties: its properties.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
+        sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
+            can read too, with the namespace's ``storage.*`` properties, or the addresses of files
+            on the web (``https://``, ``hf://datasets/...``), which are downloaded to this machine:
+            a Spark that runs on others does not read them, this process does.
+        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
+        mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
+            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
+            there as it is).
         options: of the format, see `lance_namespace_impls.ingest.readers`: ``types``, ``missing``,
             ``rows_per_file``, ``task_bytes``; ``storage.*`` for the object store of the files; for
             CSV
@@ -223,7 +223,7 @@ def import_into(
 
 
 def _target(namespace: Namespace, table: Sequence[str]) -> Target:
-    identifier = parse_identifier(table)
+    identifier = to_identifier(table)
     if not identifier:
         raise InvalidInputError("import: the identifier of the table is empty")
     return Target(namespace=namespace, table=identifier)
@@ -233,7 +233,7 @@ def preview_files(
     *,
     impl: str,
     properties: Mapping[str, str],
-    table: Sequence[str],
+    table: str | Sequence[str],
     sources: Sequence[str],
     format: str | None = None,
     mode: str = "create",

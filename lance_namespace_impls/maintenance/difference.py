@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
 
 from ..catalog.entry import TABLE_TYPE
 from ..core.concurrent import ordered_map
-from ..core.identifiers import ROOT, Identifier, format_identifier, parse_identifier
+from ..core.identifiers import ROOT, Identifier, format_identifier, to_identifier
 from ..core.storage import EXPIRES_AT_MILLIS
 from ..distributed.target import Target
 from ..tables import refs
@@ -89,7 +89,7 @@ class Mirror:
     """
 
     selection: Selection = field(factory=Selection)
-    into: Identifier = field(default=ROOT, converter=parse_identifier)
+    into: Identifier = field(default=ROOT, converter=to_identifier)
     flatten: str | None = None
     copy_data: bool = False
     prune: bool = False

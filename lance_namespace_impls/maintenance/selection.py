@@ -14,7 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.identifiers import DEFAULT_DELIMITER, ROOT, Identifier, parse_identifier
+from ..core.identifiers import DEFAULT_DELIMITER, ROOT, Identifier, to_identifier
 
 if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
@@ -36,7 +36,7 @@ class Selection:
         delimiter: separator of the levels of an identifier.
     """
 
-    under: Identifier = field(default=ROOT, converter=parse_identifier)
+    under: Identifier = field(default=ROOT, converter=to_identifier)
     patterns: Sequence[str] = ()
     delimiter: str = DEFAULT_DELIMITER
 

@@ -1,23 +1,22 @@
-"""Small tables for notebooks."""
+"""HTML tables for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 __all__ = ["as_html"]
 
 LONGEST = 80
 
 
-def as_html(headers: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return an HTML table; every value is escaped, and a long one is cut.
+def as_html(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Return an HTML table; values are escaped, and long ones cut.
 
     Args:
         headers: names of the columns.
         rows: the values.
-        caption: what stands above the table.
+        caption: text above the table.
     """
     lines = ["<table>"]
     if caption:
@@ -32,6 +31,6 @@ def as_html(headers: Sequence[str], rows: Iterable[Sequence[Any]], caption: str 
     return "\n".join(lines)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

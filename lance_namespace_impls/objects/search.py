@@ -1,4 +1,4 @@
-"""A query of one table, put together step by step."""
+"""Search: a query of one table, built step by step."""
 
 from __future__ import annotations
 
@@ -16,75 +16,117 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.namespace import LanceNamespace
 
+    from .types import DistanceType, QueryType, Row, Vector
+
 
 __all__ = ["Search"]
 
-FOUND = 10
-"""Rows that a search returns unless it is told how many."""
+DEFAULT_LIMIT = 10
+"""Rows that a search returns without `Search.limit`."""
 
 
 class Search:
-    """A query of a table; nothing is asked before one of its ``to_...`` methods.
+    """A query of a table: a scan, a vector search, a full-text search, or a hybrid search.
 
-    Every step returns a new query and leaves the old one as it was.
+    The methods have the names of lancedb's query builder. Each step returns a new query and leaves
+    the old one unchanged; only ``to_...``, `explain_plan` and `analyze_plan` contact the catalog.
     """
 
     def __init__(
         self,
         namespace: LanceNamespace,
-        request: Mapping[str, Any],
-        query: Any = None,
+        request: Mapping[str, object],
+        query: Vector | str | None = None,
         *,
-        text: str | None = None,
-        column: str | None = None,
+        vector_column_name: str | None = None,
+        query_type: QueryType = "auto",
+        fts_columns: str | Sequence[str] | None = None,
     ) -> None:
         self._namespace = namespace
-        self._request = dict(request)
+        self._request: dict[str, Any] = dict(request)
+        self._prefilter = True
+        self._is_hybrid = query_type == "hybrid"
+        if query_type not in ("auto", "vector", "fts", "hybrid"):
+            raise InvalidInputError(
+                f"search: the query_type {query_type!r} is unknown; use 'auto', 'vector', 'fts' or "
+                "'hybrid'"
+            )
+        is_text = isinstance(query, str)
+        if query is not None and query_type == ("vector" if is_text else "fts"):
+            raise InvalidInputError(
+                f"search: a {query_type} search needs a {'vector' if is_text else 'string'} as query"
+            )
+        if vector_column_name is not None:
+            self._request["vector_column"] = vector_column_name
+        columns = [fts_columns] if isinstance(fts_columns, str) else fts_columns
+        self._text_columns = list(columns) if columns else None
         if isinstance(query, str):
-            if text is not None:
-                raise InvalidInputError("search: the words are given twice, as query and as text")
-            query, text = None, query
-        if query is not None:
-            vector = _vector(query)
-            self._request["vector"] = vector
-            if column is not None:
-                self._request["vector_column"] = column
-        if text is not None:
-            words: dict[str, Any] = {"query": text}
-            if column is not None and query is None:
-                words["columns"] = [column]
-            self._request["full_text_query"] = {"string_query": words}
-        self._request.setdefault("vector", None)  # what is sent as it is has to say so
-        self._request.setdefault("k", FOUND if query is not None or text is not None else 0)
+            self._request["full_text_query"] = self._words(query)
+        elif query is not None:
+            self._request["vector"] = _vector(query)
 
     def _with(self, **fields: Any) -> Search:
-        return Search(self._namespace, {**self._request, **fields})
+        changed = Search(self._namespace, {**self._request, **fields})
+        changed._prefilter = self._prefilter
+        changed._is_hybrid = self._is_hybrid
+        changed._text_columns = self._text_columns
+        return changed
 
-    @property
-    def _is_search(self) -> bool:
-        return self._request["vector"] is not None or "full_text_query" in self._request
+    def _words(self, text: str) -> dict[str, Any]:
+        words: dict[str, Any] = {"query": text}
+        if self._text_columns:
+            words["columns"] = self._text_columns
+        return {"string_query": words}
 
-    def where(self, condition: str, *, prefilter: bool = True) -> Search:
-        """Keep the rows that meet an SQL condition.
+    def _final(self) -> dict[str, Any]:
+        """Return the request of the query, with the fields that depend on several steps."""
+        found = ("vector" in self._request, "full_text_query" in self._request)
+        if self._is_hybrid and not all(found):
+            raise InvalidInputError(
+                "search: a hybrid query needs both a vector and words: add .vector(...) and .text(...)"
+            )
+        # A request that is sent unchanged has to contain the vector, even if it is null.
+        request = {"vector": None, "k": DEFAULT_LIMIT if any(found) else 0, **self._request}
+        if any(found) and "filter" in request:
+            request["prefilter"] = self._prefilter
+        return request
+
+    def vector(self, vector: Vector) -> Search:
+        """Rank the rows by their distance to a vector; with words, the search is hybrid.
 
         Args:
-            condition: the condition; next to an earlier one, both count.
-            prefilter: whether a search looks at these rows alone; with false, rows that it found
-                are filtered, and fewer may remain.
+            vector: numbers in a list, a tuple or an array; several vectors for a multi-vector column.
+        """
+        return self._with(vector=_vector(vector))
+
+    def text(self, text: str) -> Search:
+        """Find the rows that contain words; with a vector, the search is hybrid.
+
+        A hybrid search orders its rows by reciprocal rank fusion.
+
+        Args:
+            text: the words.
+        """
+        return self._with(full_text_query=self._words(text))
+
+    def where(self, where: str, prefilter: bool = True) -> Search:
+        """Keep the rows that meet an SQL condition; several conditions are combined with AND.
+
+        Args:
+            where: the condition.
+            prefilter: whether a search considers only these rows; if false, the filter is applied
+                to the rows that the search found, and fewer may remain.
         """
         before = self._request.get("filter")
-        fields: dict[str, Any] = {
-            "filter": f"({before}) AND ({condition})" if before else condition
-        }
-        if self._is_search:
-            fields["prefilter"] = prefilter
-        return self._with(**fields)
+        changed = self._with(filter=f"({before}) AND ({where})" if before else where)
+        changed._prefilter = prefilter
+        return changed
 
     def select(self, columns: Sequence[str] | Mapping[str, str]) -> Search:
-        """Return these columns alone.
+        """Return only these columns.
 
         Args:
-            columns: names; or SQL expressions by the names that they get.
+            columns: names of columns, or SQL expressions by the name of the resulting column.
         """
         if isinstance(columns, str):
             columns = [columns]
@@ -92,50 +134,87 @@ class Search:
             return self._with(columns={"column_aliases": dict(columns)})
         return self._with(columns={"column_names": list(columns)})
 
-    def limit(self, rows: int) -> Search:
-        """Return at most so many rows."""
-        if not isinstance(rows, int) or rows < 1:
-            raise InvalidInputError(f"limit: {rows!r} is not a number of rows; give 1 or more")
-        return self._with(k=rows)
+    def limit(self, limit: int) -> Search:
+        """Return at most `limit` rows; without it, a search returns 10 and a scan all rows."""
+        if not isinstance(limit, int) or limit < 1:
+            raise InvalidInputError(f"limit: {limit!r} is not a number of rows; pass 1 or more")
+        return self._with(k=limit)
 
-    def offset(self, rows: int) -> Search:
-        """Leave out so many first rows."""
-        return self._with(offset=rows)
+    def offset(self, offset: int) -> Search:
+        """Skip the first `offset` rows."""
+        return self._with(offset=offset)
 
-    def metric(self, name: str) -> Search:
-        """Measure distances by ``l2``, ``cosine``, ``dot`` or ``hamming``."""
-        return self._with(distance_type=name)
+    def distance_type(self, distance_type: DistanceType) -> Search:
+        """Measure distances by ``l2`` (the default), ``cosine``, ``dot`` or ``hamming``."""
+        return self._with(distance_type=distance_type)
 
-    def nprobes(self, partitions: int) -> Search:
-        """Search so many partitions of the vector index; more finds more, and takes longer."""
-        return self._with(nprobes=partitions)
+    def distance_range(
+        self, lower_bound: float | None = None, upper_bound: float | None = None
+    ) -> Search:
+        """Return only rows whose distance is in a range.
 
-    def refine(self, factor: int) -> Search:
-        """Rank so many times the rows again by their whole vectors."""
-        return self._with(refine_factor=factor)
+        Args:
+            lower_bound: smallest distance, inclusive; defaults to no bound.
+            upper_bound: largest distance, exclusive; defaults to no bound.
+        """
+        bounds = {"lower_bound": lower_bound, "upper_bound": upper_bound}
+        return self._with(**{key: value for key, value in bounds.items() if value is not None})
 
-    def exact(self) -> Search:
-        """Compare with every row instead of using the vector index."""
+    def nprobes(self, nprobes: int) -> Search:
+        """Search `nprobes` partitions of the vector index; more improve recall and take longer."""
+        return self._with(nprobes=nprobes)
+
+    def minimum_nprobes(self, minimum_nprobes: int) -> Search:
+        """Search at least `minimum_nprobes` partitions of the vector index."""
+        return self._with(minimum_nprobes=minimum_nprobes)
+
+    def maximum_nprobes(self, maximum_nprobes: int) -> Search:
+        """Search at most `maximum_nprobes` partitions if the first ones yield too few rows."""
+        return self._with(maximum_nprobes=maximum_nprobes)
+
+    def ef(self, ef: int) -> Search:
+        """Consider `ef` candidates in the graph of an HNSW index."""
+        return self._with(ef=ef)
+
+    def refine_factor(self, refine_factor: int) -> Search:
+        """Fetch `refine_factor` times the rows from the index and rank them by their full vectors."""
+        return self._with(refine_factor=refine_factor)
+
+    def bypass_vector_index(self) -> Search:
+        """Compare the vector with every row instead of using the vector index."""
         return self._with(bypass_vector_index=True)
 
-    def with_row_id(self) -> Search:
-        """Return row ids too, in the column ``_rowid``."""
-        return self._with(with_row_id=True)
+    def fast_search(self) -> Search:
+        """Search only rows that are in the index."""
+        return self._with(fast_search=True)
 
-    def explain(self, *, verbose: bool = False) -> str:
-        """Return how the query would run."""
-        query = {key: value for key, value in self._request.items() if key != "id"}
+    def with_row_id(self, with_row_id: bool = True) -> Search:
+        """Return row ids too, in the column ``_rowid``."""
+        return self._with(with_row_id=with_row_id)
+
+    def explain_plan(self, verbose: bool = False) -> str:
+        """Return the plan of the query without running it.
+
+        Args:
+            verbose: whether the plan contains more detail.
+        """
+        request = self._final()
+        identifier = request.pop("id")
         return self._namespace.explain_table_query_plan(
-            {"id": self._request["id"], "query": query, "verbose": verbose}
+            {"id": identifier, "query": request, "verbose": verbose}
         ).plan
 
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Run the query; the rows come a record batch at a time as they are read."""
-        return self._namespace.query_table(self._request)
+    def analyze_plan(self) -> str:
+        """Run the query and return its plan with the measurements of each step."""
+        return self._namespace.analyze_table_query_plan(self._final()).analysis
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Run the query and return a reader that yields the rows in batches as they arrive."""
+        return self._namespace.query_table(self._final())
 
     def to_arrow(self) -> pa.Table:
         """Run the query and return a ``pyarrow.Table``."""
-        with self.to_reader() as reader:
+        with self.to_batches() as reader:
             return reader.read_all()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -152,32 +231,42 @@ class Search:
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Run the query and return a dict a row."""
-        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+    def to_list(self) -> list[Row]:
+        """Run the query and return one dict per row."""
+        rows: list[Row] = self.to_arrow().to_pylist()
         return rows
 
+    def __dir__(self) -> list[str]:
+        return sorted(name for name in vars(Search) if not name.startswith("_"))
+
     def __repr__(self) -> str:
-        shown = {k: v for k, v in self._request.items() if k not in ("id", "vector")}
-        if self._request["vector"] is not None:
+        default: dict[str, Any] = {"k": DEFAULT_LIMIT if "vector" in self._request else 0}
+        if "full_text_query" in self._request:
+            default["k"] = DEFAULT_LIMIT
+        shown = {k: v for k, v in (default | self._request).items() if k not in ("id", "vector")}
+        if "vector" in self._request:
             shown["vector"] = "..."
         return f"Search({'.'.join(self._request['id'])!r}, {shown})"
 
     def _repr_html_(self) -> str:
         """Run the query and return its first rows as HTML, for notebooks."""
-        rows = self._with(k=min(self._request["k"] or FOUND, FOUND)).to_arrow()
+        rows = self._with(k=min(self._final()["k"] or DEFAULT_LIMIT, DEFAULT_LIMIT)).to_arrow()
         return as_html(rows.column_names, [list(row.values()) for row in rows.to_pylist()])
 
 
-def _vector(query: Any) -> dict[str, Any]:
-    """Take a vector, or several, from lists, tuples and anything that numpy has made."""
-    values = query.tolist() if hasattr(query, "tolist") else query
+def _vector(query: Vector) -> dict[str, Any]:
+    """Return the request field of one vector, or of several.
+
+    Raises:
+        InvalidInputError: code 13, the query is not a list of numbers.
+    """
+    values: Any = query.tolist() if hasattr(query, "tolist") else query
     if hasattr(values, "to_pylist"):
         values = values.to_pylist()
     if not isinstance(values, list | tuple):
         raise InvalidInputError(
-            f"search: a {type(query).__name__} is neither a vector nor words; give a list of numbers "
-            "or a string"
+            f"search: a {type(query).__name__} is neither a vector nor words; pass a list of "
+            "numbers or a string"
         )
     values = [each.tolist() if hasattr(each, "tolist") else each for each in values]
     try:

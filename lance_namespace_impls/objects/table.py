@@ -1,93 +1,164 @@
-"""A table as a Python object: a short way to write the operations of one table.
-
-Every method is one call of the namespace, in process or over REST, with the same errors.
-"""
+"""Table, Tags and Branches: one table as an object with the methods of lancedb's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack
 
-from lance_namespace_client.errors import InvalidInputError, TableNotFoundError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableNotFoundError,
+)
 
-from ..core.identifiers import format_identifier
+from ..core.identifiers import format_identifier, to_identifier
 from .html import as_html
+from .merge import MergeInsert
 from .search import Search
-from .values import Value, fitting, literal
+from .values import fitting, literal
 
 if TYPE_CHECKING:
+    import lance
     import pandas
     import polars
     import pyarrow as pa
 
-    from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.models import (
+        AlterTableAddColumnsResponse,
+        AlterTableAlterColumnsResponse,
+        AlterTableDropColumnsResponse,
+        BranchContents,
+        DeleteFromTableResponse,
+        DescribeTableIndexStatsResponse,
         DescribeTableResponse,
         GetTableStatsResponse,
         IndexContent,
         InsertIntoTableResponse,
-        MergeInsertIntoTableResponse,
         TableVersion,
         TagContents,
+        UpdateTableResponse,
     )
     from lance_namespace_client.namespace import LanceNamespace
 
-    from ..core.identifiers import Identifier
+    from .types import (
+        ColumnAlteration,
+        IndexOptions,
+        IndexType,
+        QueryType,
+        Row,
+        Rows,
+        Value,
+        Vector,
+    )
 
-__all__ = ["Table"]
+__all__ = ["Branches", "Table", "Tags"]
 
 
 class Table:
-    """A table of a namespace, at its latest version or at one that was checked out.
+    """A table of a namespace, at its latest version or at one that is checked out.
 
-    It is only a name until a method asks the namespace; `exists` says whether there is such a table.
+    The methods have the names of lancedb's tables. Each is one call of the namespace, or a few, in
+    process and over REST, with the same errors. Creating the object contacts no catalog; `exists`
+    reports whether the table exists. `schema`, `location`, `properties` and `version` are loaded
+    when they are first read; `refresh` forgets them.
 
     Args:
-        namespace: where the table is.
-        id: names from the root to the table.
-        version: number of the version that is read; the latest unless given.
-        branch: branch that is read and written; the main one unless given.
+        namespace: the namespace of the table.
+        id: identifier of the table: ``"db.letters"`` or a list of names.
+        version: number of the version to read; defaults to the latest.
+        branch: branch to read and write; defaults to the main branch.
     """
 
     def __init__(
         self,
         namespace: LanceNamespace,
-        id: Identifier,
+        id: str | Sequence[str],
         *,
         version: int | None = None,
         branch: str | None = None,
     ) -> None:
-        if not id:
+        self.id = to_identifier(id)
+        if not self.id:
             raise InvalidInputError("a table needs a name: the root is a namespace")
         self.namespace = namespace
-        self.id = id
-        self.version = version
-        self.branch = branch
+        self._branch = branch
+        self._checked_out: tuple[int, str | None] | None = None
+        if version is not None:
+            self._checked_out = version, branch
+        self._description: DescribeTableResponse | None = None
+        self._schema: pa.Schema | None = None
+        self._latest: int | None = None
 
-    def _request(self, **fields: Any) -> dict[str, Any]:
-        request = {"id": list(self.id), "branch": self.branch, **fields}
-        return {key: value for key, value in request.items() if value is not None}
+    def _request(self, **fields: object) -> dict[str, Any]:
+        return _without_none({"id": list(self.id), "branch": self._branch, **fields})
 
-    def _reading(self, **fields: Any) -> dict[str, Any]:
-        return self._request(version=self.version, **fields)
+    def _reading(self, **fields: object) -> dict[str, Any]:
+        version, branch = self._checked_out or (None, self._branch)
+        request = {"id": list(self.id), "branch": branch, "version": version, **fields}
+        return _without_none(request)
 
-    def _writing(self, **fields: Any) -> dict[str, Any]:
-        if self.version is not None:
+    def _writing(self, **fields: object) -> dict[str, Any]:
+        if self._checked_out is not None:
             raise InvalidInputError(
-                f"table {self} is checked out at version {self.version}, which is read-only; write "
-                "to the latest one, or restore this one first"
+                f"table {self} is checked out at version {self._checked_out[0]}, which is read-only; "
+                "call checkout_latest() to write, or restore() to make this version the latest"
             )
         return self._request(**fields)
 
-    # --- what it is
+    # --- description
 
     @property
     def name(self) -> str:
-        """The table's own name."""
+        """The last level of the identifier."""
         return self.id[-1]
 
+    @property
+    def location(self) -> str:
+        """URI of the dataset; loaded once, see `refresh`."""
+        return self._described().location or ""
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Properties of the table in the catalog; loaded once, see `refresh`."""
+        return dict(self._described().properties or {})
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the table as an Arrow schema; loaded once, see `refresh`."""
+        if self._schema is None:
+            self._schema = self._load_schema()
+        return self._schema
+
+    @property
+    def version(self) -> int:
+        """Number of the version that is read: the one checked out, or the latest.
+
+        The latest is loaded once, and again after a change through this object; see `refresh`.
+        """
+        if self._checked_out is not None:
+            return self._checked_out[0]
+        if self._latest is None:
+            self._latest = self.namespace.describe_table_version(self._request()).version.version
+        return self._latest
+
+    def _described(self) -> DescribeTableResponse:
+        if self._description is None:
+            self._description = self.describe()
+        return self._description
+
+    def _load_schema(self) -> pa.Schema:
+        # No row matches. The schema of the result is exact; its description as JSON is not.
+        request = self._reading(filter="false", k=1)
+        with self.namespace.query_table(request) as reader:
+            return reader.schema
+
+    def refresh(self) -> None:
+        """Forget `schema`, `location`, `properties` and `version`; they are loaded when next read."""
+        self._description = self._schema = self._latest = None
+
     def exists(self) -> bool:
-        """Return whether the namespace has the table; one that is declared counts."""
+        """Return whether the table exists; a table that is declared without data does."""
         try:
             self.namespace.table_exists({"id": list(self.id)})
         except TableNotFoundError:
@@ -95,91 +166,69 @@ class Table:
         return True
 
     def describe(self, *, details: bool = False) -> DescribeTableResponse:
-        """Describe the table.
+        """Return the catalog's description of the table.
 
         Args:
-            details: whether the dataset is opened for version, schema and counts.
+            details: whether the dataset is opened to return version, schema and counts too.
 
         Raises:
-            TableNotFoundError: code 4.
+            TableNotFoundError: the table does not exist.
         """
-        chosen = {"version": self.version, "branch": self.branch} if details else {}
-        return self.namespace.describe_table(
-            {"id": list(self.id), "load_detailed_metadata": details, **_given(chosen)}
-        )
-
-    @property
-    def location(self) -> str:
-        """Where the dataset is, as a URI."""
-        return self.describe().location or ""
-
-    @property
-    def properties(self) -> dict[str, str]:
-        """The table's properties in the catalog."""
-        return dict(self.describe().properties or {})
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns, as rows of the table come."""
-        # No row fits; the answer's schema is exact, where a description in JSON is not.
-        request = self._reading(filter="false", k=1)
-        with self.namespace.query_table(request) as reader:
-            return reader.schema
+        request = self._reading() if details else {"id": list(self.id)}
+        return self.namespace.describe_table({**request, "load_detailed_metadata": details})
 
     def stats(self) -> GetTableStatsResponse:
-        """Return rows, bytes, indices and fragments of the latest version."""
+        """Return the number of rows, bytes, indices and fragments of the latest version."""
         return self.namespace.get_table_stats(self._request())
 
-    # --- rows out
+    # --- reading
 
-    def count(self, where: str | None = None) -> int:
+    def count_rows(self, filter: str | None = None) -> int:
         """Return the number of rows.
 
         Args:
-            where: SQL condition on the rows; all unless given.
+            filter: SQL condition on the rows; defaults to all rows.
         """
-        request = self._reading(predicate=where)
+        request = self._reading(predicate=filter)
         return self.namespace.count_table_rows(request).count or 0
 
-    def __len__(self) -> int:
-        return self.count()
-
-    def __bool__(self) -> bool:
-        # Without it an empty table would be false, at the price of a call.
-        return True
-
     def head(self, n: int = 5) -> pa.Table:
-        """Return some first rows.
-
-        Args:
-            n: how many at most.
-        """
-        return self.search().limit(n).to_arrow() if n else self.schema.empty_table()
+        """Return the first `n` rows."""
+        return self.search().limit(n).to_arrow() if n else self._load_schema().empty_table()
 
     def search(
         self,
-        query: Any = None,
+        query: Vector | str | None = None,
+        vector_column_name: str | None = None,
+        query_type: QueryType = "auto",
         *,
-        text: str | None = None,
-        column: str | None = None,
+        fts_columns: str | Sequence[str] | None = None,
     ) -> Search:
-        """Start a query: a scan, a vector search, a full-text search, or both at once.
+        """Return a query: a scan, a vector search, a full-text search, or a hybrid search.
 
         Args:
-            query: a vector (list, tuple or numpy array; several of them for a multi-vector column),
-                or words; a scan of all rows unless given.
-            text: words, next to a vector: a hybrid search, in the order of reciprocal rank fusion.
-            column: vector column to search, or the text column where there is no vector; may be
-                left out where only one can be meant.
+            query: a vector (list, tuple or array; several vectors for a multi-vector column), or
+                words as a string; defaults to a scan of all rows.
+            vector_column_name: the vector column; required if the table has several.
+            query_type: ``vector`` or ``fts`` checks the type of the query; ``hybrid`` requires both
+                `Search.vector` and `Search.text`.
+            fts_columns: the text columns; defaults to all with a full-text index.
 
         Examples:
             >>> table.search([0.1, 0.2]).where("year > 2020").limit(3).to_pandas()  # doctest: +SKIP
         """
-        return Search(self.namespace, self._reading(), query, text=text, column=column)
+        return Search(
+            self.namespace,
+            self._reading(),
+            query,
+            vector_column_name=vector_column_name,
+            query_type=query_type,
+            fts_columns=fts_columns,
+        )
 
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Return all rows, a record batch at a time as they are read."""
-        return self.search().to_reader()
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Return a reader of all rows, which yields them in batches as they arrive."""
+        return self.search().to_batches()
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as a ``pyarrow.Table``."""
@@ -189,254 +238,370 @@ class Table:
         """Return all rows as a ``pandas.DataFrame``."""
         return self.search().to_pandas()
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return all rows as a ``polars.DataFrame``."""
-        return self.search().to_polars()
+    def to_polars(self) -> polars.LazyFrame:
+        """Return all rows as a ``polars.LazyFrame``; this call reads them."""
+        return self.search().to_polars().lazy()
 
-    def to_lance(self) -> Any:
-        """Open the table as a ``lance.LanceDataset``, on the storage itself."""
+    def to_list(self) -> list[Row]:
+        """Return all rows, one dict per row."""
+        return self.search().to_list()
+
+    def to_lance(self) -> lance.LanceDataset:
+        """Open the table in its storage and return the ``lance.LanceDataset``."""
         from ..tables.dataset import open_through
 
-        return open_through(self.namespace, self.id, self.version)
+        version, branch = self._checked_out or (None, self._branch)
+        dataset: lance.LanceDataset = open_through(self.namespace, self.id, version, branch)
+        return dataset
 
-    # --- rows in
+    # --- writing
 
     def create(
         self,
-        data: ArrowData,
+        data: Rows,
         *,
         mode: Literal["create", "exist_ok", "overwrite"] = "create",
         properties: Mapping[str, str] | None = None,
     ) -> Self:
-        """Create the table with rows and return it.
+        """Create the table from rows and return it.
 
         Args:
-            data: the rows, in any form that `add` takes.
-            mode: what happens where the table exists: an error, nothing, or it is replaced.
-            properties: properties for the catalog.
+            data: the rows, in any form that `add` accepts.
+            mode: what happens if the table exists: an error, nothing, or its replacement.
+            properties: properties of the table in the catalog.
 
         Raises:
-            TableAlreadyExistsError: code 5.
-            NamespaceNotFoundError: code 1.
+            TableAlreadyExistsError: the table exists.
+            NamespaceNotFoundError: its namespace does not exist.
         """
         request = self._writing(mode=mode, properties=dict(properties) if properties else None)
         self.namespace.create_table(request, data)
+        self.refresh()
         return self
 
     def add(
-        self, data: ArrowData, *, mode: Literal["append", "overwrite"] = "append"
+        self, data: Rows, mode: Literal["append", "overwrite"] = "append"
     ) -> InsertIntoTableResponse:
         """Add rows.
 
         Args:
             data: an Arrow table, reader or IPC stream; a pandas or polars frame, lazy too; a list
                 of dicts; or a dict of columns, whose two-dimensional numpy arrays are vectors.
-            mode: whether the rows there are stay.
+            mode: ``append`` keeps the existing rows, ``overwrite`` replaces them.
 
         Raises:
-            TableSchemaValidationError: code 20, the rows do not fit the table.
+            TableSchemaValidationError: the rows do not fit the table.
         """
         request = self._writing(mode=mode)
-        return self.namespace.insert_into_table(
-            request, fitting(data, lambda: self.schema, f"table {self}")
-        )
+        added = self.namespace.insert_into_table(request, self._fitting(data))
+        self._changed(schema=mode == "overwrite")
+        return added
 
-    def merge(
-        self,
-        data: ArrowData,
-        on: str | Sequence[str],
-        *,
-        update_matched: bool | str = True,
-        insert_unmatched: bool = True,
-        delete_missing: bool | str = False,
-    ) -> MergeInsertIntoTableResponse:
-        """Update the rows whose keys match and insert the others, in one commit.
+    def merge_insert(self, on: str | Iterable[str]) -> MergeInsert:
+        """Return a builder of a merge: rows with known keys update, rows with new keys insert.
 
         Args:
-            data: the rows, in any form that `add` takes.
-            on: key columns.
-            update_matched: whether matched rows are updated, or the SQL condition for it.
-            insert_unmatched: whether rows with new keys are inserted.
-            delete_missing: whether rows of the table that `data` lacks are deleted, or the SQL
-                condition for it.
+            on: the key column, or several.
+
+        Examples:
+            >>> table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+            ... .execute([{"id": 1, "name": "a"}])  # doctest: +SKIP
         """
-        request = self._writing(
-            on=[on] if isinstance(on, str) else list(on),
-            when_matched_update_all=bool(update_matched),
-            when_matched_update_all_filt=_condition(update_matched),
-            when_not_matched_insert_all=insert_unmatched,
-            when_not_matched_by_source_delete=bool(delete_missing),
-            when_not_matched_by_source_delete_filt=_condition(delete_missing),
-        )
-        return self.namespace.merge_insert_into_table(
-            request, fitting(data, lambda: self.schema, f"table {self}")
-        )
+        request = self._writing(on=[on] if isinstance(on, str) else list(on))
+
+        def execute(fields: Mapping[str, object], data: Rows) -> Any:
+            merged = self.namespace.merge_insert_into_table(
+                {**request, **fields}, self._fitting(data)
+            )
+            self._changed()
+            return merged
+
+        return MergeInsert(execute)
 
     def update(
         self,
+        where: str | None = None,
         values: Mapping[str, Value] | None = None,
         *,
-        where: str | None = None,
-        sql: Mapping[str, str] | None = None,
-    ) -> int:
-        """Set columns and return how many rows were changed.
+        values_sql: Mapping[str, str] | None = None,
+    ) -> UpdateTableResponse:
+        """Set columns of rows.
 
         Args:
+            where: SQL condition on the rows; defaults to all rows.
             values: new values by column.
-            where: SQL condition on the rows; all unless given.
-            sql: SQL expressions by column, such as ``{"price": "price * 2"}``.
+            values_sql: SQL expressions by column, such as ``{"price": "price * 2"}``.
         """
         pairs = [[column, literal(value)] for column, value in (values or {}).items()]
-        pairs += [[column, expression] for column, expression in (sql or {}).items()]
-        request = self._writing(updates=pairs, predicate=where)
-        return self.namespace.update_table(request).updated_rows or 0
+        pairs += [[column, expression] for column, expression in (values_sql or {}).items()]
+        updated = self.namespace.update_table(self._writing(updates=pairs, predicate=where))
+        self._changed()
+        return updated
 
-    def delete(self, where: str) -> None:
+    def delete(self, where: str) -> DeleteFromTableResponse:
         """Delete rows.
 
         Args:
             where: SQL condition on the rows; ``"true"`` deletes all.
         """
-        self.namespace.delete_from_table(self._writing(predicate=where))
+        deleted = self.namespace.delete_from_table(self._writing(predicate=where))
+        self._changed()
+        return deleted
+
+    def _fitting(self, data: Rows) -> Rows:
+        # The schema is loaded: another client may have changed it since it was last read.
+        return fitting(data, self._load_schema, f"table {self}")
+
+    def _changed(self, *, schema: bool = False) -> None:
+        self._latest = None
+        if schema:
+            self._schema = None
+
+    # --- columns
+
+    def add_columns(
+        self,
+        transforms: Mapping[str, str] | None = None,
+        *,
+        computed: Mapping[str, str] | None = None,
+    ) -> AlterTableAddColumnsResponse:
+        """Add columns.
+
+        Args:
+            transforms: SQL expressions by new column, evaluated once for every existing row.
+            computed: SQL expressions by computed column, which the server also evaluates for rows
+                that are added later; most servers do not support them.
+        """
+        columns = [{"name": name, "expression": sql} for name, sql in (transforms or {}).items()]
+        columns += [{"name": name, "computed": sql} for name, sql in (computed or {}).items()]
+        added = self.namespace.alter_table_add_columns(self._writing(new_columns=columns))
+        self._changed(schema=True)
+        return added
+
+    def alter_columns(self, *alterations: ColumnAlteration) -> AlterTableAlterColumnsResponse:
+        """Rename columns, or change their type or nullability.
+
+        Args:
+            alterations: a dict per column: its ``path``, and ``rename``, ``data_type`` (a
+                ``pyarrow.DataType``) or ``nullable``.
+        """
+        changes = [_alteration(each) for each in alterations]
+        altered = self.namespace.alter_table_alter_columns(self._writing(alterations=changes))
+        self._changed(schema=True)
+        return altered
+
+    def drop_columns(self, columns: Iterable[str]) -> AlterTableDropColumnsResponse:
+        """Remove columns; older versions keep them.
+
+        Args:
+            columns: their paths, with dots between the levels of nested fields.
+        """
+        names = [columns] if isinstance(columns, str) else list(columns)
+        dropped = self.namespace.alter_table_drop_columns(self._writing(columns=names))
+        self._changed(schema=True)
+        return dropped
 
     # --- versions
 
-    def versions(self) -> list[TableVersion]:
-        """Return the versions that are kept, the oldest first."""
-        return list(self._pages(self.namespace.list_table_versions, "versions"))
+    def list_versions(self) -> list[TableVersion]:
+        """Return the stored versions, the oldest first."""
+        request = self._request()
+        found = _pages(self.namespace.list_table_versions, request, lambda page: page.versions)
+        return sorted(found, key=lambda each: each.version)
 
-    def checkout(self, version: int | str) -> Table:
-        """Return the table at one version, to read.
+    def checkout(self, version: int | str) -> None:
+        """Read another version from now on; the table is read-only until `checkout_latest`.
 
         Args:
             version: its number, or a tag.
 
         Raises:
-            TableTagNotFoundError: code 8, there is no such tag.
+            TableTagNotFoundError: the tag does not exist.
         """
-        if isinstance(version, str):
-            tag = self.namespace.get_table_tag_version({"id": list(self.id), "tag": version})
-            return Table(self.namespace, self.id, version=tag.version, branch=tag.branch)
-        return Table(self.namespace, self.id, version=version, branch=self.branch)
+        self._checked_out = self._resolved(version)
+        self._schema = None
 
-    def restore(self, version: int | None = None) -> None:
-        """Restore an older version as the latest, as a new version.
+    def checkout_latest(self) -> None:
+        """Read the latest version again, and allow writes."""
+        self._checked_out = self._latest = self._schema = None
+
+    def restore(self, version: int | str | None = None) -> None:
+        """Restore an older version as a new latest version, which is read from now on.
 
         Args:
-            version: its number; the one that is checked out unless given.
+            version: its number, or a tag; defaults to the version that is checked out.
+
+        Raises:
+            InvalidInputError: no version is passed, and none is checked out.
+            TableVersionNotFoundError: the version does not exist.
         """
-        wanted = self.version if version is None else version
-        if wanted is None:
-            raise InvalidInputError(f"restore {self}: say which version")
-        self.namespace.restore_table(self._request(version=wanted))
-
-    def tags(self) -> dict[str, TagContents]:
-        """Return the tags and what they name."""
-        found: dict[str, TagContents] = {}
-        for page in self._answers(self.namespace.list_table_tags):
-            found |= page.tags
-        return found
-
-    def tag(self, name: str, version: int | None = None) -> None:
-        """Name a version; a tag of that name is moved.
-
-        Args:
-            name: the tag.
-            version: number of the version; the one that is checked out, else the latest.
-        """
-        if (wanted := version or self.version) is None:
-            latest = self.namespace.describe_table_version(self._request())
-            wanted = latest.version.version
-        request = self._request(tag=name, version=wanted)
-        if name in self.tags():
-            self.namespace.update_table_tag(request)
+        if version is not None:
+            number, branch = self._resolved(version)
+        elif self._checked_out is not None:
+            number, branch = self._checked_out
         else:
-            self.namespace.create_table_tag(request)
+            raise InvalidInputError(f"restore {self}: pass a version, or check one out first")
+        request = {"id": list(self.id), "branch": branch, "version": number}
+        self.namespace.restore_table(_without_none(request))
+        self.checkout_latest()
 
-    def untag(self, name: str) -> None:
-        """Remove a tag; the version stays."""
-        self.namespace.delete_table_tag({"id": list(self.id), "tag": name})
+    def _resolved(self, version: int | str) -> tuple[int, str | None]:
+        if isinstance(version, int):
+            return version, self._branch
+        tag = self.namespace.get_table_tag_version({"id": list(self.id), "tag": version})
+        return tag.version, tag.branch
+
+    @property
+    def tags(self) -> Tags:
+        """The tags of the table; only the methods of the result contact the catalog."""
+        return Tags(self)
+
+    @property
+    def branches(self) -> Branches:
+        """The branches of the table; only the methods of the result contact the catalog."""
+        return Branches(self)
+
+    def current_branch(self) -> str | None:
+        """Return the branch that is read, or None for the main branch; contacts no catalog."""
+        return self._checked_out[1] if self._checked_out else self._branch
 
     # --- indices
 
-    def create_index(self, column: str, type: str = "IVF_PQ", **options: Any) -> None:
-        """Build an index.
+    def create_index(
+        self,
+        column: str,
+        *,
+        index_type: IndexType = "IVF_PQ",
+        name: str | None = None,
+        **options: Unpack[IndexOptions],
+    ) -> None:
+        """Build an index of a column.
 
         Args:
             column: the column.
-            type: ``IVF_PQ``, ``IVF_FLAT``, ``IVF_HNSW_SQ`` ... for vectors; ``BTREE``, ``BITMAP``,
-                ``LABEL_LIST`` for values; ``FTS`` for words.
-            options: further fields of ``CreateTableIndexRequest``, such as ``name``,
-                ``num_partitions`` or ``distance_type``.
-        """
-        request = self._writing(column=column, index_type=type, **options)
-        if type.upper() in ("BTREE", "BITMAP", "LABEL_LIST", "FTS", "INVERTED"):
-            self.namespace.create_table_scalar_index(request)
-        else:
-            self.namespace.create_table_index(request)
+            index_type: ``IVF_PQ``, ``IVF_FLAT``, ``IVF_HNSW_SQ`` … for vectors; ``BTREE``,
+                ``BITMAP``, ``LABEL_LIST`` … for plain values; ``FTS`` for text.
+            name: name of the index; defaults to a name made from the column's.
+            options: fields of `IndexOptions`, such as ``num_partitions`` or ``distance_type``.
 
-    def indices(self) -> list[IndexContent]:
+        Raises:
+            TableIndexAlreadyExistsError: an index with the name exists.
+        """
+        request = self._writing(column=column, index_type=index_type, name=name, **options)
+        if index_type.upper().startswith("IVF"):
+            self.namespace.create_table_index(request)
+        else:
+            self.namespace.create_table_scalar_index(request)
+        self._changed()
+
+    def list_indices(self) -> list[IndexContent]:
         """Return the indices, in the order of their names."""
-        return list(self._pages(self.namespace.list_table_indices, "indexes"))
+        request = self._reading()
+        return list(_pages(self.namespace.list_table_indices, request, lambda page: page.indexes))
+
+    def index_stats(self, index_name: str) -> DescribeTableIndexStatsResponse:
+        """Return the type of an index and the number of rows in it and not in it.
+
+        Args:
+            index_name: name of the index.
+
+        Raises:
+            TableIndexNotFoundError: the index does not exist.
+        """
+        return self.namespace.describe_table_index_stats(self._reading(index_name=index_name))
 
     def drop_index(self, name: str) -> None:
         """Remove an index."""
         self.namespace.drop_table_index(self._writing(index_name=name))
+        self._changed()
 
-    # --- its life
+    def optimize(
+        self,
+        *,
+        cleanup_older_than: timedelta | None = None,
+        delete_unverified: bool = False,
+        retrain: bool = False,
+    ) -> None:
+        """Merge small files, add new rows to the indices, and delete old versions if requested.
 
-    def rename(self, name: str, *, namespace: Sequence[str] | None = None) -> Table:
+        The work is done in this process, on the table's storage.
+
+        Args:
+            cleanup_older_than: age of the versions to delete; tagged ones stay. Without it, and
+                unlike in lancedb, every version stays.
+            delete_unverified: whether files of failed or running writes are deleted too, even if
+                they are less than 7 days old.
+            retrain: whether the vector indices are trained again.
+        """
+        from ..core.errors import from_system_failure
+        from ..tables.errors import from_lance
+
+        self._writing()
+        dataset: Any = self.to_lance()
+        try:
+            dataset.optimize.compact_files()
+            dataset.optimize.optimize_indices(**({"retrain": True} if retrain else {}))
+            if cleanup_older_than is not None:
+                dataset.cleanup_old_versions(
+                    older_than=cleanup_older_than,
+                    delete_unverified=delete_unverified,
+                    error_if_tagged_old_versions=False,
+                )
+        except LanceNamespaceError:
+            raise
+        except Exception as error:
+            what = f"optimize {self}"
+            raise (from_lance(error, what) or from_system_failure(error, what)) from error
+        finally:
+            self._changed()
+
+    # --- the table in the catalog
+
+    def rename(self, name: str, *, namespace: str | Sequence[str] | None = None) -> Table:
         """Rename the table and return it under its new name.
 
         Args:
             name: the new name.
-            namespace: where it goes; where it is unless given.
+            namespace: the namespace to move it to; defaults to its current one.
         """
         request: dict[str, Any] = {"id": list(self.id), "new_table_name": name}
+        parent = self.id[:-1]
         if namespace is not None:
-            request["new_namespace_id"] = list(namespace)
+            parent = to_identifier(namespace)
+            request["new_namespace_id"] = list(parent)
         self.namespace.rename_table(request)
-        parent = self.id[:-1] if namespace is None else tuple(namespace)
-        return Table(self.namespace, (*parent, name), branch=self.branch)
+        return Table(self.namespace, (*parent, name), branch=self._branch)
 
     def drop(self) -> None:
         """Drop the table and delete its data."""
         self.namespace.drop_table({"id": list(self.id)})
+        self.refresh()
 
     # ---
 
-    def _answers(self, call: Any) -> Iterator[Any]:
-        token: str | None = None
-        while True:
-            page = call(_given({"id": list(self.id), "page_token": token}))
-            yield page
-            if not (token := page.page_token):
-                return
-
-    def _pages(self, call: Any, field: str) -> Iterable[Any]:
-        for page in self._answers(call):
-            yield from getattr(page, field)
+    def _key(self) -> tuple[object, ...]:
+        return self.namespace.namespace_id(), self.id, self._branch
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
             return NotImplemented
-        return (self.namespace.namespace_id(), self.id, self.version, self.branch) == (
-            other.namespace.namespace_id(),
-            other.id,
-            other.version,
-            other.branch,
-        )
+        return (self._key(), self._checked_out) == (other._key(), other._checked_out)
 
     def __hash__(self) -> int:
-        return hash((self.namespace.namespace_id(), self.id, self.version, self.branch))
+        return hash(self._key())
+
+    def __dir__(self) -> list[str]:
+        methods = (name for name in vars(Table) if not name.startswith("_"))
+        return sorted(["id", "namespace", *methods])
 
     def __str__(self) -> str:
         return format_identifier(self.id, ".")
 
     def __repr__(self) -> str:
+        version, branch = self._checked_out or (None, self._branch)
         chosen = "".join(
             f", {key}={value!r}"
-            for key, value in (("version", self.version), ("branch", self.branch))
+            for key, value in (("version", version), ("branch", branch))
             if value is not None
         )
         return f"Table({str(self)!r}{chosen})"
@@ -449,9 +614,154 @@ class Table:
         return columns + self.search().limit(5)._repr_html_()
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+class Tags:
+    """The tags of a table: names of versions."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def _request(self, **fields: object) -> dict[str, Any]:
+        return {"id": list(self._table.id), **fields}
+
+    def list(self) -> dict[str, TagContents]:
+        """Return the tags by name, each with its version and branch."""
+        found: dict[str, TagContents] = {}
+        listing = self._table.namespace.list_table_tags
+        found.update(_pages(listing, self._request(), lambda page: page.tags.items()))
+        return found
+
+    def get_version(self, tag: str) -> int:
+        """Return the version that a tag names.
+
+        Raises:
+            TableTagNotFoundError: the tag does not exist.
+        """
+        return self._table.namespace.get_table_tag_version(self._request(tag=tag)).version
+
+    def create(self, tag: str, version: int) -> None:
+        """Create a tag.
+
+        Args:
+            tag: its name.
+            version: number of the version, on the branch of the table object.
+
+        Raises:
+            TableTagAlreadyExistsError: the tag exists.
+            TableVersionNotFoundError: the version does not exist.
+        """
+        self._table.namespace.create_table_tag(self._table._request(tag=tag, version=version))
+
+    def update(self, tag: str, version: int) -> None:
+        """Move a tag to another version.
+
+        Args:
+            tag: its name.
+            version: number of the version, on the branch of the table object.
+
+        Raises:
+            TableTagNotFoundError: the tag does not exist.
+            TableVersionNotFoundError: the version does not exist.
+        """
+        self._table.namespace.update_table_tag(self._table._request(tag=tag, version=version))
+
+    def delete(self, tag: str) -> None:
+        """Delete a tag; the version stays.
+
+        Raises:
+            TableTagNotFoundError: the tag does not exist.
+        """
+        self._table.namespace.delete_table_tag(self._request(tag=tag))
+
+    def __repr__(self) -> str:
+        return f"Tags({str(self._table)!r})"
+
+
+class Branches:
+    """The branches of a table: lines of versions next to the main one."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def _request(self, **fields: object) -> dict[str, Any]:
+        return _without_none({"id": list(self._table.id), **fields})
+
+    def list(self) -> dict[str, BranchContents]:
+        """Return the branches by name, without the main branch."""
+        found: dict[str, BranchContents] = {}
+        listing = self._table.namespace.list_table_branches
+        found.update(_pages(listing, self._request(), lambda page: page.branches.items()))
+        return found
+
+    def create(
+        self, name: str, from_ref: str | None = None, from_version: int | None = None
+    ) -> Table:
+        """Create a branch and return the table on it.
+
+        Args:
+            name: name of the new branch.
+            from_ref: branch to start from; defaults to the main branch.
+            from_version: version to start from; defaults to the latest of that branch.
+
+        Raises:
+            TableBranchAlreadyExistsError: the branch exists.
+        """
+        request = self._request(name=name, from_branch=from_ref, from_version=from_version)
+        self._table.namespace.create_table_branch(request)
+        return self.checkout(name)
+
+    def checkout(self, name: str, version: int | None = None) -> Table:
+        """Return the table on a branch; contacts no catalog.
+
+        Args:
+            name: name of the branch.
+            version: version to check out; defaults to the latest, which can be written.
+        """
+        return Table(self._table.namespace, self._table.id, branch=name, version=version)
+
+    def delete(self, name: str) -> None:
+        """Delete a branch and its versions.
+
+        Raises:
+            TableBranchNotFoundError: the branch does not exist.
+        """
+        self._table.namespace.delete_table_branch(self._request(name=name))
+
+    def __repr__(self) -> str:
+        return f"Branches({str(self._table)!r})"
+
+
+class _Page(Protocol):
+    page_token: str | None
+
+
+P = TypeVar("P", bound=_Page)
+E = TypeVar("E")
+
+
+def _pages(
+    listing: Callable[[dict[str, Any]], P],
+    request: Mapping[str, Any],
+    entries: Callable[[P], Iterable[E]],
+) -> Iterator[E]:
+    token: str | None = None
+    while True:
+        page = listing(_without_none({**request, "page_token": token}))
+        yield from entries(page)
+        if not (token := page.page_token):
+            return
+
+
+def _alteration(change: ColumnAlteration) -> dict[str, object]:
+    entry: dict[str, object] = dict(change)
+    if "data_type" in change:
+        import pyarrow as pa
+
+        from ..tables.schema import to_json_schema
+
+        described = to_json_schema(pa.schema([("changed", change["data_type"])]))
+        entry["data_type"] = described.fields[0].type.to_dict()
+    return entry
+
+
+def _without_none(fields: Mapping[str, object]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def _condition(wanted: bool | str) -> str | None:
-    return wanted if isinstance(wanted, str) else None

@@ -1,9 +1,9 @@
-"""Values of Python programs, as a table takes them."""
+"""Conversion of Python values and rows to SQL and to the types of a table."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.rows import to_table
@@ -13,18 +13,16 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from lance_namespace_client.arrow import ArrowData
+    from .types import Rows, Value
 
-__all__ = ["Value", "fitting", "literal"]
-
-Value: TypeAlias = str | int | float | bool | None
+__all__ = ["fitting", "literal"]
 
 
 def literal(value: Value) -> str:
-    """Return a value as SQL.
+    """Return a value as an SQL literal.
 
     Raises:
-        InvalidInputError: code 13, it is of a type that has no literal here.
+        InvalidInputError: code 13, the value has a type without an SQL literal.
     """
     match value:
         case None:
@@ -38,20 +36,20 @@ def literal(value: Value) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
     raise InvalidInputError(
-        f"update: a {type(value).__name__} cannot be written as SQL; give an expression in sql="
+        f"update: a {type(value).__name__} cannot be written as SQL; pass an expression in values_sql="
     )
 
 
-def fitting(data: ArrowData, schema_of: Callable[[], pa.Schema], what: str) -> ArrowData:
-    """Return rows of Python values or of frames with the types of the table's columns.
+def fitting(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
+    """Convert rows of Python values or of frames to the types of the table's columns.
 
-    Numbers of Python and of frames have 64 bits, and lists any length. Arrow data is returned
-    unchanged.
+    Numbers of Python and of frames have 64 bits, and their lists no fixed length. Arrow data is
+    returned unchanged.
 
     Args:
         data: the rows.
         schema_of: returns the table's schema; not called for Arrow data.
-        what: the table, to open a message with.
+        what: the table, as messages name it.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import attrs
 
-from ..extend import IcebergRestConfig, option
+from ..extend import option
+from ..extend.iceberg_rest import IcebergRestConfig
 
 __all__ = ["PolarisConfig"]
 

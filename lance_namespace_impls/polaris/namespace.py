@@ -10,17 +10,12 @@ from attrs import field, frozen
 
 from lance_namespace_client.errors import LanceNamespaceError
 
-from ..extend import (
-    Capabilities,
-    HttpFailure,
+from ..extend import Capabilities, Identifier, TableEntry
+from ..extend.http import HttpFailure, fresh_location, is_local, is_secret_option
+from ..extend.iceberg_rest import (
     IcebergRestCatalog,
-    Identifier,
-    TableEntry,
     Warehouse,
     as_opened,
-    fresh_location,
-    is_local,
-    is_secret_option,
     location_of,
     properties_of,
 )

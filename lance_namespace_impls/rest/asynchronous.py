@@ -60,7 +60,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         await self.aclose()
 
     async def iter_namespaces(
-        self, id: Sequence[str] | None = None, *, page_size: int | None = None
+        self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
     ) -> AsyncIterator[str]:
         """Walk the names of the child namespaces, page by page as they are asked for.
 
@@ -81,7 +81,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
 
     async def iter_tables(
         self,
-        id: Sequence[str] | None = None,
+        id: str | Sequence[str] | None = None,
         *,
         include_declared: bool = True,
         page_size: int | None = None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.identifiers import parse_identifier
+from ..core.identifiers import to_identifier
 from ..distributed.failures import coded
 from ..distributed.options import require_positive
 from ..distributed.secrets import map_in_arrow
@@ -278,10 +278,9 @@ def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None
 
 
 def target_of(namespace: Namespace, table: str | Sequence[str]) -> Target:
-    """Return a table as the target of a job; text is one name.
+    """Return the target of a job, from an identifier as text or as a list.
 
     Raises:
-        InvalidInputError: code 13, the value is not an identifier.
+        InvalidInputError: code 13, a name is empty or not a string.
     """
-    names = [table] if isinstance(table, str) else list(table)
-    return Target(namespace=namespace, table=parse_identifier(names))
+    return Target(namespace=namespace, table=to_identifier(table))

@@ -70,8 +70,19 @@ def open_dataset(
     return _at(dataset, version, branch)
 
 
-def open_through(namespace: Any, identifier: Sequence[str], version: int | str | None) -> Any:
-    """Open a dataset through a namespace, which vends new credentials when the old ones expire.
+def open_through(
+    namespace: Any,
+    identifier: Sequence[str],
+    version: int | str | None,
+    branch: str | None = None,
+) -> Any:
+    """Open a dataset through a namespace, which hands out new credentials when the old expire.
+
+    Args:
+        namespace: the namespace of the table.
+        identifier: the table.
+        version: number or tag of the version; defaults to the latest.
+        branch: the branch; defaults to the main branch.
 
     Raises:
         TableNotFoundError: code 4.
@@ -85,7 +96,7 @@ def open_through(namespace: Any, identifier: Sequence[str], version: int | str |
     try:
         with _no_dataset(f"table {name}"):
             dataset = lance.dataset(namespace_client=namespace, table_id=list(identifier))
-        return _at(dataset, version, None)
+        return _at(dataset, version, branch)
     except LanceNamespaceError:
         raise
     except Exception as error:

@@ -78,7 +78,8 @@ def test_named_levels_of_an_index_become_columns(
 def test_an_index_reaches_merge_and_add(tmp_path: Path) -> None:
     table = connect("dir", {"path": str(tmp_path)}).table("t")
     table.create(pd.DataFrame({"close": [1.5, 2.5]}, index=DAYS))
-    table.merge(pd.DataFrame({"close": [9.5]}, index=DAYS[1:]), "day")
+    merge = table.merge_insert("day").when_matched_update_all()
+    merge.execute(pd.DataFrame({"close": [9.5]}, index=DAYS[1:]))
     table.add(pd.DataFrame({"close": [3.5]}, index=DAYS[:1].shift(5, freq="D")))
     assert sorted(table.to_arrow()["close"].to_pylist()) == [1.5, 3.5, 9.5]
 
@@ -111,7 +112,7 @@ def test_vectors_with_a_missing_one_can_be_searched(tmp_path: Path, rows: Any) -
     name = table.schema.names[0]
     assert table.schema.field(name).type == FIXED
     assert table.to_arrow()[name].to_pylist() == [[1, 2], None]
-    assert table.search([1.0, 2.0], column=name).limit(1).to_list()[0][name] == [1, 2]
+    assert table.search([1.0, 2.0], name).limit(1).to_list()[0][name] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,12 @@ WAYS: dict[str, Any] = {
     "merge": merge,
     "add": Table.add,
     "add-overwrite": lambda table, rows: table.add(rows, mode="overwrite"),
-    "table-merge": lambda table, rows: table.merge(rows, "n"),
+    "table-merge": lambda table, rows: (
+        table.merge_insert("n")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .execute(rows)
+    ),
 }
 FORMS: dict[str, Any] = {
     "dicts": PLAIN,

@@ -19,6 +19,7 @@ import pytest
 
 from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_impls import extend
+from lance_namespace_impls.extend import http, iceberg_rest
 
 from ..behaviour.machine import explore
 from ..behaviour.subject import NAMES, Identifier, Subject
@@ -151,5 +152,12 @@ def test_nothing_else_of_the_package_is_needed() -> None:
     """Everything that the example, and the backends' own primitives, need is in `extend`."""
     imported = set(re.findall(r"from (lance_namespace\S*) import", EXAMPLE.read_text("utf-8")))
     assert imported == {"lance_namespace_impls", "lance_namespace_impls.extend"}
-    for name in extend.__all__:
-        assert getattr(extend, name).__doc__, name
+    for module in (extend, http, iceberg_rest):
+        for name in module.__all__:
+            assert getattr(module, name).__doc__, name
+
+
+def test_each_name_is_exported_by_one_module() -> None:
+    names = [*extend.__all__, *http.__all__, *iceberg_rest.__all__]
+    assert len(names) == len(set(names))
+    assert len(extend.__all__) <= 20

@@ -8,6 +8,7 @@ import pytest
 
 from lance_namespace_client.errors import InternalError, LanceNamespaceError
 from lance_namespace_impls import extend
+from lance_namespace_impls.extend import http
 from lance_namespace_impls.memory import MemoryNamespace
 from lance_namespace_impls.registry import implementations, load
 
@@ -30,7 +31,7 @@ def failures(impl: str) -> list[Exception]:
     found: list[Exception] = [OSError(text), ValueError(text)]
     if impl in ("iceberg", "polaris", "unity"):
         found += [
-            extend.HttpFailure("GET /x", status, "Kind", text) for status in (400, 403, 409, 500)
+            http.HttpFailure("GET /x", status, "Kind", text) for status in (400, 403, 409, 500)
         ]
     elif impl.startswith("hive"):
         from pymetastore.hive_metastore import ttypes

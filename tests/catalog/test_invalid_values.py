@@ -73,10 +73,12 @@ WAYS: dict[str, Callable[[Table, str, Any], Any]] = {
     "overwrite": overwrite,
     "create": create,
     "merge": merge,
-    "table-merge": lambda table, name, value: table.merge([{"k": 1, name: value}], "k"),
-    "update": lambda table, name, value: table.update({name: value}, where="k = 1"),
-    "search": lambda table, name, value: table.search(value, column="v").limit(1).to_list(),
-    "vector": lambda table, name, value: table.search([value, 1.0], column="v").limit(1).to_list(),
+    "table-merge": lambda table, name, value: (
+        table.merge_insert("k").when_matched_update_all().execute([{"k": 1, name: value}])
+    ),
+    "update": lambda table, name, value: table.update("k = 1", {name: value}),
+    "search": lambda table, name, value: table.search(value, "v").limit(1).to_list(),
+    "vector": lambda table, name, value: table.search([value, 1.0], "v").limit(1).to_list(),
     "where": lambda table, name, value: table.search().where(f"{name} = {value!r}").to_list(),
     "limit": lambda table, name, value: table.search().limit(value).to_list(),
 }
@@ -98,15 +100,15 @@ VALUES = st.recursive(
 def check(table: Table, way: str, name: str, value: Any) -> None:
     """Call with a value that may be wrong; what succeeds is undone."""
     before = table.to_arrow()
-    latest = table.versions()[-1].version
+    latest = table.list_versions()[-1].version
     try:
         WAYS[way](table, name, value)
     except LanceNamespaceError as error:
         assert error.code != 18, f"{way} {name} {value!r}: {error!r}"
         assert table.to_arrow().equals(before), f"{way} {name} {value!r} changed the table"
-        assert table.versions()[-1].version == latest
+        assert table.list_versions()[-1].version == latest
     else:
-        if table.versions()[-1].version != latest:
+        if table.list_versions()[-1].version != latest:
             table.restore(latest)
     assert not table.namespace.table("new").exists()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import lancedb
@@ -17,11 +19,15 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     TableSchemaValidationError,
+    TableTagAlreadyExistsError,
     TableTagNotFoundError,
 )
+from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.objects.table import Table
+from lance_namespace_impls.objects.merge import MergeInsert
+from lance_namespace_impls.objects.search import Search
+from lance_namespace_impls.objects.table import Branches, Table, Tags
 from lance_namespace_impls.server import serving
 
 WORDS = ("apple banana", "banana", "cherry", "apple apple", "banana cherry", "plum")
@@ -34,8 +40,15 @@ ROWS = {
 }
 
 
-@pytest.fixture(params=["in process", "over REST"])
+FILES = ["in process", "over REST"]
+
+
+@pytest.fixture(params=[*FILES, "in memory"])
 def namespace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
+    if request.param == "in memory":
+        with connect("memory") as memory:
+            yield memory
+        return
     with connect("dir", {"path": str(tmp_path)}) as directory:
         if request.param == "in process":
             yield directory
@@ -58,7 +71,7 @@ def test_it_is_a_name_until_it_is_asked(namespace: Namespace) -> None:
     assert repr(missing) == "Table('missing')"
     assert not missing.exists()
     with pytest.raises(TableNotFoundError, match="missing"):
-        missing.count()
+        missing.count_rows()
 
 
 @pytest.mark.parametrize("wrong", ["", [], "a..b"])
@@ -67,9 +80,41 @@ def test_a_name_that_cannot_be(namespace: Namespace, wrong: str) -> None:
         namespace.table(wrong)
 
 
-def test_a_name_with_a_dot_is_a_list(namespace: Namespace) -> None:
+def test_an_identifier_in_any_form(namespace: Namespace) -> None:
     assert namespace.table("db.events").id == ("db", "events")
     assert namespace.table(["v1.2"]).id == ("v1.2",)
+    assert namespace.table("db$v1.2").id == ("db", "v1.2")
+    assert namespace.table("db.events") == namespace.table("db$events")
+    namespace.table("letters").create({"id": [1]})
+    for root in (None, "", "$", []):
+        assert list(namespace.iter_tables(root)) == ["letters"]
+    for id in ("letters", ["letters"], ("letters",)):
+        assert namespace.open_table(id).count_rows() == 1
+    with pytest.raises(InvalidInputError):
+        list(namespace.iter_namespaces("a..b"))
+
+
+def test_only_what_users_call_is_listed(namespace: Namespace, table: Table) -> None:
+    operations = {row.method_name for row in OPERATIONS.values()}
+    rest = set(dir(namespace)) - operations
+    assert operations <= set(dir(namespace))
+    assert rest - {"migrate"} == {
+        "close", "config", "from_properties", "iter_namespaces", "iter_tables", "namespace_id",
+        "open_table", "properties", "table",
+    }  # fmt: skip
+    for each in (namespace, table, table.search(), table.merge_insert("id")):
+        assert not [name for name in dir(each) if name.startswith("_")]
+        assert all(hasattr(type(each), name) or hasattr(each, name) for name in dir(each))
+
+
+@pytest.mark.parametrize("kind", [Table, Search, MergeInsert, Tags, Branches])
+def test_public_signatures_are_typed(kind: type) -> None:
+    for name, member in vars(kind).items():
+        if name.startswith("_") and name != "__init__":
+            continue
+        function = member.fget if isinstance(member, property) else member
+        for parameter, annotation in getattr(function, "__annotations__", {}).items():
+            assert not re.search(r"\bAny\b", str(annotation)), f"{name}: {parameter}"
 
 
 def test_looking_at_it(table: Table) -> None:
@@ -77,11 +122,12 @@ def test_looking_at_it(table: Table) -> None:
     assert table.schema == pa.schema(
         {"id": pa.int64(), "text": pa.string(), "vector": pa.list_(pa.float32(), 8)}
     )
-    assert table.count() == len(table) == 60
-    assert table.count("id < 10") == 10
+    assert table.count_rows() == 60
+    assert table.count_rows("id < 10") == 10
     assert table.head(3)["id"].to_pylist() == [0, 1, 2]
     assert table.head(0).schema == table.schema
-    assert table.location.endswith("fruits.lance")
+    assert "fruits" in table.location
+    assert table.properties == {}
     assert table.describe(details=True).version == 1
     assert table.stats().num_rows == 60
 
@@ -90,9 +136,9 @@ def test_all_rows_in_every_form(table: Table) -> None:
     ids = list(range(60))
     assert table.to_arrow()["id"].to_pylist() == ids
     assert table.to_pandas()["id"].tolist() == ids
-    assert table.to_polars()["id"].to_list() == ids
+    assert table.to_polars().collect()["id"].to_list() == ids
     assert [row["id"] for row in table.search().to_list()] == ids
-    with table.to_reader() as reader:
+    with table.to_batches() as reader:
         assert sum(batch.num_rows for batch in reader) == 60
 
 
@@ -142,7 +188,8 @@ def test_plain_numbers_take_the_table_s_types(namespace: Namespace) -> None:
     table = namespace.table("t").create(pa.schema(kinds).empty_table())
     table.add([{"small": 1, "part": 0.5, "vector": [1, 2]}])
     table.add({"small": [2], "part": [1], "vector": [[1.5, 2]]})
-    table.merge(pd.DataFrame({"small": [2], "part": [7], "vector": [[0, 0]]}), on="small")
+    frame = pd.DataFrame({"small": [2], "part": [7], "vector": [[0, 0]]})
+    table.merge_insert("small").when_matched_update_all().execute(frame)
     assert table.to_arrow().to_pydict() == {
         "small": [1, 2],
         "part": [0.5, 7],
@@ -151,7 +198,7 @@ def test_plain_numbers_take_the_table_s_types(namespace: Namespace) -> None:
     for wrong in ({"small": 70_000}, {"vector": [1, 2, 3]}, {"part": "x"}):
         with pytest.raises(TableSchemaValidationError, match=f"column '{next(iter(wrong))}'"):
             table.add([{"small": 3, "part": 1.0, "vector": [1, 2], **wrong}])
-    assert table.count() == 2
+    assert table.count_rows() == 2
 
 
 def test_a_list_of_lists_is_told_how_to_become_vectors(namespace: Namespace) -> None:
@@ -159,7 +206,7 @@ def test_a_list_of_lists_is_told_how_to_become_vectors(namespace: Namespace) -> 
     with pytest.raises(InvalidInputError, match=r"fixed-size list.*numpy"):
         plain.search([1.0, 2.0]).to_arrow()
     with pytest.raises(InvalidInputError, match=r"fixed-size list.*numpy"):
-        plain.search([1.0, 2.0], column="vector").to_arrow()
+        plain.search([1.0, 2.0], vector_column_name="vector").to_arrow()
 
 
 def test_rows_that_are_none(namespace: Namespace) -> None:
@@ -170,42 +217,118 @@ def test_rows_that_are_none(namespace: Namespace) -> None:
 
 
 def test_writing(table: Table) -> None:
-    merged = table.merge({"id": [0, 99], "text": ["zero", "new"], "vector": VECTORS[:2]}, on="id")
+    merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+    merged = merge.execute({"id": [0, 99], "text": ["zero", "new"], "vector": VECTORS[:2]})
     assert (merged.num_updated_rows, merged.num_inserted_rows) == (1, 1)
-    assert table.update({"text": "it's"}, where="id < 2") == 2
-    assert table.update(sql={"id": "id + 1000"}, where="id = 99") == 1
+    assert table.update("id < 2", {"text": "it's"}).updated_rows == 2
+    assert table.update("id = 99", values_sql={"id": "id + 1000"}).updated_rows == 1
     table.delete("id BETWEEN 10 AND 19")
-    assert table.count() == 51
-    assert table.count("text = 'it''s'") == 2
-    assert table.count("id = 1099") == 1
+    assert table.count_rows() == 51
+    assert table.count_rows("text = 'it''s'") == 2
+    assert table.count_rows("id = 1099") == 1
     with pytest.raises(TableAlreadyExistsError):
         table.create(ROWS)
     table.create({"id": [1]}, mode="overwrite")
     assert table.to_arrow().to_pydict() == {"id": [1]}
 
 
-def test_versions_and_tags(table: Table) -> None:
-    table.tag("first")
+def test_versions_and_tags(namespace: Namespace, table: Table) -> None:
+    table.tags.create("first", 1)
+    with pytest.raises(TableTagAlreadyExistsError):
+        table.tags.create("first", 1)
     table.delete("id > 9")
-    assert [each.version for each in table.versions()] == [1, 2]
-    first = table.checkout("first")
-    assert (first.count(), table.count(), table.checkout(2).count()) == (60, 10, 10)
+    assert [each.version for each in table.list_versions()] == [1, 2]
+    assert table.version == 2
+    first = namespace.table("fruits")
+    first.checkout("first")
+    assert (first.version, first.count_rows(), table.count_rows()) == (1, 60, 10)
+    assert namespace.table("fruits", version=2).count_rows() == 10
     with pytest.raises(InvalidInputError, match="version 1, which is read-only"):
         first.delete("true")
-    table.tag("first", 2)
-    assert table.tags()["first"].version == 2
+    table.tags.update("first", 2)
+    assert table.tags.list()["first"].version == table.tags.get_version("first") == 2
     first.restore()
-    assert table.count() == 60
-    table.untag("first")
+    assert (table.count_rows(), first.count_rows(), first.version) == (60, 60, 3)
+    first.checkout(2)
+    assert first.count_rows() == 10
+    first.checkout_latest()
+    assert first.count_rows() == 60
+    first.restore("first")
+    assert (first.version, first.count_rows()) == (4, 10)
+    table.tags.delete("first")
     with pytest.raises(TableTagNotFoundError):
         table.checkout("first")
 
 
+def test_branches(table: Table) -> None:
+    dev = table.branches.create("dev")
+    assert (dev.current_branch(), table.current_branch()) == ("dev", None)
+    assert list(table.branches.list()) == ["dev"]
+    dev.delete("id > 9")
+    assert (dev.count_rows(), table.count_rows()) == (10, 60)
+    assert table.branches.checkout("dev").count_rows("id < 5") == 5
+    assert len(dev.list_versions()) == len(table.list_versions()) + 1
+    table.branches.delete("dev")
+    assert table.branches.list() == {}
+
+
+def test_columns(table: Table) -> None:
+    before = table.schema
+    table.add_columns({"twice": "id * 2"})
+    assert table.schema.names == [*before.names, "twice"]
+    table.alter_columns(
+        {"path": "twice", "rename": "double", "data_type": pa.int32()},
+        {"path": "text", "nullable": True},
+    )
+    assert table.schema.field("double").type == pa.int32()
+    assert table.search().where("id = 3").to_list()[0]["double"] == 6
+    table.drop_columns(["double"])
+    assert table.schema == before
+
+
+def test_what_is_loaded_once(namespace: Namespace, table: Table) -> None:
+    """Another object's change shows after `refresh`, and after an own change."""
+    assert (table.version, len(table.schema)) == (1, 3)
+    namespace.table("fruits").drop_columns(["text"])
+    assert (table.version, len(table.schema)) == (1, 3)
+    table.refresh()
+    assert (table.version, len(table.schema)) == (2, 2)
+    table.delete("id = 1")
+    assert table.version == 3
+
+
+def test_optimize(table: Table) -> None:
+    table.create_index("id", index_type="BTREE", name="by_id")
+    for n in range(3):
+        table.add({"id": [100 + n], "text": ["x"], "vector": VECTORS[:1]})
+    assert table.index_stats("by_id").num_unindexed_rows == 3
+    table.optimize()
+    # Lance does not merge fragments that are in an index with others.
+    assert table.stats().fragment_stats.num_fragments == 2
+    assert table.index_stats("by_id").num_unindexed_rows == 0
+    assert len(table.list_versions()) > 4
+    table.optimize(cleanup_older_than=timedelta())
+    assert len(table.list_versions()) == 1
+    table.checkout(table.version)
+    with pytest.raises(InvalidInputError, match="read-only"):
+        table.optimize()
+
+
+def test_a_merge_step_by_step(table: Table) -> None:
+    rows = {"id": [0, 99], "text": ["zero", "new"], "vector": VECTORS[:2]}
+    merged = table.merge_insert("id").when_matched_update_all(where="target.id > 5").execute(rows)
+    assert not merged.num_inserted_rows
+    assert table.count_rows("text = 'zero'") == 0
+    merge = table.merge_insert(["id"]).when_not_matched_by_source_delete("id > 50")
+    merged = merge.when_not_matched_insert_all().execute(rows, timeout=timedelta(seconds=5))
+    assert (merged.num_inserted_rows, merged.num_deleted_rows) == (1, 9)
+
+
 def test_indices(table: Table) -> None:
-    table.create_index("id", "BTREE", name="by_id")
-    assert [index.index_name for index in table.indices()] == ["by_id"]
+    table.create_index("id", index_type="BTREE", name="by_id")
+    assert [index.index_name for index in table.list_indices()] == ["by_id"]
     table.drop_index("by_id")
-    assert table.indices() == []
+    assert table.list_indices() == []
 
 
 def test_drop(table: Table) -> None:
@@ -228,34 +351,39 @@ def test_notebooks_see_no_markup_of_others(namespace: Namespace) -> None:
     assert "y" * 100 not in shown
 
 
+@pytest.mark.parametrize("namespace", FILES, indirect=True)
 def test_hybrid_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None:
-    table.create_index("text", "FTS")
+    table.create_index("text", index_type="FTS")
     theirs = lancedb.connect(tmp_path).open_table("fruits")
     for words, n in (("banana", 3), ("apple cherry", 20), ("plum number5", 41), ("nothing", 5)):
         vector = VECTORS[n]
         for limit in (1, 7, 25):
             query = theirs.search(query_type="hybrid").vector(vector).text(words).limit(limit)
             expected = query.to_arrow()
-            found = table.search(vector, text=words).limit(limit).to_arrow()
+            found = table.search(vector).text(words).limit(limit).to_arrow()
             for column in ("id", "_relevance_score"):
                 assert found[column].to_pylist() == expected[column].to_pylist()
-    found = table.search(VECTORS[3], text="banana").where("id > 30").limit(5).to_arrow()
+    found = table.search(VECTORS[3]).text("banana").where("id > 30").limit(5).to_arrow()
     query = theirs.search(query_type="hybrid").vector(VECTORS[3]).text("banana")
     expected = [row["id"] for row in query.where("id > 30", prefilter=True).limit(5).to_list()]
     assert found["id"].to_pylist() == expected
-    page = table.search(VECTORS[3], text="banana").offset(2).limit(3).to_arrow()
-    whole = table.search(VECTORS[3], text="banana").limit(5).to_arrow()
+    page = table.search(VECTORS[3]).text("banana").offset(2).limit(3).to_arrow()
+    whole = table.search(VECTORS[3]).text("banana").limit(5).to_arrow()
     assert page["id"].to_pylist() == whole["id"].to_pylist()[2:]
-    assert "full-text search:" in table.search(VECTORS[3], text="banana").explain()
+    assert "full-text search:" in table.search(VECTORS[3]).text("banana").explain_plan()
 
 
+@pytest.mark.parametrize("namespace", FILES, indirect=True)
 def test_a_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None:
-    table.create_index("text", "FTS")
+    table.create_index("text", index_type="FTS")
     theirs = lancedb.connect(tmp_path).open_table("fruits")
     vector = VECTORS[3]
     for ours, expected in (
         (table.search(vector).limit(9), theirs.search(vector).limit(9)),
-        (table.search(vector).metric("cosine"), theirs.search(vector).distance_type("cosine")),
+        (
+            table.search(vector).distance_type("cosine"),
+            theirs.search(vector).distance_type("cosine"),
+        ),
         (
             table.search(vector).where("id > 20").limit(4),
             theirs.search(vector).where("id > 20", prefilter=True).limit(4),
@@ -270,7 +398,7 @@ def test_a_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None
 
 
 def test_a_search_warns_of_nothing(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
-    table.create_index("text", "FTS")
+    table.create_index("text", index_type="FTS")
     for chosen in (["id"], {"twice": "id * 2"}):
         near = table.search(VECTORS[3]).select(chosen).limit(1).to_arrow()
         assert near.column_names == [*chosen, "_distance"]
@@ -283,9 +411,9 @@ def test_statistics_of_an_index_warn_of_nothing(
     namespace: Namespace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     table = namespace.table("t").create({"vector": GENERATOR.random((600, 8), dtype=np.float32)})
-    table.create_index("vector", "IVF_FLAT", name="near", distance_type="cosine")
+    table.create_index("vector", index_type="IVF_FLAT", name="near", distance_type="cosine")
     table.add({"vector": VECTORS[:10]})
-    found = namespace.describe_table_index_stats({"id": ["t"], "index_name": "near"})
+    found = table.index_stats("near")
     assert (found.index_type, found.distance_type) == ("IVF_FLAT", "cosine")
     assert (found.num_indexed_rows, found.num_unindexed_rows, found.num_indices) == (600, 10, 1)
     assert capfd.readouterr().err == ""

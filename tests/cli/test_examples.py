@@ -70,7 +70,7 @@ Around = Iterator[dict[str, str]]
 def fill(namespace: Namespace) -> None:
     """Make the tables of the root that the examples name."""
     flights = namespace.table("flights").create(FLIGHTS)
-    flights.tag("before-import")
+    flights.tags.create("before-import", flights.version)
     for _ in range(6):
         flights.add(FLIGHTS)
     namespace.table("notes").create(NOTES)

@@ -39,7 +39,7 @@ ROWS = pa.table(
 def notes(lake: Lake) -> Lake:
     with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
         table = namespace.table("notes").create(ROWS)
-        table.tag("first")
+        table.tags.create("first", table.version)
         table.delete("id = 3")
     return lake
 

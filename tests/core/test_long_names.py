@@ -19,10 +19,10 @@ def test_a_name_too_long_for_a_directory_is_cut(tmp_path: Path, name: str) -> No
         with connect("memory", {"root": root}) as namespace:
             for each in (name, name + "x"):
                 table = namespace.table([each]).create(ROWS)
-                assert table.count() == 1
+                assert table.count_rows() == 1
             assert namespace.list_tables({"id": []}).tables == [name, name + "x"]
             namespace.drop_table({"id": [name]})
-            assert namespace.table([name + "x"]).count() == 1
+            assert namespace.table([name + "x"]).count_rows() == 1
 
 
 def test_the_longest_name_has_room_for_a_fresh_place(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def filled(root: Path) -> Iterator[Namespace]:
                 "picture": [PNG] * 30,
             }
         )
-        table.create_index("text", "FTS")
-        table.tag("first")
+        table.create_index("text", index_type="FTS")
+        table.tags.create("first", table.version)
         for name in ("hidden", "other"):
             found.table(["secret", name]).create({"x": [1]})
         yield found
@@ -151,7 +151,7 @@ def test_the_newest_versions_come_first_and_of_indices_not_all(
 ) -> None:
     table = namespace.table(["prod", "other"]).create({"id": range(40), "a": range(40)})
     for column in ("id", "a"):
-        table.create_index(column, "BTREE")
+        table.create_index(column, index_type="BTREE")
     for number in range(20):
         table.delete(f"id = {number}")
     address = "/ui/table?id=prod&id=other"
@@ -471,7 +471,7 @@ def test_tags_without_end(
 ) -> None:
     table = namespace.table(["prod", "notes"])
     for number in range(5):
-        table.tag(f"tag{number}")
+        table.tags.create(f"tag{number}", table.version)
     assert "There are more" not in page(browser, "/ui/table?id=prod&id=notes")
     monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.PAGE_NAMES", 3)
     text = page(browser, "/ui/table?id=prod&id=notes")

@@ -131,7 +131,14 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
 
     def late(*args: Any, **more: Any) -> int:
         theirs = [{"id": 110, "s": "theirs"}]
-        assert namespace.table("t").merge(theirs, on="id").num_inserted_rows == 1
+        assert (
+            namespace.table("t")
+            .merge_insert("id")
+            .when_not_matched_insert_all()
+            .execute(theirs)
+            .num_inserted_rows
+            == 1
+        )
         return real(*args, **more)
 
     monkeypatch.setattr(write_plan, "_commit_beside", late)

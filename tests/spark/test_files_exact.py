@@ -255,7 +255,7 @@ def test_parquet_that_is_appended_keeps_its_digits(
     ):
         with pytest.raises(TableSchemaValidationError, match=rf"column n: .*row {row}\b"):
             call()
-    assert lake.table("t").count() == len(fits)
+    assert lake.table("t").count_rows() == len(fits)
 
 
 def test_files_of_one_import_keep_their_digits(tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def check_export(rng: random.Random, lake: Lake) -> None:
         lake.namespace.table("one").add(rows)
         expected = lake.rows("one")
     try:
-        with lake.namespace.table("one").search().to_reader() as reader:
+        with lake.namespace.table("one").search().to_batches() as reader:
             written = max(_write_file(reader, file, format), default=0)
     except LanceNamespaceError as error:
         assert format is FileFormat.CSV

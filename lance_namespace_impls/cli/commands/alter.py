@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,6 +23,7 @@ from .jobs import DryRun, RowsPerFragment
 if TYPE_CHECKING:
     from ...catalog.namespace import Namespace
     from ...core.identifiers import Identifier
+    from ...objects.types import IndexOptions, IndexType
 
 __all__ = ["branch", "compact", "cp", "index", "properties", "rename", "restore", "tag"]
 
@@ -164,7 +165,7 @@ def tag(
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
         if action is Action.LIST:
-            found = {key: value.version for key, value in sorted(table.tags().items())}
+            found = {key: value.version for key, value in sorted(table.tags.list().items())}
             if session.output.as_json:
                 session.output.document({"id": list(identifier), "tags": found})
             else:
@@ -172,14 +173,18 @@ def tag(
             return
         wanted = _needed(name, "tag", action)
         if action is Action.CREATE:
-            table.tag(wanted, version)
+            named = table.version if version is None else version
+            if wanted in table.tags.list():
+                table.tags.update(wanted, named)
+            else:
+                table.tags.create(wanted, named)
         else:
-            table.untag(wanted)
+            table.tags.delete(wanted)
         if session.output.as_json:
-            tags = {key: value.version for key, value in table.tags().items()}
+            tags = {key: value.version for key, value in table.tags.list().items()}
             session.output.document({"id": list(identifier), "tags": tags})
         elif action is Action.CREATE:
-            session.output.line(f"tag {wanted} names version {table.tags()[wanted].version}")
+            session.output.line(f"tag {wanted} names version {table.tags.list()[wanted].version}")
         else:
             session.output.line(f"tag {wanted} removed")
 
@@ -198,20 +203,13 @@ def branch(
 ) -> None:
     """List, create or drop the branches of a table."""
     identifier = session.identifier(id)
-    request: dict[str, Any] = {"id": list(identifier)}
     with session.connect() as namespace:
-        if action is not Action.LIST:
-            request["name"] = _needed(name, "branch", action)
-            if action is Action.CREATE:
-                namespace.create_table_branch({**request, "from_version": version})
-            else:
-                namespace.delete_table_branch(request)
-            del request["name"]
-        page = namespace.list_table_branches(request)
-        found = dict(page.branches)
-        while page.page_token:
-            page = namespace.list_table_branches({**request, "page_token": page.page_token})
-            found |= page.branches
+        branches = namespace.table(list(identifier)).branches
+        if action is Action.CREATE:
+            branches.create(_needed(name, "branch", action), from_version=version)
+        elif action is Action.DROP:
+            branches.delete(_needed(name, "branch", action))
+        found = branches.list()
     if session.output.as_json:
         session.output.document({"id": list(identifier), "branches": sorted(found)})
     elif action is Action.LIST:
@@ -232,13 +230,14 @@ def restore(
     """
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
-        older = table.checkout(int(version) if version.isdecimal() else version)
-        older.restore()
+        table.checkout(int(version) if version.isdecimal() else version)
+        restored = table.version
+        table.restore()
         latest = table.describe(details=True).version
     if session.output.as_json:
-        session.output.document({"restored": older.version, "version": latest})
+        session.output.document({"restored": restored, "version": latest})
     else:
-        session.output.line(f"version {older.version} restored as version {latest}")
+        session.output.line(f"version {restored} restored as version {latest}")
 
 
 def compact(
@@ -317,18 +316,22 @@ def index(
                     "index create: give --type, such as IVF_PQ for vectors, FTS for words or BTREE"
                 )
             more = {key: _option(value) for key, value in key_values(options, "--set").items()}
-            table.create_index(column, kind, **more, **({"name": name} if name else {}))
+            table.create_index(
+                column,
+                index_type=cast("IndexType", kind),
+                name=name or None,
+                **cast("IndexOptions", more),
+            )
         elif action is IndexAction.DROP:
             table.drop_index(_needed(what, "index", action))
         elif action is IndexAction.STATS:
-            request = {"id": list(identifier), "index_name": _needed(what, "index", action)}
-            found = namespace.describe_table_index_stats(request).to_dict()
+            found = table.index_stats(_needed(what, "index", action)).to_dict()
             if output.as_json:
                 output.document(found)
             else:
                 output.fields({key.replace("_", " "): _told(value) for key, value in found.items()})
             return
-        indices = table.indices()
+        indices = table.list_indices()
     if output.as_json:
         output.document({"id": list(identifier), "indices": [each.to_dict() for each in indices]})
         return
@@ -365,11 +368,11 @@ def cp(
     with session.connect() as namespace:
         source = namespace.table(list(session.identifier(id)))
         if version is not None:
-            source = source.checkout(int(version) if version.isdecimal() else version)
+            source.checkout(int(version) if version.isdecimal() else version)
         copy = namespace.table(list(identifier))
-        with source.to_reader() as rows:
+        with source.to_batches() as rows:
             copy.create(rows, mode="overwrite" if overwrite else "create")
-        count = copy.count()
+        count = copy.count_rows()
     if session.output.as_json:
         session.output.document({"id": list(identifier), "rows": count})
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ...objects.search import Search
     from ...objects.table import Table
+    from ...objects.types import DistanceType
 
 __all__ = [
     "Arrow",
@@ -83,7 +84,7 @@ def head(
     """Show the first rows of a table."""
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
-        with _selected(table.search().limit(rows), select).to_reader() as reader:
+        with _selected(table.search().limit(rows), select).to_batches() as reader:
             write_rows(session, reader, as_csv, None)
 
 
@@ -117,7 +118,7 @@ def count(
 ) -> None:
     """Count the rows of a table."""
     with session.connect() as namespace:
-        found = _chosen(session, namespace, id, version, tag, branch).count(where)
+        found = _chosen(session, namespace, id, version, tag, branch).count_rows(where)
     if session.output.as_json:
         session.output.document({"id": list(session.identifier(id)), "count": found})
     else:
@@ -169,14 +170,18 @@ def query(
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
         near = None if vector is None else search_vector(table, vector, column)
-        search = table.search(near, text=text, column=column)
+        if near is None:
+            search = table.search(text, fts_columns=column)
+        else:
+            search = table.search(near, column)
+            search = search if text is None else search.text(text)
         if where is not None:
             search = search.where(where)
         if metric is not None:
-            search = search.metric(metric)
+            search = search.distance_type(cast("DistanceType", metric))
         if offset is not None:
             search = search.offset(offset)
-        with _selected(search.limit(limit or 10), select).to_reader() as reader:
+        with _selected(search.limit(limit or 10), select).to_batches() as reader:
             write_rows(session, reader, as_csv, arrow)
 
 
@@ -239,11 +244,13 @@ def diff(
 ) -> None:
     """Compare two versions of a table: columns and row counts."""
     with session.connect() as namespace:
-        table = namespace.table(list(session.identifier(id)))
-        before = table.checkout(_version(old))
-        after = table if new is None else table.checkout(_version(new))
+        identifier = list(session.identifier(id))
+        before, after = namespace.table(identifier), namespace.table(identifier)
+        before.checkout(_version(old))
+        if new is not None:
+            after.checkout(_version(new))
         was, now = (dict(_types(each)) for each in (before, after))
-        rows = before.count(), after.count()
+        rows = before.count_rows(), after.count_rows()
     changes: list[dict[str, Any]] = [
         {"column": name, "old": was.get(name), "new": now.get(name)}
         for name in dict.fromkeys([*was, *now])
@@ -298,10 +305,10 @@ def export(
         raise UsageError(f"{file} is there already: give --overwrite, or another name")
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
-        total = table.count(where)
+        total = table.count_rows(where)
         search = _selected(table.search() if where is None else table.search().where(where), select)
         written = 0
-        with search.to_reader() as reader, progress(f"export {session.written(table.id)}") as bar:
+        with search.to_batches() as reader, progress(f"export {session.written(table.id)}") as bar:
             for written in _write_file(reader, path, kind):
                 bar.update(written, total, f"{written:,} rows")
     if session.output.as_json:
@@ -336,10 +343,11 @@ def _chosen(
 ) -> Table:
     if version is not None and tag is not None:
         raise UsageError("--version and --tag each name a version: give one of them")
-    table: Table = namespace.table(list(session.identifier(id)), branch=branch)
+    identifier = list(session.identifier(id))
+    table: Table = namespace.table(identifier, branch=branch, version=version)
     if tag is not None:
-        return table.checkout(tag)
-    return table if version is None else table.checkout(version)
+        table.checkout(tag)
+    return table
 
 
 def _selected(search: Search, columns: str | None) -> Search:

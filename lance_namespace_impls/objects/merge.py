@@ -1,0 +1,88 @@
+"""MergeInsert: a merge of rows into a table, built step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import MergeInsertIntoTableResponse
+
+    from .types import Rows
+
+__all__ = ["MergeInsert"]
+
+
+class MergeInsert:
+    """A merge of rows into a table; only `execute` contacts the catalog.
+
+    `Table.merge_insert` creates it. Without a ``when_...`` step the merge changes nothing.
+
+    Args:
+        execute: sends the merge: the fields of its request, and the rows.
+    """
+
+    def __init__(
+        self,
+        execute: Callable[[Mapping[str, object], Rows], MergeInsertIntoTableResponse],
+    ) -> None:
+        self._execute = execute
+        self._fields: dict[str, Any] = {}
+
+    def when_matched_update_all(self, *, where: str | None = None) -> Self:
+        """Update the rows of the table whose keys are in the new rows.
+
+        Args:
+            where: SQL condition on the pairs of rows, with the prefixes ``target`` and ``source``;
+                defaults to all.
+        """
+        self._fields["when_matched_update_all"] = True
+        if where is not None:
+            self._fields["when_matched_update_all_filt"] = where
+        return self
+
+    def when_not_matched_insert_all(self) -> Self:
+        """Insert the new rows whose keys are not in the table."""
+        self._fields["when_not_matched_insert_all"] = True
+        return self
+
+    def when_not_matched_by_source_delete(self, condition: str | None = None) -> Self:
+        """Delete the rows of the table whose keys are not in the new rows.
+
+        Args:
+            condition: SQL condition on the rows to delete; defaults to all.
+        """
+        self._fields["when_not_matched_by_source_delete"] = True
+        if condition is not None:
+            self._fields["when_not_matched_by_source_delete_filt"] = condition
+        return self
+
+    def use_index(self, use_index: bool) -> Self:
+        """Choose whether a scalar index of the key column may be used; off by default."""
+        self._fields["use_index"] = use_index
+        return self
+
+    def execute(
+        self, new_data: Rows, *, timeout: timedelta | None = None
+    ) -> MergeInsertIntoTableResponse:
+        """Merge the rows in one commit.
+
+        Args:
+            new_data: the rows, in any form that `Table.add` accepts.
+            timeout: longest time that the merge may be repeated after conflicts; defaults to the
+                limit of the server.
+
+        Returns:
+            the numbers of updated, inserted and deleted rows, and the new version.
+
+        Raises:
+            ConcurrentModificationError: other writers kept changing the table.
+        """
+        fields = dict(self._fields)
+        if timeout is not None:
+            fields["timeout"] = f"{timeout // timedelta(milliseconds=1)}ms"
+        return self._execute(fields, new_data)
+
+    def __dir__(self) -> list[str]:
+        return sorted(name for name in vars(MergeInsert) if not name.startswith("_"))

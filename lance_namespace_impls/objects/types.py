@@ -1,0 +1,134 @@
+"""The types in the signatures of `Table` and `Search`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Literal, NotRequired, Protocol, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+__all__ = [
+    "ColumnAlteration",
+    "DistanceType",
+    "IndexOptions",
+    "IndexType",
+    "QueryType",
+    "Row",
+    "Rows",
+    "Value",
+    "Vector",
+]
+
+DistanceType: TypeAlias = Literal["l2", "cosine", "dot", "hamming"]
+"""How the distance of two vectors is measured."""
+
+IndexType: TypeAlias = Literal[
+    "IVF_FLAT",
+    "IVF_SQ",
+    "IVF_PQ",
+    "IVF_RQ",
+    "IVF_HNSW_FLAT",
+    "IVF_HNSW_SQ",
+    "IVF_HNSW_PQ",
+    "BTREE",
+    "BITMAP",
+    "LABEL_LIST",
+    "NGRAM",
+    "ZONEMAP",
+    "BLOOMFILTER",
+    "RTREE",
+    "FTS",
+]
+"""Kind of an index: ``IVF_...`` for vectors, ``FTS`` for text, the others for plain values."""
+
+QueryType: TypeAlias = Literal["auto", "vector", "fts", "hybrid"]
+"""Kind of a search; ``auto`` follows from the query."""
+
+Value: TypeAlias = str | int | float | bool | None
+"""A value that `Table.update` writes as an SQL literal."""
+
+Row: TypeAlias = dict[str, object]
+"""A row of a result: values by column."""
+
+
+class SupportsToList(Protocol):
+    """An array of numbers, such as numpy's and pyarrow's."""
+
+    def tolist(self) -> object:
+        """Return the numbers as a list."""
+
+
+class SupportsArrowStream(Protocol):
+    """An object that exports its rows as an Arrow C stream, such as a duckdb relation."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the stream as a capsule."""
+
+
+Vector: TypeAlias = "SupportsToList | Sequence[float] | Sequence[Sequence[float] | SupportsToList]"
+"""A query vector, or several for a multi-vector column."""
+
+Rows: TypeAlias = (
+    "pa.RecordBatchReader | pa.Table | pa.RecordBatch | SupportsArrowStream | pandas.DataFrame | "
+    "polars.DataFrame | polars.LazyFrame | Sequence[Mapping[str, object]] | "
+    "Mapping[str, Iterable[object]] | bytes | BinaryIO"
+)
+"""Rows to write: Arrow data or an Arrow IPC stream, a frame, a list of dicts or a dict of columns."""
+
+
+class IndexOptions(TypedDict, total=False):
+    """Options of `Table.create_index`; those that do not fit the index type have no effect.
+
+    Lance chooses a default for each option that is left out.
+    """
+
+    distance_type: DistanceType
+    """Vectors: the distance that searches with this index use; ``l2`` by default."""
+    num_partitions: int
+    """IVF: number of partitions; more make a probe cheaper but need more probes."""
+    target_partition_size: int
+    """IVF: rows per partition, from which the number of partitions follows."""
+    num_sub_vectors: int
+    """PQ: number of parts of a vector, best a divisor of its dimension."""
+    num_bits: int
+    """PQ, SQ and RQ: bits that encode one part or dimension."""
+    sample_rate: int
+    """Vectors: sampled vectors per cluster in training."""
+    max_iterations: int
+    """Vectors: highest number of k-means rounds in training."""
+    m: int
+    """HNSW: edges per graph node."""
+    ef_construction: int
+    """HNSW: candidates considered when a node is added to the graph."""
+    with_position: bool
+    """FTS: whether word positions are stored; phrase queries need them."""
+    base_tokenizer: str
+    """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer of Lance."""
+    language: str
+    """FTS: language of the stemming rules and the stop words."""
+    max_token_length: int
+    """FTS: length above which a token is not indexed."""
+    lower_case: bool
+    """FTS: whether searches ignore case."""
+    stem: bool
+    """FTS: whether words are reduced to their stem."""
+    remove_stop_words: bool
+    """FTS: whether very common words are left out."""
+    ascii_folding: bool
+    """FTS: whether accented letters match their plain ASCII letters."""
+
+
+class ColumnAlteration(TypedDict):
+    """A change of one column for `Table.alter_columns`."""
+
+    path: str
+    """Path of the column, with dots between the levels of nested fields."""
+    rename: NotRequired[str]
+    """New name, without the parents."""
+    data_type: NotRequired[pa.DataType]
+    """New type; the values are converted."""
+    nullable: NotRequired[bool]
+    """Whether the column may hold nulls."""
