@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core.location import stored_form
+from ..extend.http import stored_form
 
 __all__ = ["vended_options"]
 
