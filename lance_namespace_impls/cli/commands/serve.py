@@ -186,7 +186,7 @@ def serve(
             "--limit",
             metavar="NAME=NUMBER",
             help="A bound of the server, such as queries=8 or query_seconds=60; may be repeated. "
-            "The names are in docs/serving.md.",
+            "The names are in docs/serving/limits.md.",
         ),
     ] = None,
 ) -> None:
