@@ -2,8 +2,7 @@
 
 Spark repeats failed and slow tasks, and it reports only the successful attempt to the driver.
 Therefore each attempt writes a marker for every finished data file: an empty file with the same
-name
-under ``_transactions/<job>``. The driver deletes marked files that are not in the commit.
+name under ``_transactions/<job>``. The driver deletes marked files that are not in the commit.
 
 An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
 then checks whether the job is still open. The driver first closes the job and then reads the
@@ -133,10 +132,8 @@ class Attempt(FragmentWriteProgress):
         """Wait until all of `files` have markers; raise the error if a marker cannot be written.
 
         pylance does not report a last file that is not full. A driver that ends the job deletes the
-        folder
-        of the markers, which may interrupt the write of one. That error is ignored; the caller must
-        check
-        whether the job is still open.
+        folder of the markers, which may interrupt the write of one. That error is ignored; the
+        caller must check whether the job is still open.
         """
         self._note(files)
         for done in self._done.values():

@@ -21,8 +21,7 @@ def uniform(kind: pa.DataType) -> pa.DataType:
     """Return a type with Arrow's default field names inside lists and maps, and nullable fields.
 
     Tools use different names for list items (``item``, ``element``, ``array``), and Lance appends
-    only
-    rows whose names match those of the table.
+    only rows whose names match those of the table.
     """
     if is_.is_struct(kind):
         return pa.struct([(child.name, uniform(child.type)) for child in kind])

@@ -262,8 +262,7 @@ def cast_batch(
         batch: the rows.
         target: schema of the result.
         cut_fractions: whether a finer time unit may lose digits (truncated toward zero); otherwise
-        that
-            is an error.
+            that is an error.
         overflow: whether a floating-point number that is too large for its column becomes infinite;
             otherwise that is an error.
 

@@ -18,8 +18,7 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     """Return the rows of an Arrow table as a DataFrame, with the same types as `read_table`.
 
     Spark's own `createDataFrame` drops the rows after an empty chunk of a table, converts
-    timestamps
-    without a zone to the session's zone, and rejects types such as unsigned integers.
+    timestamps without a zone to the session's zone, and rejects types such as unsigned integers.
 
     Args:
         spark: the session.

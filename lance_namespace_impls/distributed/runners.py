@@ -65,8 +65,7 @@ class Runner(ABC):
             tasks: one text for each task.
             work: function that processes a task.
             report: called periodically from this thread with the finished tasks and the rows
-            written. If
-                it raises an error, the tasks are stopped and the error is raised again.
+                written. If it raises an error, the tasks are stopped and the error is raised again.
 
         Raises:
             InternalError: code 18, a task could not be run.
@@ -253,8 +252,7 @@ class _Job:
 
         Raises:
             LanceNamespaceError: the error that a task raised through `coded`, or code 18, Spark
-            could not
-                run the job.
+                could not run the job.
         """
         self._thread.start()
         try:

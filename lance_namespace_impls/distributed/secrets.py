@@ -64,8 +64,7 @@ class Sealed(Generic[T]):
     """A value that is encrypted when it is pickled.
 
     A decrypted value is pickled again as the original ciphertext: its sender can decrypt that, but
-    may
-    not have the key of this process.
+    may not have the key of this process.
 
     Args:
         value: the value.
@@ -154,8 +153,7 @@ def _keep_what_is_loaded() -> None:
     """Exclude imported modules of this worker process from garbage collection.
 
     Spark's workers run a collection after every task, which takes 40 ms with the objects of
-    pylance,
-    pyarrow and pandas.
+    pylance, pyarrow and pandas.
     """
     gc.collect()
     gc.freeze()

@@ -29,11 +29,9 @@ def parse_type(text: str) -> pa.DataType:
     """Parse the name of an Arrow type.
 
     Accepts Arrow's names (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``) as
-    well as
-    ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and ``float32[768]`` for
-    lists
-    of 768 (vectors). Arrow's own notation for these, such as ``timestamp[us, tz=UTC]`` or
-    ``list<item: int64>``, is also accepted.
+    well as ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and
+    ``float32[768]`` for lists of 768 (vectors). Arrow's own notation for these, such as
+    ``timestamp[us, tz=UTC]`` or ``list<item: int64>``, is also accepted.
 
     Raises:
         InvalidInputError: code 13, there is no such type, or no such time zone.

@@ -1,9 +1,8 @@
 """Writes a table from several processes as one change.
 
 The driver plans the write (`plan_write`), and each worker writes rows (`write_rows`). The driver
-then
-either adds all rows to the table in one commit (`commit`) or deletes them (`abort`). The processes
-exchange only text.
+then either adds all rows to the table in one commit (`commit`) or deletes them (`abort`). The
+processes exchange only text.
 """
 
 from __future__ import annotations
@@ -116,8 +115,7 @@ def plan_write(
         properties: properties for the declaration of a new table.
         starts: whether the write starts now; otherwise `start` starts it.
         writes_rows: whether whole rows of that schema are written. Deleting rows and adding columns
-        do
-            not, so they also work on a table with a column that Lance cannot write.
+            do not, so they also work on a table with a column that Lance cannot write.
 
     Returns:
         the plan; None if the mode is EXIST_OK and the table has data.
@@ -212,8 +210,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
 
     Raises:
         ConcurrentModificationError: code 14, the table moved to another location, or the write
-        ended
-            without needing this attempt.
+            ended without needing this attempt.
     """
     storage = plan.target.storage_at(plan.location)
     rows = RowStream(plan.schema, batches)
@@ -296,8 +293,7 @@ def commit(
     """Commit the written rows to the table; return its new version.
 
     Rows are added even if other rows were added since the plan, including the first rows of the
-    table.
-    Rows are replaced only if nothing changed since the plan.
+    table. Rows are replaced only if nothing changed since the plan.
 
     Args:
         plan: the plan.
@@ -306,8 +302,7 @@ def commit(
         properties: transaction properties, for rows that are added or replaced.
         alone: whether an operation fails if anything was committed since the plan, including added
             rows. This is checked immediately before the commit; pylance still commits an update on
-            top
-            of rows that are added after the check.
+            top of rows that are added after the check.
 
     Raises:
         ConcurrentModificationError: code 14, a conflicting change was committed since the plan; the

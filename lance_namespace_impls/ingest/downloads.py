@@ -171,12 +171,11 @@ class Downloads:
 
         Raises:
             InvalidInputError: code 13, the file does not exist, it is larger than `MAX_BYTES` or
-            the free
-                disk space, or the URL is not usable.
+                the free disk space, or the URL is not usable.
             PermissionDeniedError: code 15.
             UnauthenticatedError: code 16.
             ServiceUnavailableError: code 17, the server does not respond or the download is
-            incomplete.
+                incomplete.
         """
         name = os.path.basename(unquote(urlsplit(address).path)).replace("\0", "") or "file"
         if self._folder is None:

@@ -1,8 +1,8 @@
 """Imports files into a Lance table of a namespace, as a Spark job or in this process.
 
-The driver lists the files, and workers inspect them in parallel. The driver then derives one
-schema and divides the files into tasks. Workers read their parts with Arrow and write Lance data
-files directly. The driver commits once. Only JSON passes through Spark.
+The driver lists the files, and workers inspect them in parallel. The driver then derives one schema
+and divides the files into tasks. Workers read their parts with Arrow and write Lance data files
+directly. The driver commits once. Only JSON passes through Spark.
 """
 
 from __future__ import annotations
@@ -116,30 +116,27 @@ def import_files(
 
     All files become one table with one schema. CSV and JSON files are read completely to derive the
     schema, so that every value fits it. Files are divided among tasks if possible: Parquet between
-    row
-    groups, JSON and CSV between lines. Compressed text and CSV with line breaks inside values are
-    not
-    divided. If anything fails, the table stays unchanged.
+    row groups, JSON and CSV between lines. Compressed text and CSV with line breaks inside values
+    are not divided. If anything fails, the table stays unchanged.
 
     Args:
         spark: the session, or a callable that starts one, or None. The callable is called only if
             the files are larger than `small_bytes`; otherwise, and with None, threads of this
             process import the files. The resulting table is the same.
         impl: implementation of the namespace, as for `connect`.
-        properties: its properties.
+        properties: properties of the namespace.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
-        sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
-            can read too, with the namespace's ``storage.*`` properties, or the addresses of files
-            on the web (``https://``, ``hf://datasets/...``), which are downloaded to this machine:
-            a Spark that runs on others does not read them, this process does.
-        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
-        mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
-            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
-            there as it is).
+        sources: files, folders and patterns such as ``data/*.csv``. Paths and URIs must be readable
+            by the workers with the namespace's ``storage.*`` properties. Web files (``https://``,
+            ``hf://datasets/...``) are downloaded to this machine; if Spark runs on other machines,
+            this process reads them instead.
+        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions.
+        mode: ``create`` (code 5 if the table exists), ``append`` (code 4 if it does not exist),
+            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
+            unchanged).
         options: of the format, see `lance_namespace_impls.ingest.readers`: ``types``, ``missing``,
             ``rows_per_file``, ``task_bytes``; ``storage.*`` for the object store of the files; for
-            CSV
-            also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``,
+            CSV also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``,
             ``encoding``.
         progress: called from this thread, several times per second.
         downloading: called from this thread for each downloaded chunk.
@@ -471,8 +468,7 @@ class _Import:
         Args:
             tasks: one text for each task.
             work: function that a worker calls with the text of a task; its second argument is
-            called with
-                the number of rows written.
+                called with the number of rows written.
             expected: number of tasks of later jobs, as far as it is known.
         """
         if not tasks:

@@ -46,10 +46,9 @@ def opened(
         sources: as for `find_files`.
         format: as for `find_files`.
         options: options of the format; those that start with ``storage.`` configure the object
-        store
-            of the files.
+            store of the files.
         storage: options of the namespace's store, used if `options` contains no ``storage.``
-        options.
+            options.
         report: called with the progress of each download.
 
     Raises:

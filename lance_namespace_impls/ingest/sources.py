@@ -102,11 +102,9 @@ def find_files(
     """Find the files that sources refer to, and their format.
 
     A source is a file, a folder (with everything below it) or a pattern such as ``data/*.csv``. As
-    in
-    Spark, folders and patterns skip names that start with ``.`` or ``_``. Files of more than one
+    in Spark, folders and patterns skip names that start with ``.`` or ``_``. Files of more than one
     partition (``year=2020/a.parquet``) are rejected, because the columns in the folder names would
-    be
-    lost.
+    be lost.
 
     Args:
         sources: paths or URIs.
@@ -120,8 +118,7 @@ def find_files(
 
     Raises:
         InvalidInputError: code 13, there are no files to read, they have several formats, the
-        format is
-            unknown, or an address contains credentials.
+            format is unknown, or an address contains credentials.
         PermissionDeniedError: code 15, the store or the server denies access.
         UnauthenticatedError: code 16, the store or the server requires other credentials.
         ServiceUnavailableError: code 17, the store or the server does not respond.

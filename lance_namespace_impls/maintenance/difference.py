@@ -83,7 +83,7 @@ class Mirror:
         selection: tables of the source.
         into: namespace of the target that corresponds to the selection's namespace.
         flatten: separator for joining names if the target has fewer levels; None rejects such
-        tables.
+            tables.
         copy_data: whether tables with data are copied to the locations that the target assigns.
         prune: whether tables that the source lacks are removed from the target.
     """

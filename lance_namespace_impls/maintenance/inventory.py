@@ -112,18 +112,17 @@ def inventory(
         namespace: the catalog.
         selection: tables to include; defaults to all.
         orphans_older_than: minimum age of files that count as orphans if no version references
-        them.
-            The count lists all files of a table and reads all of its versions; None disables it.
+            them. The count lists all files of a table and reads all of its versions; None disables
+            it.
         state: file with the progress, so that the same call resumes after a crash; it is deleted
-        when
-            the job is complete.
+            when the job is complete.
         max_concurrency: maximum number of tables that are read concurrently.
         progress: called with the number of finished tables and the total.
 
     Raises:
         NamespaceNotFoundError: code 1.
         ConcurrentModificationError: code 14, another process runs the same job with that state
-        file.
+            file.
         LanceNamespaceError: the catalog cannot be listed.
     """
     selection = selection or Selection()

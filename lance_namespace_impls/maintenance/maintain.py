@@ -44,10 +44,8 @@ def maintain(
     """Maintain tables, and return a row for each with the completed steps.
 
     Each step is one commit to a table: the compaction, each new index, the update of the indices.
-    If a
-    table fails, its row contains the problem, and the job continues with the others. Tables that
-    need
-    no maintenance stay unchanged.
+    If a table fails, its row contains the problem, and the job continues with the others. Tables
+    that need no maintenance stay unchanged.
 
     Args:
         namespace: the catalog.
@@ -56,8 +54,7 @@ def maintain(
         spark: session that runs the tasks; defaults to threads of this process.
         dry_run: whether to only report the steps.
         state: file with the progress, so that the same call resumes after a crash or after the
-        budget
-            is used up; it is deleted when the job is complete.
+            budget is used up; it is deleted when the job is complete.
         max_concurrency: maximum number of tables that are processed concurrently.
         progress: called with the number of finished tables and the total.
 
@@ -65,7 +62,7 @@ def maintain(
         NamespaceNotFoundError: code 1.
         InvalidInputError: code 13, an index type is unknown.
         ConcurrentModificationError: code 14, another process runs the same job with that state
-        file.
+            file.
         LanceNamespaceError: the catalog cannot be listed.
     """
     selection, upkeep = selection or Selection(), upkeep or Upkeep()

@@ -61,19 +61,16 @@ def sync(
     """Bring the tables of one catalog into another, and return a row for each with its outcome.
 
     The job first computes the difference. If the target would lose something, it changes nothing
-    unless
-    losses are accepted. After the changes, it compares both catalogs again in both directions. If a
-    table fails, its row contains the problem, and the job continues with the others. A later run
-    does
-    the remaining steps, so the job needs no state file. Data files stay untouched unless they are
-    to be
-    copied.
+    unless losses are accepted. After the changes, it compares both catalogs again in both
+    directions. If a table fails, its row contains the problem, and the job continues with the
+    others. A later run does the remaining steps, so the job needs no state file. Data files stay
+    untouched unless they are to be copied.
 
     Args:
         source: catalog that contains the tables.
         target: catalog that receives the tables.
         mirror: selected tables and their names at the target; defaults to all, under the same
-        names.
+            names.
         accept_losses: whether to continue if the target does not keep something.
         dry_run: whether to stop after computing the difference.
         max_concurrency: maximum number of tables that are processed concurrently.

@@ -57,8 +57,7 @@ class Upkeep:
         update_indices: whether to add missing rows to indices.
         cleanup_older_than: minimum age of versions to delete; None keeps all. Tagged versions stay.
         orphans_older_than: minimum age of files to delete that no version references; None keeps
-        all.
-            It must be longer than any write.
+            all. It must be longer than any write.
         max_hours: number of hours after which no step is started.
         max_bytes: maximum total size of data files to rewrite.
     """

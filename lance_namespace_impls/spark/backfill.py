@@ -1,9 +1,8 @@
 """Adds computed columns to an existing table with many workers, in one commit of the driver.
 
 Workers write a data file with the new columns for each fragment; the existing files stay. The
-commit
-is based on the latest version. Fragments that other writers add concurrently are also computed
-before the commit. Fragments that only lose rows are not computed again.
+commit is based on the latest version. Fragments that other writers add concurrently are also
+computed before the commit. Fragments that only lose rows are not computed again.
 """
 
 from __future__ import annotations
@@ -92,14 +91,13 @@ def add_columns(
     Args:
         spark: the session.
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         columns: one of three forms. A mapping contains an expression in Lance's SQL for each new
             column. A function computes the columns from a ``pyarrow.RecordBatch`` and runs on the
             workers. A DataFrame contains the columns and the key `on`; rows of the table without a
             match receive null.
         types: Arrow types of new columns, such as ``embedding:float32[768]``; a function requires
-        the
-            types of all its columns.
+            the types of all its columns.
         reads: columns that the function receives; defaults to all.
         on: columns of the key, for a DataFrame.
         batch_rows: maximum number of rows that the function receives per call.
@@ -108,15 +106,12 @@ def add_columns(
         TableNotFoundError: code 4.
         TableColumnNotFoundError: code 12, `reads`, `on` or `types` names an unknown column.
         InvalidInputError: code 13, an argument is invalid, the function returns a different number
-        of
-            rows, or several rows of the DataFrame match one key of the table.
+            of rows, or several rows of the DataFrame match one key of the table.
         ConcurrentModificationError: code 14, other writers changed the table's columns or kept
-        changing
-            its rows; no new column remains.
+            changing its rows; no new column remains.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, the table already has such a column, or a value does
-        not
-            fit.
+            not fit.
     """
     require_pyspark()
     require_positive(batch_rows=batch_rows)

@@ -65,7 +65,7 @@ def read_table(
     Args:
         spark: the session.
         namespace: namespace of the table; it is sent to the workers as its impl and properties.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         columns: columns to read; defaults to all.
         filter: condition in Lance's SQL for the rows to read; defaults to all.
         version: version to read; defaults to the current latest.
@@ -73,8 +73,8 @@ def read_table(
         branch: branch; defaults to the main branch.
         timestamp: reads the latest version at that time; without a zone it is in UTC.
         with_row_id: whether to add a column `_rowid` with the row ids.
-        batch_rows: maximum number of rows per batch sent to Spark; defaults to 65,536, limited to
-            8 MiB.
+        batch_rows: maximum number of rows per batch sent to Spark; defaults to 65,536, limited to 8
+            MiB.
         splits: maximum number of tasks; defaults to one per core of the cluster, and more for large
             tables.
 
@@ -85,7 +85,7 @@ def read_table(
         TableVersionNotFoundError: code 11.
         TableColumnNotFoundError: code 12.
         InvalidInputError: code 13, an invalid filter, or more than one of version, tag and
-        timestamp.
+            timestamp.
         InvalidTableStateError: code 19, the table has no data.
         TableBranchNotFoundError: code 22.
     """
@@ -143,8 +143,7 @@ def _one_column(numbers: DataFrame, reads: Any, field: StructField) -> DataFrame
     """Return a numeric column, which is transferred to Spark as arrays.
 
     Spark copies values from Python row by row. It copies an array as a whole and unpacks it in
-    generated
-    code, which is faster.
+    generated code, which is faster.
     """
     from pyspark.sql.functions import explode
     from pyspark.sql.types import ArrayType, StructType
@@ -209,12 +208,11 @@ def count_rows(
     """Return the number of rows of a table, without Spark.
 
     Without a filter, the count comes from the table's metadata. With a filter, Lance counts the
-    rows
-    with its indices.
+    rows with its indices.
 
     Args:
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         filter: condition in Lance's SQL for the rows to count; defaults to all.
         version: version; defaults to the latest.
         tag: tag of the version.

@@ -60,7 +60,7 @@ def write_table(
     Args:
         frame: the rows.
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         mode: ``create``, ``append`` (code 4 if the table does not exist), ``overwrite`` (rows and
             columns; creates a missing table) or ``exist_ok`` (leaves an existing table unchanged).
         if_version: version that the table must have, in any mode; 0 means no data yet.
@@ -75,8 +75,7 @@ def write_table(
         TableAlreadyExistsError: code 5, the mode is create.
         InvalidInputError: code 13, an argument is invalid.
         ConcurrentModificationError: code 14, the version of the table is not `if_version`, or
-        another
-            writer committed a conflicting change; the table keeps that change.
+            another writer committed a conflicting change; the table keeps that change.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
     require_pyspark()

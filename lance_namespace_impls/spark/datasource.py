@@ -68,8 +68,7 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
 
     Args:
         text: with a delimiter, the names joined by it. Without one, as in Spark SQL, the names
-        joined
-            by dots, and names that contain a dot in backticks.
+            joined by dots, and names that contain a dot in backticks.
         delimiter: separator of the levels of the identifier.
 
     Raises:
@@ -93,13 +92,11 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     """Separate the options of the data source from the properties of the namespace.
 
     ``path`` is the argument of load() and save(), and names the table. If the option ``table`` is
-    set,
-    ``path`` is a property of the namespace.
+    set, ``path`` is a property of the namespace.
 
     Raises:
         InvalidInputError: code 13, no table is named, an option has an invalid value, or a URI
-        contains
-            credentials.
+            contains credentials.
     """
     for key, value in given.items():
         if _SIGNED.match(value):
@@ -314,12 +311,9 @@ class LanceReader(DataSourceReader):
     """Reads one version of a table, with a group of fragments per task.
 
     It accepts no filters from Spark (`pushFilters`). Spark keeps one planned reader for all queries
-    of a
-    DataFrame and replaces it whenever a query pushes a filter. Therefore queries, and branches of
-    one
-    query, would receive the rows for the filter of another query. The option ``filter`` belongs to
-    the
-    DataFrame and is the same for all its queries.
+    of a DataFrame and replaces it whenever a query pushes a filter. Therefore queries, and branches
+    of one query, would receive the rows for the filter of another query. The option ``filter``
+    belongs to the DataFrame and is the same for all its queries.
 
     Args:
         pinned: the version and the columns.

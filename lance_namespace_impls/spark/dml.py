@@ -100,15 +100,14 @@ def delete(
     Args:
         spark: the session.
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         where: condition in Lance's SQL for the rows to delete.
 
     Raises:
         TableNotFoundError: code 4.
         InvalidInputError: code 13, the condition is invalid.
         ConcurrentModificationError: code 14, another writer changed the same rows concurrently;
-        nothing
-            is deleted.
+            nothing is deleted.
         InvalidTableStateError: code 19, the table has no data.
     """
     check_sql(where, "the condition")  # before opening anything
@@ -146,7 +145,7 @@ def update(
     Args:
         spark: the session.
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         values: an expression in Lance's SQL for each column to set; all expressions read the values
             before the update.
         where: condition in Lance's SQL for the rows to update; defaults to all.
@@ -155,11 +154,9 @@ def update(
         TableNotFoundError: code 4.
         TableColumnNotFoundError: code 12, the table has no such column.
         InvalidInputError: code 13, an expression or the condition is invalid, or the condition
-        matches
-            other rows at each evaluation.
+            matches other rows at each evaluation.
         ConcurrentModificationError: code 14, another writer changed the same rows concurrently;
-        nothing
-            is updated.
+            nothing is updated.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, a value does not fit its column.
     """
@@ -260,15 +257,13 @@ def merge_into(
     """Merge the rows of a DataFrame into a table by key and return the changes.
 
     Spark reads only the keys of the table. A null key matches nothing. If several merges insert
-    rows
-    concurrently, one succeeds and the others fail with code 14, regardless of the client. Therefore
-    a
-    new key is inserted once.
+    rows concurrently, one succeeds and the others fail with code 14, regardless of the client.
+    Therefore a new key is inserted once.
 
     Args:
         frame: the source, with all columns of the table.
         namespace: namespace of the table.
-        table: identifier of the table; text is one name.
+        table: identifier of the table, as ``"db.letters"`` or a list of names.
         on: columns of the key.
         when_matched: for rows in both: ``update``, ``delete`` or ``keep``.
         when_not_matched: for rows only in the source: ``insert`` or ``ignore``.

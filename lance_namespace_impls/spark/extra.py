@@ -14,7 +14,7 @@ def require_pyspark() -> None:
 
     Raises:
         InvalidInputError: code 13, PySpark is not installed; the message contains the install
-        command.
+            command.
     """
     if find_spec("pyspark") is None:
         raise InvalidInputError("Spark jobs need pyspark: pip install 'lance-namespace-kit[spark]'")

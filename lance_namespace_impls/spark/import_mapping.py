@@ -99,8 +99,7 @@ def read_mapping(
 
     Raises:
         InvalidInputError: code 13, the file cannot be read, a key is unknown or has an invalid
-        value,
-            or a table occurs twice.
+            value, or a table occurs twice.
     """
     if isinstance(mapping, Path):
         try:

@@ -37,8 +37,7 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
 
     Raises:
         InvalidInputError: code 13, there is no lance-spark for this PySpark, or the coordinates do
-        not
-            have that form.
+            not have that form.
         ServiceUnavailableError: code 17, the jars cannot be downloaded.
     """
     chosen = coordinates or _fitting()

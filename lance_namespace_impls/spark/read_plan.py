@@ -126,7 +126,7 @@ class Pinned:
 
         Raises:
             ConcurrentModificationError: code 14, the table has moved, or another table has replaced
-            it.
+                it.
             TableVersionNotFoundError: code 11, the version was cleaned up.
         """
         storage = self.target.storage_at(self.location)
@@ -331,8 +331,7 @@ def read_pieces(
         pieces: the pieces of the task.
         target: Spark's Arrow schema of the columns.
         batch_rows: maximum number of rows in a batch; defaults to as many as fit into
-        `BATCH_BYTES`,
-            up to `BATCH_ROWS`.
+            `BATCH_BYTES`, up to `BATCH_ROWS`.
     """
     dataset = pinned.open()
     whole = [piece.fragment for piece in pieces if piece.rows is None]

@@ -23,7 +23,7 @@ class RowWriter:
     Args:
         plan: plan of the write.
         overflow: whether floating-point numbers that are too large for their column become
-        infinite.
+            infinite.
     """
 
     def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:

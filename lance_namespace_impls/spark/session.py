@@ -54,11 +54,9 @@ def local_session(
 
     `lance_namespace_impls.spark.java` finds Java. If a session is already running, that session is
     returned with the data source registered and with those settings applied that can still change.
-    Call
-    this function in each thread that saves DataFrames: for `save`, Spark finds a data source only
-    through the active session of the thread. Its `createDataFrame` keeps all rows of an Arrow table
-    (see
-    `frame_from_arrow`, which works with any session and also keeps the types).
+    Call this function in each thread that saves DataFrames: for `save`, Spark finds a data source
+    only through the active session of the thread. Its `createDataFrame` keeps all rows of an Arrow
+    table (see `frame_from_arrow`, which works with any session and also keeps the types).
 
     Args:
         app_name: name of the application in Spark.
@@ -67,7 +65,7 @@ def local_session(
 
     Raises:
         InvalidInputError: code 13, PySpark or Java is missing; the message names the package to
-        install.
+            install.
     """
     require_pyspark()
     from pyspark.sql import SparkSession

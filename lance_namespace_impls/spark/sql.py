@@ -1,10 +1,9 @@
 """Provides Spark SQL on the tables of any namespace, with lance-spark and a server in the driver.
 
 lance-spark reads and writes Lance tables from SQL. It looks up tables in a catalog, for example
-over
-the Lance REST protocol. Therefore the driver serves the namespace on loopback, with the server that
-`find_loopback_server` returns. Clients need a token that is created for this catalog and expires
-with it.
+over the Lance REST protocol. Therefore the driver serves the namespace on loopback, with the server
+that `find_loopback_server` returns. Clients need a token that is created for this catalog and
+expires with it.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ def sql_catalog(
     >>> builder.getOrCreate().sql("SELECT * FROM lake.default.flights")  # doctest: +SKIP
 
     The driver serves the namespace on loopback, so only the driver sends catalog requests.
-    Executors
-    read and write the data directly, with the storage options of the namespace.
+    Executors read and write the data directly, with the storage options of the namespace.
 
     Args:
         spark: a builder before the session is created, or a session that already has lance-spark on
@@ -88,8 +86,7 @@ def sql_catalog(
         impl: impl of the namespace, such as ``hive2``.
         properties: properties of the namespace, as for `connect`.
         jars: lance-spark and its dependencies; downloaded by default. They precede Spark's own
-        jars,
-            whose Arrow is too old for it, and must have the same paths on executors on other
+            jars, whose Arrow is too old for it, and must have the same paths on executors on other
             machines.
         settings: additional settings of the catalog, such as ``parent``.
 
@@ -98,9 +95,8 @@ def sql_catalog(
 
     Raises:
         InvalidInputError: code 13, PySpark is missing or older than lance-spark, no installed
-        package
-            can serve a namespace, the name is invalid, a property is wrong, or the session lacks
-            lance-spark.
+            package can serve a namespace, the name is invalid, a property is wrong, or the session
+            lacks lance-spark.
         ServiceUnavailableError: code 17, lance-spark cannot be downloaded, or the server does not
             start.
     """

@@ -1,8 +1,7 @@
 """Tracks the position of a stream in a table, and the rows that each version adds.
 
 A position consists of a version and the number of its added rows that were read. The added rows of
-a
-version follow from comparing its fragments with those of the previous version.
+a version follow from comparing its fragments with those of the previous version.
 """
 
 from __future__ import annotations
@@ -80,8 +79,7 @@ class History:
     Args:
         pinned: the table; its version is ignored.
         skips_changes: whether versions that change or delete rows are skipped; otherwise they stop
-        the
-            stream.
+            the stream.
     """
 
     pinned: Pinned
@@ -101,8 +99,7 @@ class History:
             start: start of the batch.
             end: the last version that the batch may read.
             rows: maximum number of rows. With a filter, fragments are not divided: the limit counts
-            the
-                rows before filtering, and a batch has at least one fragment.
+                the rows before filtering, and a batch has at least one fragment.
             versions: maximum number of versions that add rows.
         """
         place = start

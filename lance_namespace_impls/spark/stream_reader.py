@@ -48,8 +48,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the rows that versions add to a table.
 
     Compactions, new columns, indices and properties add no rows. A change or deletion of rows stops
-    the
-    stream, unless the options skip such versions.
+    the stream, unless the options skip such versions.
 
     Args:
         pinned: the table, its columns and the filter.

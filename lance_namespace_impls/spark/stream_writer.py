@@ -99,7 +99,7 @@ def last_batch(
         query: id of the query.
         before: search only versions before this one; defaults to all.
         after: search only versions after this one; defaults to those that this process has not
-        checked.
+            checked.
     """
     from ..tables.dataset import exists
 

@@ -77,19 +77,16 @@ def import_tables(
     """Import the tables of a mapping, each in one commit, and return a row for each.
 
     At the end, rows and types are verified against the sources. If a table fails, its row contains
-    the
-    problem and the table stays unchanged; the import continues with the others.
+    the problem and the table stays unchanged; the import continues with the others.
 
     Args:
         namespace: namespace of the tables.
         mapping: a TOML file, its content, or the result of `read_mapping`.
         spark: the session, or a callable that starts one. It is called once, and only if a table
-        needs
-            Spark.
+            needs Spark.
         dry_run: whether to only inspect the sources.
         state: file with the progress, so that the same call resumes after a crash; it is deleted
-        when
-            the import is complete.
+            when the import is complete.
         cores: number of threads of this process, if Spark is not used; defaults to all cores.
         small_bytes: total size of a table's files up to which Spark is not used for them.
         progress: called with the number of finished tables, the total, and the current activity: a
@@ -98,7 +95,7 @@ def import_tables(
     Raises:
         InvalidInputError: code 13, the mapping is invalid, or it needs Spark and `spark` is None.
         ConcurrentModificationError: code 14, another process runs the same job with that state
-        file.
+            file.
     """
     sources = mapping if isinstance(mapping, Sequence) else read_mapping(mapping)
     if spark is None and any(source.needs_spark for source in sources):

@@ -171,7 +171,7 @@ class Format(ABC):
 
         Raises:
             TableSchemaValidationError: code 20, the file does not have this format; the message
-            names it.
+                names it.
         """
 
     @abstractmethod
@@ -187,7 +187,7 @@ class Format(ABC):
 
         Raises:
             TableSchemaValidationError: code 20, a value does not fit; the message names file and
-            column.
+                column.
         """
 
     @abstractmethod

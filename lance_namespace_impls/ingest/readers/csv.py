@@ -107,13 +107,11 @@ class CsvFormat(Format):
     """CSV files; they are divided between lines if no value contains a line break.
 
     An empty value is null. A quoted empty value is empty text, or null in a column of another type.
-    In
-    a file with one column, an empty line is a null; in other files it is not a row.
+    In a file with one column, an empty line is a null; in other files it is not a row.
 
     The type of a column is the common type of all its values: integer, number, date, time,
-    timestamp or
-    boolean, otherwise text. A column without values is text. A column with a number that would lose
-    digits, such as ``01234``, is also text.
+    timestamp or boolean, otherwise text. A column without values is text. A column with a number
+    that would lose digits, such as ``01234``, is also text.
     """
 
     options_type = CsvOptions
@@ -284,8 +282,7 @@ class CsvFormat(Format):
         """Return the text of a piece as UTF-8, in blocks of whole rows.
 
         Arrow's own division loses a line feed inside quotes (apache/arrow#51368), and it rejects
-        rows that
-        span more than two blocks.
+        rows that span more than two blocks.
         """
         signs = self._signs(piece.file)
         chunks = Lines(source, piece.start, piece.end).chunks()
@@ -304,8 +301,7 @@ class CsvFormat(Format):
 
         Returns:
             for each block: its text, a function that returns the number of its first row (the
-            header counts
-            as a row), and its rows.
+            header counts as a row), and its rows.
         """
         rows = 0
 

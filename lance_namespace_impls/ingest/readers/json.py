@@ -43,8 +43,7 @@ class JsonFormat(Format):
 
     Dates and times are text in JSON and stay text unless the option ``types`` specifies a type. A
     column without values is text. If a double would lose digits of a column's numbers, integers
-    become
-    decimals and other numbers are rejected, unless the option ``types`` specifies a type.
+    become decimals and other numbers are rejected, unless the option ``types`` specifies a type.
     """
 
     default_missing = "null"
@@ -288,8 +287,7 @@ def _found(block: bytes, table: pa.Table) -> pa.Schema:
     """Return the column types of a block, without loss.
 
     Arrow infers timestamps from text and drops their time zone. It also infers doubles for numbers
-    that
-    then lose digits.
+    that then lose digits.
     """
 
     @cache
