@@ -370,9 +370,10 @@ class TableFolder:
 
         self._write(f"{name}/{RESERVED}", b"")
         location = self._storage.location
+        folder = quote(name) if "://" in location else name
         try:
             lance.LanceDataset.drop(
-                f"{location}/{quote(name)}",
+                f"{location}/{folder}",
                 storage_options=self._storage.lance_options(),
                 ignore_not_found=True,
             )

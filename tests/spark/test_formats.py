@@ -466,7 +466,7 @@ def test_sources_must_be_a_list() -> None:
     for nothing in ([], "a.csv"):
         with pytest.raises(InvalidInputError, match="sources is a list"):
             find_files(nothing, None)
-    with pytest.raises(InvalidInputError, match="cannot be opened"):
+    with pytest.raises(InvalidInputError, match="knows no store nosuch"):
         find_files(["nosuch://bucket/a.csv"], None)
 
 
