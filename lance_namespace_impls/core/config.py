@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import attrs
@@ -140,11 +140,16 @@ def prefix_option(
     )
 
 
-def root_option() -> Any:
-    """Declare ``root`` for a catalog that stores tables below the current directory by default."""
+def root_option(converter: Callable[[str], str] = absolute_or_current) -> Any:
+    """Declare ``root`` for a catalog that stores tables below the current directory by default.
+
+    Args:
+        converter: returns the absolute form of a path or URI; of an empty text, the current
+            directory.
+    """
     return option(
         default="",
-        converter=absolute_or_current,
+        converter=converter,
         doc="storage root of tables without a location; the current directory unless given",
     )
 

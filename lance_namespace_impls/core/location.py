@@ -20,8 +20,10 @@ __all__ = [
     "SAME_SCHEMES",
     "SCHEME",
     "absolute",
+    "absolute_as_written",
     "absolute_or_current",
     "as_address",
+    "as_end_of_uri",
     "default_location",
     "fresh_location",
     "is_local",
@@ -53,6 +55,7 @@ _FOR_LANCE_ALONE = frozenset(
 _AZURE = frozenset({"az", "abfss"})
 # `s3:bucket/x` and `file:x` are not paths, although a path may contain a colon.
 _NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)", re.IGNORECASE)
+_FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 LONGEST_KEY = 1024 - 128
 """Maximum bytes in the path of a table or root in an object store: keys have 1,024, including
 Lance's own names."""
@@ -81,7 +84,7 @@ def absolute(address: str) -> str:
         address.encode()
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"address {shown_address}: it is not valid Unicode") from error
-    if address != (stripped := address.strip()) and _URI.fullmatch(stripped):
+    if address != (stripped := address.strip(" ")) and _URI.fullmatch(stripped):
         raise InvalidInputError(
             f"address {shown_address}: a URI has no spaces around it; remove them, or write %20"
         )
@@ -203,6 +206,24 @@ def _excerpt(address: str) -> str:
     """Return an address for messages, without passwords."""
     text = shown(address)
     return repr(text if len(text) <= 100 else f"{text[:100]}...")
+
+
+def absolute_as_written(address: str) -> str:
+    """Return an address as `absolute` does, but a ``file:`` URI as ``file:///...``.
+
+    It is for servers that tell a path from a URI: a path is on their own default file system.
+
+    Raises:
+        InvalidInputError: code 13, as for `absolute`.
+    """
+    made = absolute(address) if address else os.getcwd()
+    return f"file://{as_end_of_uri(made)}" if is_uri(address) and not is_uri(made) else made
+
+
+def as_end_of_uri(path: str) -> str:
+    """Return a path as the end of a URI, with escapes for what would not be read as a part of it."""
+    kept = path.rstrip(" ")  # readers drop spaces at the end of a URI
+    return kept.translate(_FOR_URI) + "%20" * (len(path) - len(kept))
 
 
 def stored_form(location: str) -> str:

@@ -24,6 +24,7 @@ from lance_namespace_client.errors import (
 
 from ..core.disks import on_local_disk
 from ..core.file_stamps import Stamp
+from ..core.location import as_end_of_uri
 from ..core.stores import resolve
 from . import local, sweep
 
@@ -32,9 +33,6 @@ __all__ = ["Directory"]
 POLL_SECONDS = 0.02
 MANY = 16
 """Minimum number of paths that are examined together from an opened root."""
-
-# Characters that have a special meaning in a URI.
-_FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 
 class Directory:
@@ -66,7 +64,7 @@ class Directory:
 
     def location(self, folder: str) -> str:
         """Return the location of a table directory in pylance's form."""
-        name = folder if self.is_local else folder.translate(_FOR_URI)
+        name = folder if self.is_local else as_end_of_uri(folder)
         return f"{self.root.rstrip('/')}/{name}"
 
     def folder(self, location: str) -> str:

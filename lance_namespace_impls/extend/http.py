@@ -7,7 +7,7 @@ from ..core.config import prefix_option, timeout_option
 from ..core.confinement import is_local
 from ..core.http import HttpConfig
 from ..core.json_api import HttpFailure, JsonApi
-from ..core.location import absolute, fresh_location, stored_form
+from ..core.location import absolute, fresh_location
 from ..core.options import is_secret_option
 from ..core.storage import TableStorage
 
@@ -22,6 +22,5 @@ __all__ = [
     "is_local",
     "is_secret_option",
     "prefix_option",
-    "stored_form",
     "timeout_option",
 ]

@@ -14,7 +14,7 @@ from ..catalog.entry import LANCE, TABLE_TYPE, TableEntry, is_lance, with_lance_
 from ..catalog.errors import table_exists, table_not_found
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import raising
-from ..core.location import absolute, as_address
+from ..core.location import absolute_as_written, as_address
 from ..iceberg_rest.base import IcebergRestCatalog
 from ..iceberg_rest.entries import location_of, properties_of
 from ..iceberg_rest.errors import is_conflict, is_missing
@@ -96,7 +96,7 @@ class IcebergNamespace(IcebergRestCatalog):
         if location is not None and entry.location != as_opened(asked):
             # An entry that points away from the data is no use.
             self.remove_table(entry)
-            raise chosen_by_server(entry, absolute(location))
+            raise chosen_by_server(entry, location)
         if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
             # A server's own choice is a plain path, and Lance would read these as of an address.
             self.remove_table(entry)
@@ -139,7 +139,7 @@ class IcebergNamespace(IcebergRestCatalog):
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         """Point a table elsewhere; it is never missing in between."""
-        entry, wanted = self.load_table(identifier), as_address(absolute(location))
+        entry, wanted = self.load_table(identifier), as_address(absolute_as_written(location))
         if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
         if as_opened(wanted) != entry.location:

@@ -35,7 +35,7 @@ from ..catalog.errors import (
 from ..core.concurrent import ordered_map
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
-from ..core.location import absolute, as_address, default_location
+from ..core.location import absolute_as_written, as_address, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .address import ApiAddress
@@ -309,8 +309,11 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         """
         namespace = self.asked_once(self.namespace_properties, identifier[:-1])
         self.refuse_taken(identifier)
-        wanted = None if location is None else absolute(location)
+        wanted = None if location is None else absolute_as_written(location)
         return as_address(wanted or self._default_location(identifier, namespace))
+
+    def resolved_location(self, location: str) -> str:
+        return absolute_as_written(location)
 
     def default_location(self, identifier: Identifier) -> str | None:
         namespace = self.asked_once(self.namespace_properties, identifier[:-1])

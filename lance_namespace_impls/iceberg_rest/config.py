@@ -11,6 +11,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 from ..core.config import option, root_option, timeout_option
 from ..core.http import HttpConfig, check_uri
+from ..core.location import absolute_as_written
 
 __all__ = ["IcebergRestConfig"]
 
@@ -64,7 +65,7 @@ class IcebergRestConfig(HttpConfig):
         unit="milliseconds",
         doc="longest wait for the next part of an answer",
     )
-    root: str = root_option()
+    root: str = root_option(absolute_as_written)
 
     def __attrs_post_init__(self) -> None:
         """Refuse values that cannot be meant (code 13)."""

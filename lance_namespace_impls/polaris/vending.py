@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..extend.http import stored_form
+from ..extend.iceberg_rest import as_opened
 
 __all__ = ["vended_options"]
 
@@ -57,8 +57,8 @@ def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
 
 def _is_below(location: str, prefix: str) -> bool:
     """Return whether a location is at a prefix or below it; ``s3a`` is another name of ``s3``."""
-    folder = stored_form(prefix)
-    return f"{stored_form(location)}/".startswith(f"{folder}/") if folder else True
+    folder = as_opened(prefix)
+    return f"{as_opened(location)}/".startswith(f"{folder}/") if folder else True
 
 
 def _azure(location: str, given: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls.core.location import (
     absolute,
+    absolute_as_written,
     absolute_or_current,
     as_address,
     default_location,
@@ -66,6 +67,22 @@ def test_what_names_no_directory_is_refused(path: str) -> None:
         with pytest.raises(InvalidInputError, match=r"is empty|holds a NUL|names no bucket") as no:
             make(path)
         assert no.value.code == 13
+
+
+@pytest.mark.parametrize(
+    ("address", "made"),
+    [
+        ("/a b#c", "/a b#c"),
+        ("file:/a%20b", "file:///a b"),
+        ("FILE://localhost/a%23%25/", "file:///a%23%25"),
+        ("file:///a%20", "file:///a%20"),
+        ("s3a://b/a", "s3://b/a"),
+    ],
+)
+def test_a_server_is_sent_a_uri_where_one_was_written(address: str, made: str) -> None:
+    assert absolute_as_written(address) == made
+    assert absolute_as_written(made) == made
+    assert absolute(made) == absolute(address)
 
 
 @pytest.mark.parametrize(
