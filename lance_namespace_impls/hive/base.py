@@ -86,6 +86,10 @@ FAILED_TO_STORE = (MetaException, TApplicationException)
 # Most characters of a catalog's, a database's and a table's name: what the columns hold, in all
 # releases alike.
 NAME_LENGTHS = (256, 128, 256)
+# Longer keys of a database are lost without an error, longer ones of a table are a server error.
+DATABASE_KEY_LENGTH, TABLE_KEY_LENGTH = 180, 256
+VALUE_LENGTH = 4000
+"""Characters in the value of a property of a database; a table has longer ones in some releases."""
 
 
 class HiveBase(CatalogNamespace, abstract=True):
@@ -123,6 +127,10 @@ class HiveBase(CatalogNamespace, abstract=True):
         for identifier in identifiers:
             for name, most in zip(identifier, lengths, strict=False):
                 _check_name(name, most)
+        longest = TABLE_KEY_LENGTH if "Table" in operation else DATABASE_KEY_LENGTH
+        for field in ("properties", "set_properties"):
+            for key, value in (getattr(request, field, None) or {}).items():
+                _check_property(key, value, longest)
 
     # --- namespaces
 
@@ -435,10 +443,26 @@ def _padded(identifier: Identifier) -> tuple[str | None, str]:
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 
+def _check_property(key: str, value: str | None, longest: int) -> None:
+    lengths = {"key": (key, longest)}
+    if longest == DATABASE_KEY_LENGTH:
+        lengths["value"] = (value or "", VALUE_LENGTH)
+    for what, (text, most) in lengths.items():
+        if (length := java_length(text)) > most:
+            raise InvalidInputError(
+                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores up to {most}"
+            )
+
+
+def java_length(text: str) -> int:
+    """Return the length of a text in Java's characters, which the columns of the metastore count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def _check_name(name: str, most: int) -> None:
-    if len(name) > most:
+    if (length := java_length(name)) > most:
         raise InvalidInputError(
-            f"name {name[:20]!r}...: it has {len(name)} characters; Hive takes {most} here"
+            f"name {name[:20]!r}...: it has {length} characters; Hive takes {most} here"
         )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(
