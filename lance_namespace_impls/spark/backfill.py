@@ -34,6 +34,7 @@ from ..distributed.options import require_positive
 from ..distributed.runners import quietly, spark_runner
 from ..distributed.secrets import map_in_arrow
 from ..distributed.type_names import parse_types
+from ..tables.align import aligned
 from ..tables.sql import SqlCheck
 from ..tables.write import commit_onto
 from .dataframe_reader import cores_of, read_table, require_clear_keys, target_of
@@ -404,7 +405,7 @@ def _write(
 
     fragment = dataset.get_fragment(number)
     before = [file.path for file in fragment.data_files()]
-    rows = RowStream(schema, batches)
+    rows = RowStream(schema, map(aligned, batches))
     storage = plan.target.storage_at(plan.location)
     with write_plan.attempt_at(plan, storage, rows) as attempt:
         merged, whole = fragment.merge_columns(rows.reader(checked))

@@ -171,6 +171,22 @@ def test_a_table_without_rows_gets_the_columns(lake: Lake, spark: Any) -> None:
     assert (added.rows, lake.dataset("t").schema.names) == (0, ["a", "b"])
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_decimals_of_a_frame_lie_where_lance_can_read_them(
+    lake: Lake, spark: Any, rows: int
+) -> None:
+    lake.put("t", pa.table({"id": range(rows)}))
+    values = [f"CAST(id AS decimal(38, {scale})) AS d{scale}" for scale in range(4)]
+    frame = spark.range(rows).selectExpr(
+        "id", *values, "struct('x' AS s, CAST(id AS decimal(18, 2)) AS d) AS n"
+    )
+    add_columns(spark, connect("dir", lake.properties), "t", frame, on="id")
+    found = lake.dataset("t").to_table()
+    for scale in range(4):
+        assert found[f"d{scale}"].to_pylist() == found["id"].to_pylist()
+    assert [each["d"] for each in found["n"].to_pylist()] == found["id"].to_pylist()
+
+
 def fails_late(batch: pa.RecordBatch) -> pa.RecordBatch:
     if batch.column(0)[0].as_py() > 80:
         raise ValueError("no model for this row")

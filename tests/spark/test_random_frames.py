@@ -232,7 +232,7 @@ class Draw:
             case t.StringType():
                 options += ["'new'", f"`{name}` || '!'", "'it''s'"]
             case t.LongType() | t.DoubleType():
-                options += ["id", "id * 2", "CASE WHEN id % 2 = 0 THEN id ELSE 7 END"]
+                options += ["id", "id * 2", "id % 2 + 7"]  # Lance has no CASE
             case t.BooleanType():
                 options += ["id > 2", f"NOT `{name}`", "true"]
         return self.random.choice(options)
