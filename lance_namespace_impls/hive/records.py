@@ -80,8 +80,10 @@ def asked_location(location: str) -> str:
     """Return a location that a caller asks for; Hadoop opens ``s3a://``, where Lance says ``s3://``.
 
     Raises:
-        InvalidInputError: code 13; Lance and pyarrow would not open one place.
+        InvalidInputError: code 13; it is relative, or Lance and pyarrow would not open one place.
     """
+    if not is_uri(location) and not location.startswith(("/", "~")):
+        raise InvalidInputError(f"location {location!r} is no URI and no absolute path")
     made = absolute(location)
     if not is_uri(made):
         return made
