@@ -10,9 +10,9 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.columns import cast_batch, spark_arrow_schema
-from lance_namespace_impls.spark.frames import target_of
-from lance_namespace_impls.spark.reading import pin, plan_tasks, read_pieces, told
+from lance_namespace_impls.distributed.columns import cast_batch, spark_arrow_schema
+from lance_namespace_impls.spark.dataframe_reader import target_of
+from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces, told
 from tests.spark.conftest import Lake
 
 MOMENT = dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC)
