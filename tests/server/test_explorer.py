@@ -430,7 +430,7 @@ def test_values_without_a_python_form(browser: httpx.Client, namespace: Namespac
         {
             "id": [1],
             "year": pa.array([10_000_000], pa.int32()).cast(pa.date32()),
-            "time": pa.array([2**62], pa.int64()).cast(pa.timestamp("s", tz="Mars/Olympus")),
+            "time": pa.array([2**62], pa.int64()).cast(pa.timestamp("s", tz="UTC")),
             "nested": pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us"))),
             "ns": pa.array([1], pa.int64()).cast(pa.timestamp("ns")),
         }
