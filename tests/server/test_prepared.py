@@ -89,7 +89,7 @@ def answers_of(namespace):
 def test_the_answer_is_the_same(namespace, prepared, monkeypatch):
     found = dict(answers_of(namespace))
     # The others are refused before, or are of a kind that a thread does from its beginning.
-    assert prepared.count(True) == 12
+    assert prepared.count(True) == 11
     monkeypatch.setattr(DirectoryNamespace, "prepared_query", lambda self, request: None)
     assert found == dict(answers_of(namespace))
     assert {status for status, *_ in found.values()} == {200, 400, 404}
