@@ -121,6 +121,7 @@ def test_the_rules_of_imports_have_no_exception() -> None:
         {"server", "spark", "conformance"},
         {"ingest", "maintenance"},
         {"distributed"},
+        {"extend"},
         {"iceberg_rest"},
         {"catalog"},
         {"objects"},
