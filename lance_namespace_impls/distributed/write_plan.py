@@ -29,6 +29,7 @@ from lance_namespace_client.errors import (
 
 from ..core.imports import load
 from ..core.storage import TableStorage
+from ..tables.align import ROWS_PER_FILE
 from ..tables.dataset import exists
 from ..tables.errors import may_be_committed
 from ..tables.schema import check_columns
@@ -52,7 +53,6 @@ __all__ = [
     "write_rows",
 ]
 
-ROWS_PER_FILE = 1 << 20
 COMMIT_RETRIES = 20
 
 Fragments = Sequence[Mapping[str, Any]]
@@ -252,11 +252,11 @@ def _write_fragments(
 ) -> list[Any]:
     write_fragments = load("lance.fragment").write_fragments
 
-    from ..tables.incoming import checked
+    from ..tables.incoming import writable
 
     def write(mode: str) -> list[Any]:
         fragments: list[Any] = write_fragments(
-            rows.reader(checked),
+            writable(rows, rows_per_file=plan.rows_per_file),
             storage.location,
             schema=plan.schema,
             mode=mode,

@@ -17,6 +17,7 @@ from ..distributed.failures import coded, decoded
 from ..distributed.options import require_positive
 from ..distributed.secrets import map_in_arrow
 from ..distributed.write_plan import Mode
+from ..tables.align import ROWS_PER_FILE
 from .dataframe_reader import target_of
 from .extra import require_pyspark
 
@@ -50,7 +51,7 @@ def write_table(
     if_version: int | None = None,
     properties: Mapping[str, str] | None = None,
     types: str | None = None,
-    rows_per_file: int = write_plan.ROWS_PER_FILE,
+    rows_per_file: int = ROWS_PER_FILE,
     commit_properties: Mapping[str, str] | None = None,
 ) -> Written:
     """Write the rows of a DataFrame and return the new version and the number of rows.

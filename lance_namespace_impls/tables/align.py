@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import pyarrow as pa
 
-__all__ = ["aligned"]
+__all__ = ["ROWS_PER_FILE", "aligned", "split_at_files"]
+
+ROWS_PER_FILE = 1 << 20
+"""Rows that pylance writes to a file unless it is called with another number."""
 
 # Bytes. Arrow requires at least 8; Rust requires the size of the widest value, or it panics.
 _LEAST, _WIDE = 8, 16
@@ -29,6 +34,38 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
     if all(new is old for new, old in zip(columns, given, strict=True)):
         return batch
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def split_at_files(
+    rows: pa.RecordBatchReader, rows_per_file: int = ROWS_PER_FILE
+) -> pa.RecordBatchReader:
+    """Return a reader of the same rows, in which no batch with structs spans two files.
+
+    pylance slices a batch at the end of a file, and then fails on structs of booleans and panics on
+    structs of structs.
+
+    Args:
+        rows: the rows; returned unchanged if no column contains a struct.
+        rows_per_file: the number of rows after which pylance begins a new file.
+    """
+    import pyarrow as pa
+
+    if not any(_has_struct(field.type) for field in rows.schema):
+        return rows
+    return pa.RecordBatchReader.from_batches(rows.schema, _split(rows, rows_per_file))
+
+
+def _split(batches: Iterable[pa.RecordBatch], rows_per_file: int) -> Iterator[pa.RecordBatch]:
+    left = rows_per_file
+    for batch in batches:
+        start = 0
+        while batch.num_rows - start > left:
+            yield aligned(batch.slice(start, left))
+            start += left
+            left = rows_per_file
+        rest = batch.slice(start) if start else batch
+        yield aligned(rest)
+        left = left - rest.num_rows or rows_per_file
 
 
 def _aligned(column: Any) -> Any:

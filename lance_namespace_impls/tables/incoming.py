@@ -6,18 +6,17 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import TableSchemaValidationError
 
 from ..core.imports import load
-from .align import aligned
+from .align import ROWS_PER_FILE, aligned, split_at_files
 from .schema import check_types, extension_of, storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
-
-    from lance_namespace_client.arrow import RowStream
 
 __all__ = ["MAX_VALUE_NESTING", "checked", "with_vectors_of", "writable"]
 
@@ -30,13 +29,16 @@ Lance parses such values recursively: a much deeper one ends the process.
 _JSONB_ARRAY, _JSONB_OBJECT, _JSONB_CONTAINER = 0x80, 0x40, 0x50
 
 
-def writable(rows: RowStream, onto: pa.Schema | None = None) -> pa.RecordBatchReader:
+def writable(
+    rows: RowStream, onto: pa.Schema | None = None, *, rows_per_file: int = ROWS_PER_FILE
+) -> pa.RecordBatchReader:
     """Return a reader of rows that Lance can store without ending the process.
 
     Args:
         rows: the rows.
         onto: the table's schema. Lists are converted to the table's fixed-size lists, so that
             vectors from plain lists stay searchable.
+        rows_per_file: the number of rows after which Lance begins a new file.
 
     Raises:
         TableSchemaValidationError: code 20, Lance does not have such a type. Raised during reading
@@ -46,13 +48,13 @@ def writable(rows: RowStream, onto: pa.Schema | None = None) -> pa.RecordBatchRe
     check_types(rows.schema)
     schema = rows.schema if onto is None else _with_vectors(rows.schema, onto)
     if schema is rows.schema:
-        return rows.reader(checked)
-    return rows.reader(lambda batch: checked(_cast_vectors(batch, schema)), schema)
+        reader = rows.reader(checked)
+    else:
+        reader = rows.reader(lambda batch: checked(_cast_vectors(batch, schema)), schema)
+    return split_at_files(reader, rows_per_file)
 
 
-def with_vectors_of(
-    rows: pa.Table | pa.RecordBatchReader, onto: pa.Schema
-) -> pa.Table | pa.RecordBatchReader:
+def with_vectors_of(rows: pa.Table | pa.RecordBatchReader, onto: pa.Schema) -> RowStream:
     """Return validated rows, with lists converted to a table's fixed-size lists.
 
     Args:
@@ -63,11 +65,9 @@ def with_vectors_of(
 
     schema = _with_vectors(rows.schema, onto)
     if schema is rows.schema:
-        return rows
+        return RowStream.of(rows)
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
-    return pa.RecordBatchReader.from_batches(
-        schema, (_cast_vectors(batch, schema) for batch in batches)
-    )
+    return RowStream(schema, (_cast_vectors(batch, schema) for batch in batches))
 
 
 def _with_vectors(schema: pa.Schema, onto: pa.Schema) -> pa.Schema:

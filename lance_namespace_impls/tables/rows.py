@@ -143,20 +143,20 @@ def merge_insert(
         # With an index, pylance drops rows whose key is null.
         return merge.use_index(False if rows.has_null_keys else request.use_index)
 
+    def uncommitted(onto: Any) -> Any:
+        source = with_vectors_of(rows.read(), onto.schema)
+        with source.guarded():
+            return builder(onto).execute_uncommitted(source.reader())
+
     if request.when_not_matched_insert_all:
-        result = merge_alone(
-            dataset,
-            request.branch,
-            lambda onto: builder(onto).execute_uncommitted(
-                with_vectors_of(rows.read(), onto.schema)
-            ),
-            timeout,
-        )
+        result = merge_alone(dataset, request.branch, uncommitted, timeout)
     else:
         merge = builder(dataset)
-        result = (merge if timeout is None else merge.retry_timeout(timeout)).execute(
-            with_vectors_of(rows.read(), dataset.schema)
-        )
+        source = with_vectors_of(rows.read(), dataset.schema)
+        with source.guarded():
+            result = (merge if timeout is None else merge.retry_timeout(timeout)).execute(
+                source.reader()
+            )
     return MergeInsertIntoTableResponse(
         num_updated_rows=result["num_updated_rows"],
         num_inserted_rows=result["num_inserted_rows"],

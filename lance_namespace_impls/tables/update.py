@@ -20,6 +20,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..core.imports import load
 from ..core.storage import TableStorage
+from .align import split_at_files
 from .dataset import follow
 from .errors import from_lance, may_be_committed
 from .sql import columns_read
@@ -92,7 +93,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
         return 0, dataset
     rows = _rewritten(dataset, updates, where)
     try:
-        written = write_fragments(rows.reader(), dataset, mode="append")
+        written = write_fragments(split_at_files(rows.reader()), dataset, mode="append")
     except Exception:
         # pylance replaces the error of a failure to read the rows with its own.
         if rows.failure is not None:

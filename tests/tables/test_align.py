@@ -12,7 +12,7 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.tables.align import aligned
+from lance_namespace_impls.tables.align import ROWS_PER_FILE, aligned, split_at_files
 
 DECIMAL = pa.decimal128(10, 2)
 STRUCT = pa.struct([("a", pa.string()), ("b", DECIMAL)])
@@ -105,3 +105,58 @@ def test_structs_in_structs_that_start_in_the_middle_of_a_buffer(wrap: str) -> N
     lake.create_table({"id": ["t"]}, rows)
     lake.insert_into_table({"id": ["t"]}, rows)
     assert lake.query_table({"id": ["t"], "k": 0}).read_all()["c"].to_pylist() == [None] * 4
+
+
+STRUCTS = {
+    "booleans": pa.array([{"k": True}, None, {"k": None}] * 4, pa.struct([("k", pa.bool_())])),
+    "structs": pa.array([{"k": {"x": 1}}, None, {"k": None}] * 4),
+    "lists": pa.array([[{"k": True}], None, [{"k": None}, None]] * 4),
+}
+
+
+@pytest.mark.parametrize("batch", [5, 12])
+@pytest.mark.parametrize("rows_per_file", [1, 5, 7, 8, 12])
+@pytest.mark.parametrize("name", STRUCTS)
+def test_a_batch_of_structs_never_spans_two_files(
+    tmp_path: Any, name: str, rows_per_file: int, batch: int
+) -> None:
+    rows = pa.table({"n": range(12), "c": STRUCTS[name]})
+    batches = rows.to_batches(batch)
+    reader = split_at_files(
+        pa.RecordBatchReader.from_batches(rows.schema, iter(batches)), rows_per_file
+    )
+    stored = lance.write_dataset(reader, str(tmp_path), max_rows_per_file=rows_per_file)
+    assert stored.to_table().to_pylist() == rows.to_pylist()
+    assert len(stored.get_fragments()) == -(-12 // rows_per_file)
+
+
+def test_rows_without_structs_are_not_split() -> None:
+    reader = pa.table({"n": [1, 2]}).to_reader()
+    assert split_at_files(reader, 1) is reader
+
+
+@pytest.mark.parametrize("write", ["create", "insert", "update"])
+def test_structs_of_booleans_beyond_the_rows_of_a_file(tmp_path: Any, write: str) -> None:
+    """pylance fails on them, as it begins a new file after 1,048,576 rows."""
+    kind = pa.struct([("k", pa.bool_())])
+    count = ROWS_PER_FILE + 1003
+    structs = pa.StructArray.from_arrays(
+        [pa.array([True, False, None, True] * (count // 4))], fields=list(kind)
+    )
+    rows = pa.table({"n": pa.array(range(len(structs)), pa.int32()), "c": structs})
+    batches = iter(rows.to_batches(50_003))
+    with connect("dir", {"path": str(tmp_path)}) as lake:
+        if write == "insert":
+            lake.create_table({"id": ["t"]}, rows.slice(0, 1))
+            lake.insert_into_table(
+                {"id": ["t"], "mode": "overwrite"},
+                pa.RecordBatchReader.from_batches(rows.schema, batches),
+            )
+        else:
+            lake.create_table(
+                {"id": ["t"]}, pa.RecordBatchReader.from_batches(rows.schema, batches)
+            )
+        if write == "update":
+            lake.update_table({"id": ["t"], "updates": [["n", "n + 0"]]})
+        found = lance.dataset(str(tmp_path / "t.lance")).to_table().sort_by("n")
+    assert found.combine_chunks().equals(rows.combine_chunks())
