@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..core.config import Config
+from ..core.stores import check_options
 from .namespace import Namespace
 from .operations.clones import CloneOperations
 from .operations.columns import ColumnOperations
@@ -34,3 +36,7 @@ class CatalogNamespace(
     abstract=True,
 ):
     """The base class of a backend; `CatalogBase` declares the primitives to implement."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        check_options(config.root, config.storage)
