@@ -59,7 +59,6 @@ _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 LONGEST_KEY = 1024 - 128
 """Maximum bytes in the path of a table or root in an object store: keys have 1,024, including
 Lance's own names."""
-_LONGEST_NAME = 255
 _LONGEST_PATH = 4096 - 256
 
 
@@ -141,9 +140,9 @@ def _local(path: str, shown_address: str) -> str:
     # POSIX preserves two leading slashes, and Lance does not.
     path = "/" + path.lstrip("/")
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
-    if longest > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:
+    if longest > MAX_LEVEL_BYTES or len(os.fsencode(path)) > _LONGEST_PATH:
         raise InvalidInputError(
-            f"address {shown_address}: a name in it has {longest} bytes of {_LONGEST_NAME}, and the "
+            f"address {shown_address}: a name in it has {longest} bytes of {MAX_LEVEL_BYTES}, and the "
             f"path {len(os.fsencode(path))} of {_LONGEST_PATH}: shorten it"
         )
     return path
@@ -314,7 +313,7 @@ def is_local(location: str) -> bool:
 
 
 def require_short_levels(location: str) -> None:
-    """Refuse a location on local storage with a level that no file system takes.
+    """Reject a location on local storage that contains a name too long for a file system.
 
     Raises:
         InvalidInputError: code 13.
@@ -326,8 +325,8 @@ def require_short_levels(location: str) -> None:
         size = len(level.encode("utf-8", "surrogatepass"))
         if size > MAX_LEVEL_BYTES:
             raise InvalidInputError(
-                f"the location {location[:60]!r}... has a level of {size} bytes, and file systems take "
-                f"{MAX_LEVEL_BYTES}; choose shorter names, or give another location"
+                f"location {location[:60]!r}...: a name in it has {size} bytes, and file systems allow "
+                f"{MAX_LEVEL_BYTES}; shorten it, or specify another location"
             )
 
 

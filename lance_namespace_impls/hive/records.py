@@ -82,9 +82,9 @@ def asked_location(location: str) -> str:
     Raises:
         InvalidInputError: code 13; it is relative, or Lance and pyarrow would not open one place.
     """
-    if not is_uri(location) and not location.startswith(("/", "~")):
-        raise InvalidInputError(f"location {location!r} is no URI and no absolute path")
     made = absolute(location)
+    if not is_uri(location) and not location.startswith(("/", "~")):
+        raise InvalidInputError(f"location {location!r} is neither a URI nor an absolute path")
     if not is_uri(made):
         return made
     return f"{location.partition(':')[0].lower()}:{made.partition(':')[2]}"
@@ -104,7 +104,9 @@ def stored_location(location: str, what: str) -> str:
         return f"file://{location}"
     scheme, found, _ = location.partition(":/")
     if not found or not scheme or "/" in scheme or "\0" in location:
-        raise InvalidInputError(f"{what}: location {location!r} is no URI and no absolute path")
+        raise InvalidInputError(
+            f"{what}: location {location!r} is neither a URI nor an absolute path"
+        )
     return location
 
 

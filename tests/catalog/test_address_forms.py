@@ -206,6 +206,8 @@ def _hive(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
 
 # Servers of the tests that have no file system for S3, which their own projects leave out.
 WITHOUT_S3 = {"hive": "has no file system", "iceberg": "has no file system"}
+# A path relative to the current directory of this process means nothing to other clients of Hive.
+REFUSED_BY = {("hive", "relative/path"): "is neither a URI nor an absolute path"}
 BACKENDS = {
     "dir": _directory,
     "sql": _sql,
@@ -310,6 +312,7 @@ def test_a_table_at_every_form_of_address(
                 outcome = re.sub(re.escape(at), "<at>", error.message)
                 results[store, form.text, backend] = outcome
                 refusal = form.message if form.leads_to is None else None
+                refusal = REFUSED_BY.get((backend, form.text), refusal)
                 if store == "S3" and (form.leads_to or "no-such-bucket" in form.text):
                     refusal = WITHOUT_S3.get(backend, refusal)
                 if error.code != 13 or refusal is None or refusal not in outcome:

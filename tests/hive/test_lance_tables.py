@@ -141,8 +141,15 @@ def test_what_makes_it_a_lance_table_cannot_be_changed(
             form.namespace.alter_table({**table, "unset_properties": [key]})
 
 
-@pytest.mark.parametrize("location", ["relative/place", "nothing", "s3:bucket"])
-def test_a_location_is_a_uri_or_an_absolute_path(form: Form, location: str) -> None:
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("relative/place", "is neither a URI nor an absolute path"),
+        ("nothing", "is neither a URI nor an absolute path"),
+        ("s3:bucket", "write it as s3://"),
+    ],
+)
+def test_a_location_is_a_uri_or_an_absolute_path(form: Form, location: str, message: str) -> None:
     database = form.database()
-    with pytest.raises(InvalidInputError, match=r"is no URI and no absolute path|write it as"):
+    with pytest.raises(InvalidInputError, match=message):
         form.namespace.declare_table({"id": [*database, "t"], "location": location})
