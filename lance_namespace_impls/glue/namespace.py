@@ -26,7 +26,8 @@ from ..catalog.errors import (
     table_exists,
     table_not_found,
 )
-from ..core.identifiers import Identifier, format_identifier
+from ..catalog.identifiers import parent_after
+from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.location import absolute, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
@@ -56,6 +57,8 @@ NOT_SHOWN_ATOMIC = (
     "AWS does not promise that UpdateTable of Glue checks a version and replaces it in one step; where it "
     "does not, one of two commits at once would be lost"
 )
+MAX_NAME_LENGTH = 255
+"""Characters of a name or of a property's key; AWS Glue's API reference, NameString and KeyString."""
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
 
 
@@ -112,6 +115,18 @@ class GlueNamespace(CatalogNamespace):
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a failure of AWS; None for another one."""
         return from_aws(error, what)
+
+    def check_identifier(self, operation: str, request: Any) -> None:
+        """Reject names and property keys that are too long for AWS Glue (code 13)."""
+        super().check_identifier(operation, request)
+        names = [*parse_identifier(getattr(request, "id", None))]
+        if operation == "RenameTable":
+            names += [*parent_after(self.capabilities, request), request.new_table_name]
+        for name in names:
+            _check_length("name", name)
+        for field in ("properties", "set_properties"):
+            for key in getattr(request, field, None) or ():
+                _check_length("property", key)
 
     # --- namespaces
 
@@ -476,6 +491,14 @@ class GlueNamespace(CatalogNamespace):
         """Return the part of an entry that Glue takes back, by botocore's model of the service."""
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
+
+
+def _check_length(what: str, text: str) -> None:
+    if len(text) > MAX_NAME_LENGTH:
+        raise InvalidInputError(
+            f"{what} {text[:20]!r}...: it has {len(text)} characters, and AWS Glue allows "
+            f"{MAX_NAME_LENGTH}; shorten it"
+        )
 
 
 def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:

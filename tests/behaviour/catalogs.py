@@ -9,7 +9,7 @@ from pathlib import Path
 from ..glue.subject import one_level
 from ..hive.subject import hive_subject
 from ..iceberg.subject import iceberg_subject
-from ..servers.glue import GlueServer
+from ..servers.glue import glue_server
 from ..servers.hive import shared
 from ..unity.subject import unity_subject
 from .subject import Subject
@@ -23,13 +23,8 @@ RELEASE = "3.1"
 @contextmanager
 def glue(folder: Path) -> Iterator[Subject]:
     """Databases in an account's default catalog, on a server that may be running already."""
-    running = GlueServer.running
-    server = running or GlueServer().start()
-    try:
+    with glue_server() as server:
         yield one_level(server, folder / "lake")
-    finally:
-        if running is None:
-            server.stop()
 
 
 @contextmanager

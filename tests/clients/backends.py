@@ -13,7 +13,7 @@ import httpx
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from tests.glue.conftest import KEYS
-from tests.servers.glue import REGION, GlueServer
+from tests.servers.glue import REGION, glue_server
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
 from tests.servers.polaris_tables import PolarisTables
@@ -80,9 +80,7 @@ def _hive(folder: Path) -> Iterator[Home]:
 
 @contextmanager
 def _glue(folder: Path) -> Iterator[Home]:
-    running = GlueServer.running
-    server = running or GlueServer().start()
-    try:
+    with glue_server() as server:
         server.reset()
         with GuardedS3() as store:
             properties = {
@@ -95,9 +93,6 @@ def _glue(folder: Path) -> Iterator[Home]:
             properties |= {f"storage.{key}": value for key, value in store.options().items()}
             with _home("glue", properties, ("db",)) as home:
                 yield home
-    finally:
-        if running is None:
-            server.stop()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import pytest
 from attrs import field, frozen
 
 from lance_namespace_impls import connect
-from tests.servers.glue import REGION, GlueServer
+from tests.servers.glue import REGION, glue_server
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
 from tests.servers.ours import server_process
@@ -139,10 +139,8 @@ def rest(folder: Path) -> Iterator[Around]:
 
 @setting("glue")
 def glue(folder: Path) -> Iterator[Around]:
-    running = GlueServer.running  # of other tests in this process
-    server = running or GlueServer().start()
-    server.reset()
-    try:
+    with glue_server() as server:
+        server.reset()
         yield Around(
             before=ROWS,
             replaced={"s3://my-bucket/lance": str(folder / "lake"), "eu-west-1": REGION},
@@ -155,9 +153,6 @@ def glue(folder: Path) -> Iterator[Around]:
             },
             prints="['orders']\n",
         )
-    finally:
-        if running is None:
-            server.stop()
 
 
 @setting("hive")

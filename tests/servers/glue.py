@@ -420,7 +420,10 @@ def _order(entry: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def glue_server() -> Iterator[GlueServer]:
-    """Run a server for a while."""
+    """Yield the server of this process, or one that is stopped at the end."""
+    if GlueServer.running is not None:
+        yield GlueServer.running
+        return
     server = GlueServer().start()
     try:
         yield server

@@ -16,7 +16,7 @@ from lance_namespace_impls.maintenance import Mirror, Selection, Upkeep, invento
 from lance_namespace_impls.spark import import_files
 from lance_namespace_impls.sql.migrate import initialize
 from tests.polaris.subject import properties_for
-from tests.servers.glue import REGION, GlueServer
+from tests.servers.glue import REGION, glue_server
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
 from tests.servers.polaris_tables import CATALOG, PolarisServer, PolarisTables
@@ -46,11 +46,10 @@ def servers(
 
 
 @contextmanager
-def glue_server() -> Iterator[dict[str, str]]:
-    """Run Glue's double, which one process has one of; yield the properties of a connection."""
-    server = GlueServer.running or GlueServer().start()
-    server.reset()
-    try:
+def glue_catalog() -> Iterator[dict[str, str]]:
+    """Yield the properties of a connection to an empty Glue server."""
+    with glue_server() as server:
+        server.reset()
         yield {
             "endpoint": server.endpoint,
             "region": REGION,
@@ -58,8 +57,6 @@ def glue_server() -> Iterator[dict[str, str]]:
             "access_key_id": "AKIATESTKEY",
             "secret_access_key": "not-a-real-secret",
         }
-    finally:
-        server.stop()
 
 
 def contents(namespace: Namespace, under: list[str]) -> dict[str, tuple[Any, ...]]:
@@ -105,7 +102,7 @@ def test_tables_go_from_hive_to_all_other_catalogs(
     }
     database_file = {"uri": f"sqlite:///{tmp_path}/catalog.db"}
     initialize(database_file)
-    with IcebergFixture(folder=tmp_path) as rest, glue_server() as glue:
+    with IcebergFixture(folder=tmp_path) as rest, glue_catalog() as glue:
         ends: list[tuple[str, dict[str, str], list[str]]] = [
             ("unity", {"endpoint": unity_server.uri, "catalog": "main"}, ["main", "sales"]),
             (
