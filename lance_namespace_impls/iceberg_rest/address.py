@@ -43,8 +43,8 @@ class ApiAddress:
         try:
             # Whatever is answered but 404 is the API's: it may want a token, or a warehouse.
             status = self._status(f"{below}/v1/config")
-        except httpx.TransportError:
-            return self._config.endpoint  # the call itself reports that the server is away
+        except httpx.RequestError:
+            return self._config.endpoint  # the call itself reports the problem
         self._found = self._config.endpoint if status == httpx.codes.NOT_FOUND else below
         return self._found
 
