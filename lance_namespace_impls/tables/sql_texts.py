@@ -31,7 +31,11 @@ MAX_PATTERN_LENGTH, MAX_PATTERN_LEVELS, MAX_REPEATED = 1_000, 32, 5_000
 
 _OPEN, _CLOSE = "([{<", ")]}>"
 _REPEAT = re.compile(r"\{(\d{0,9})(?:,(\d{0,9}))?\}")
-_NUMBER = re.compile(r"\d+")
+# A number that is not part of a name, such as Float32.
+_NUMBER = re.compile(r"(?<!\w)\d+")
+_NO_LENGTHS = re.compile(r"Decimal\d+\([^()]*\)")
+# Quoted names of fields, with and without escapes: the reading that leaves more numbers counts.
+_QUOTED = (re.compile(r'"[^"]*"'), re.compile(r'"(?:[^"\\]|\\.)*"'))
 
 
 def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
@@ -86,13 +90,19 @@ def check_wkb(digits: str | None) -> None:
 def check_arrow_type(text: str | None) -> None:
     """Reject the name of an Arrow type that is not a literal, too deep or too large."""
     found = _check(text, "a type", MAX_TYPE_LENGTH, MAX_TYPE_LEVELS, opening=_OPEN, closing=_CLOSE)
-    size = 1
-    for number in _NUMBER.findall(found if "FixedSize" in found else ""):
-        size *= max(1, int(number))
+    size = max(_fixed_values(quoted.sub('""', found)) for quoted in _QUOTED)
     if size > MAX_TYPE_NUMBER:
         raise SqlError(
             f"a type {found[:100]!r} of {size:,} values; {MAX_TYPE_NUMBER:,} is the most"
         )
+
+
+def _fixed_values(kind: str) -> int:
+    """Return the number of values in one value of a type: the product of its fixed lengths."""
+    size = 1
+    for number in _NUMBER.findall(_NO_LENGTHS.sub("", kind) if "FixedSize" in kind else ""):
+        size *= max(1, int(number))
+    return size
 
 
 def check_json(text: str) -> None:
