@@ -80,7 +80,11 @@ PACKAGES: dict[str, Package] = {
     "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris", ABLE)),
     "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql", ABLE)),
     "top": Package(
-        tuple(f"{IMPLS}/{name}.py" for name in ("__init__", "extend/*", "interop", "registry")), 8,
+        tuple(
+            f"{IMPLS}/{name}.py"
+            for name in ("__init__", "extend/__init__", "extend/http", "interop", "registry")
+        ),
+        8,
         ("tests/core", "tests/catalog", "tests/interop"),
     ),
     "server": Package(

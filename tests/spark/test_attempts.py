@@ -49,7 +49,10 @@ def notes(lake: Lake) -> list[Path]:
     return [path for path in Path(lake.path("t"), "_transactions").glob("*") if path.is_dir()]
 
 
-@pytest.mark.parametrize("options", [{"region": "eu-west-1", "access_key_id": "a"}, {}])
+@pytest.mark.parametrize(
+    "options",
+    [{"aws_region": "eu-west-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}, {}],
+)
 def test_notes_are_kept_where_the_table_is(
     options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,14 +197,14 @@ def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
 KILLED = """
 import os, pickle, signal, sys, time
 import pyarrow as pa
-from lance_namespace_impls.spark import writing
+from lance_namespace_impls.distributed import write_plan
 
 def rows():
     yield from [pa.record_batch({"a": range(10)})] * 3
     time.sleep(1)
     os.kill(os.getpid(), signal.SIGKILL)
 
-writing.write_rows(pickle.load(open(sys.argv[1], "rb")), rows())
+write_plan.write_rows(pickle.load(open(sys.argv[1], "rb")), rows())
 """
 
 

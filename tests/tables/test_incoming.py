@@ -197,7 +197,7 @@ def test_a_write_of_such_rows_changes_nothing(tmp_path: Path, write: Any, rows: 
     assert "column '" in str(caught.value)
     assert lake.table("t").to_arrow().to_pylist() == [{"n": 1, "j": "{}"}]
     assert not lake.table("new").exists()
-    assert len(lake.table("t").versions()) == 1
+    assert len(lake.table("t").list_versions()) == 1
 
 
 @pytest.mark.parametrize(

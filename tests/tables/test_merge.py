@@ -295,17 +295,22 @@ def test_a_row_updates_all_rows_with_its_key(lake: Any) -> None:
 def test_the_same_holds_for_the_table_object(lake: Any) -> None:
     lake.create_table(T, BEFORE)
     users = lake.table("users")
+
+    def upsert(rows: list[dict[str, Any]]) -> Any:
+        merge = users.merge_insert("id")
+        return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
     with pytest.raises(InvalidInputError, match="id = 7"):
-        users.merge([{"id": 7, "name": "a"}, {"id": 7, "name": "b"}], on="id")
+        upsert([{"id": 7, "name": "a"}, {"id": 7, "name": "b"}])
     answers = together(
         [
-            lambda n=n: users.merge([{"id": 7, "name": f"{n}"}], on="id")  # type: ignore[misc]
+            lambda n=n: upsert([{"id": 7, "name": f"{n}"}])  # type: ignore[misc]
             for n in range(WRITERS)
         ]
     )
-    assert users.count("id = 7") == 1
+    assert users.count_rows("id = 7") == 1
     assert all(not isinstance(e, LanceNamespaceError) or e.code == 14 for e in answers)
-    assert users.merge([{"id": None, "name": "a"}], on="id").num_inserted_rows == 1
+    assert upsert([{"id": None, "name": "a"}]).num_inserted_rows == 1
 
 
 @pytest.mark.parametrize(

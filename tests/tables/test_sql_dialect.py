@@ -52,9 +52,9 @@ CONDITIONS: dict[str, Way] = {
         },
         ROWS,
     ),
-    "table count": lambda ns, text: ns.table("t").count(text),
+    "table count": lambda ns, text: ns.table("t").count_rows(text),
     "table delete": lambda ns, text: ns.table("t").delete(text),
-    "table update": lambda ns, text: ns.table("t").update({"n": 1}, where=text),
+    "table update": lambda ns, text: ns.table("t").update(text, {"n": 1}),
     "search": lambda ns, text: ns.table("t").search().where(text).to_arrow(),
 }
 VALUES: dict[str, Way] = {
@@ -182,16 +182,16 @@ def test_an_operator_may_allow_a_function() -> None:
     text = "levenshtein(version(), Party) > 0"
     with connect("memory") as own:
         own.create_table({"id": ["t"]}, ROWS)
-        assert own.table("t").count(text) == 3
+        assert own.table("t").count_rows(text) == 3
         with (
             serving(own) as uri,
             connect("rest", {"uri": uri}) as remote,
             pytest.raises(InvalidInputError, match=r"version.*--allow-function"),
         ):
-            remote.table("t").count(text)
+            remote.table("t").count_rows(text)
         options = ServerOptions(reach=Reach(functions=["VERSION"]))
         with serving(own, options=options) as uri, connect("rest", {"uri": uri}) as remote:
-            assert remote.table("t").count(text) == 3
+            assert remote.table("t").count_rows(text) == 3
 
 
 class Foreign:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -39,15 +40,20 @@ def _merged_branch(stage: Stage, request: dict[str, Any]) -> Any:
     return _both(stage)
 
 
-def _merged_with(name: str) -> Any:
-    """Return a look that tells what pylance's merge is told; no row shows it."""
+def _merged_with(name: str, left: Sequence[int] = (1, 2, 3, 4)) -> Any:
+    """Return a look that reports the arguments of a call of pylance's merge builder.
+
+    Args:
+        name: the builder's method.
+        left: column x after the merge.
+    """
 
     def look(stage: Stage, request: dict[str, Any]) -> Any:
         stage.table()
         stage.direct.create_table_index({"id": stage.id, "column": "x", "index_type": "BTREE"})
         with spying(MergeInsertBuilder, name, lambda args, more: args[1]) as seen:
             stage.call("MergeInsertIntoTable", request, NEW)
-        assert stage.x() == [1, 2, 3, 4]
+        assert stage.x() == [*left]
         return [str(each) for each in seen]
 
     return look
@@ -165,10 +171,10 @@ CHANGE_ROWS = [
            without=[*_BEFORE[:2], (3, "C"), (4, "D")], having=[(3, "C"), (4, "D")]),
     _merge(field="when_not_matched_by_source_delete_filt", given={**_UPSERT, **_GONE},
            value="x = 2", without=[(3, "C"), (4, "D")], having=[(1, "a"), (3, "C"), (4, "D")]),
-    _merge(field="timeout", given=_UPSERT, value="90s", look=_merged_with("retry_timeout"),
-           without=[], having=["0:01:30"]),
-    _merge(field="timeout", given=_UPSERT, value="soon", look=_merged_with("retry_timeout"),
-           without=[], having=Code(13, "soon")),
+    _merge(field="timeout", given={"on": ["x"], **_ALL}, value="90s",
+           look=_merged_with("retry_timeout", [1, 2, 3]), without=[], having=["0:01:30"]),
+    _merge(field="timeout", given={"on": ["x"], **_ALL}, value="soon",
+           look=_merged_with("retry_timeout", [1, 2, 3]), without=[], having=Code(13, "soon")),
     _merge(field="use_index", given=_UPSERT, value=True, look=_merged_with("use_index"),
            without=["False"], having=["True"]),
     _update(field="id", given={"updates": [["x", "x + 10"]]}, value=elsewhere,
