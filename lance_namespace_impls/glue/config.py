@@ -16,7 +16,7 @@ __all__ = ["CATALOG", "DATABASE", "GlueConfig"]
 CATALOG = "catalog"
 DATABASE = "database"
 
-# What STS takes for the length of a role session.
+# STS's limits for the duration of a role session.
 MIN_SESSION_SECONDS = 900
 MAX_SESSION_SECONDS = 43200
 
@@ -137,7 +137,7 @@ class GlueConfig(Config):
             self._refuse_role_settings()
 
     def _refuse_role_settings(self) -> None:
-        """Refuse settings of a role that is not named: the calls would run as someone else."""
+        """Reject role settings without a role: the calls would run with other credentials."""
         for name in ("region", "external_id", "session_name"):
             if getattr(self, f"assume_role_{name}") is not None:
                 raise InvalidInputError(

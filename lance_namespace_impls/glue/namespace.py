@@ -56,7 +56,7 @@ NOT_SHOWN_ATOMIC = (
     "AWS does not promise that UpdateTable of Glue checks a version and replaces it in one step; where it "
     "does not, one of two commits at once would be lost"
 )
-PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
+PAGE = 100  # Glue's maximum entries per page of databases, tables or functions
 
 
 class GlueNamespace(CatalogNamespace):
@@ -65,12 +65,12 @@ class GlueNamespace(CatalogNamespace):
     The root is the account's default catalog, or `catalog_id`. Its children are catalogs and
     databases; catalogs hold further catalogs and databases, and databases hold tables.
 
-    Glue locks nothing. AlterTable is safe against concurrent changes of the table by its version
-    id. AlterNamespace is not, except among threads of one process: Glue keeps no version of
-    catalogs and databases, so of two changes between one's read and write, the later wins. An
-    object that is put into a namespace between the last look of a DropNamespace and its end goes
-    with it. RenameTable copies the entry and deletes the old one; a change of the old one right
-    before its deletion is lost.
+    Glue has no locks. AlterTable detects concurrent changes of the table by its version id.
+    AlterNamespace does not, except between clients on one machine: Glue keeps no version of
+    catalogs and databases, so a concurrent change between its read and its write is overwritten.
+    DropNamespace also deletes an object that is added to the namespace after its last check.
+    RenameTable copies the entry and deletes the old one; a change of the old one right before its
+    deletion is lost.
 
     Source: the AWS Glue specification.
     """
@@ -93,7 +93,7 @@ class GlueNamespace(CatalogNamespace):
         self._places = Places(self._glue, config.catalog_id)
 
     def _glue(self) -> Any:
-        """Return the Glue client, which is made at the first call."""
+        """Return the Glue client; the first call creates it."""
         client = self._made
         if client is None:
             with self._lock:
@@ -124,7 +124,7 @@ class GlueNamespace(CatalogNamespace):
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        # A walk goes into them next.
+        # A recursive walk reads them next.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
                 self.answered((*parent, name), Found(Place(entry["CatalogId"]), entry))
@@ -133,12 +133,12 @@ class GlueNamespace(CatalogNamespace):
         return sorted_after({*catalogs, *databases}, after)
 
     def _found(self, identifier: Identifier) -> Found:
-        """Return a namespace, which is asked for once an operation."""
+        """Return a namespace; an operation requests it only once."""
         return self.asked_once(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """Return the direct child catalogs; the default catalog's own entry is none."""
-        # With IncludeRoot, GetCatalogs takes no parent.
+        """Return the direct child catalogs, without the default catalog's own entry."""
+        # GetCatalogs accepts no parent together with IncludeRoot.
         asked: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
             asked = {"ParentCatalogId": place.catalog_id}
@@ -179,11 +179,11 @@ class GlueNamespace(CatalogNamespace):
             return self._make_database(identifier, parent, given)
 
     def _kind_of_new(self, identifier: Identifier, properties: Mapping[str, str]) -> str:
-        """Return what a new namespace is to be.
+        """Return the kind of a new namespace: catalog or database.
 
         Raises:
-            InvalidInputError: code 13, there is no such kind.
-            UnsupportedError: code 0, Glue cannot make a catalog there.
+            InvalidInputError: code 13, an unknown kind.
+            UnsupportedError: code 0, Glue cannot create a catalog there.
         """
         usual = self.config.default_namespace_type if len(identifier) == 1 else DATABASE
         kind = properties.get(NAMESPACE_TYPE, usual).lower()
@@ -247,7 +247,7 @@ class GlueNamespace(CatalogNamespace):
         return properties_of(found)
 
     def _first_object(self, place: Place) -> str | None:
-        """Name something that a namespace holds, whatever it is; None where it is empty."""
+        """Describe the first object of any kind in a namespace; None if it is empty."""
         if place.database is None:
             for catalog in self._child_catalogs(place):
                 return f"catalog {catalog['Name']}"
@@ -270,7 +270,7 @@ class GlueNamespace(CatalogNamespace):
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
                 "CreateNamespace; what a namespace is cannot be changed"
             )
-        # Glue keeps no version of it: at least those on this machine wait for one another.
+        # Glue keeps no version of a namespace; serialize at least the changes on this machine.
         with object_lock(self.lock_id, identifier):
             found = self._places.look_up(identifier)
             place = found.place
@@ -311,7 +311,7 @@ class GlueNamespace(CatalogNamespace):
         place = self._places.remembered(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
         if place is None or table is None:
-            # What was remembered may be out of date.
+            # The remembered place may be out of date.
             place = self._places.look_up(parent).place
             table = self._read_table(place, identifier[-1])
         if table is None:
@@ -349,10 +349,10 @@ class GlueNamespace(CatalogNamespace):
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> GlueTable:
-        """Replace a table's entry by another, in one step.
+        """Replace a table's entry with another one atomically.
 
         Raises:
-            ConcurrentModificationError: code 14, someone changed the old one meanwhile.
+            ConcurrentModificationError: code 14, the old entry changed concurrently.
         """
         old = self.load_table(identifier)
         table = new_table(identifier, location, properties)
@@ -386,7 +386,7 @@ class GlueNamespace(CatalogNamespace):
             raise table_not_found(entry.id)
 
     def _delete(self, identifier: Identifier, place: Place) -> bool:
-        """Delete a table's entry; False where there is none (any more)."""
+        """Delete a table's entry; False if there is none, for example after a concurrent deletion."""
         try:
             self._glue().delete_table(
                 DatabaseName=place.database, Name=identifier[-1], **place.scope
@@ -394,19 +394,19 @@ class GlueNamespace(CatalogNamespace):
         except ClientError as error:
             if code_of(error) != NOT_FOUND:
                 raise
-            # A deletion that botocore repeated may have taken effect at its first try.
+            # A deletion that botocore retried may have succeeded on its first attempt.
             return was_repeated(error)
         return True
 
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change a table's parameters; all else that Glue keeps of it stays.
+        """Change a table's parameters; the rest of its entry is unchanged.
 
         Raises:
             TableNotFoundError: code 4.
-            ConcurrentModificationError: code 14, someone changed the table since it was read.
-            InvalidInputError: code 13, it would be no Lance table any more.
+            ConcurrentModificationError: code 14, the table changed after it was read.
+            InvalidInputError: code 13, the change would remove the mark of a Lance table.
         """
         table = glue_table(entry)
         properties = changed_properties(entry.properties, changed, removed)
@@ -419,7 +419,7 @@ class GlueNamespace(CatalogNamespace):
         return properties
 
     def _update(self, table: GlueTable, new: Mapping[str, Any]) -> None:
-        """Write a table's entry anew, unless it changed since it was read."""
+        """Overwrite a table's entry, unless it changed after it was read."""
         version = {"VersionId": table.entry["VersionId"]} if "VersionId" in table.entry else {}
         with answers(missing=table_not_found(table.id)):
             self._glue().update_table(
@@ -429,17 +429,16 @@ class GlueNamespace(CatalogNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Copy the table's entry to its new name and delete the old one.
 
-        Glue has no rename. The old entry is read again before it is deleted; where it changed
-        meanwhile, the copy is rolled back. A window is left between that read and the deletion: a
-        change that someone makes in it is lost. Readers may see both names for a moment, never
-        none. The data stays where it is; partitions, column statistics, older versions of the
-        entry and Lake Formation grants are not copied.
+        Glue has no rename. The old entry is read again before it is deleted; if it changed, the copy
+        is rolled back. A change between that read and the deletion is lost. Readers may briefly see
+        both names, but always at least one. The data is not moved; partitions, column statistics,
+        older versions of the entry and Lake Formation grants are not copied.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
-            TableNotFoundError: code 4, the table went meanwhile.
+            TableNotFoundError: code 4, the table was deleted concurrently.
             TableAlreadyExistsError: code 5.
-            ConcurrentModificationError: code 14, the table changed meanwhile.
+            ConcurrentModificationError: code 14, the table changed concurrently.
         """
         old = glue_table(entry)
         target = self._places.look_up(new[:-1]).place
@@ -457,7 +456,7 @@ class GlueNamespace(CatalogNamespace):
         try:
             self._delete(old.id, old.place)
         except (BotoCoreError, ClientError):
-            # The deletion may have taken effect all the same; then the copy is the table.
+            # The deletion may have succeeded despite the failure; then the copy is the table.
             if self._read_table(old.place, old.id[-1]) is None:
                 return
             self._delete(new, target)
@@ -473,18 +472,18 @@ class GlueNamespace(CatalogNamespace):
             )
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of an entry that Glue takes back, by botocore's model of the service."""
+        """Return the fields of an entry that Glue accepts as input, by botocore's service model."""
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
 
 
 def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
-    """Return whether a catalog is directly in its parent; the default catalog is in none."""
+    """Return whether a catalog is a direct child of `parent`; the default catalog never is."""
     path = _path(entry.get("CatalogId", entry["Name"]))
     above = "" if parent is None else _path(parent)
     return path != "" and path.rpartition("/")[0] == above
 
 
 def _path(catalog_id: str) -> str:
-    """Return the names in a catalog id, joined by ``/``; the account's own catalog has none."""
+    """Return the path of names in a catalog id; empty for the account's default catalog."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]

@@ -1,7 +1,7 @@
-"""Where a namespace is in Glue.
+"""Resolution of namespaces to catalogs and databases in Glue.
 
-A first name may be a catalog or a database of the root; a further name a catalog or a database of
-the catalog before it. What a name stands for is remembered for a while.
+The first name is a catalog or a database of the root; each further name is a catalog or a database
+of the preceding catalog. Results are cached for `SECONDS_REMEMBERED`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ ACCOUNT_DIGITS = 12
 
 
 class Place(NamedTuple):
-    """A catalog, or a database in one."""
+    """A catalog, or a database in a catalog."""
 
     catalog_id: str | None
-    """None: the caller's default catalog."""
+    """None for the caller's default catalog."""
     database: str | None = None
 
     @property
     def scope(self) -> dict[str, str]:
-        """The ``CatalogId`` of a request, where one is needed."""
+        """The ``CatalogId`` of a request, if it needs one."""
         return {} if self.catalog_id is None else {"CatalogId": self.catalog_id}
 
 
 class Found(NamedTuple):
-    """A namespace as Glue has it now."""
+    """A namespace with its current entry in Glue."""
 
     place: Place
     entry: Mapping[str, Any]
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 def pages(
     call: Callable[..., Mapping[str, Any]], key: str, **given: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Return the entries of a listing, over all its pages; a page may be empty and not the last."""
+    """Return the entries of all pages of a listing; a page before the last may be empty."""
     while True:
         page = call(**given)
         yield from page[key]
@@ -61,12 +61,12 @@ def pages(
 
 
 def is_account(catalog_id: str) -> bool:
-    """Return whether a catalog id is an account's, and so that of its default catalog."""
+    """Return whether a catalog id is an account number, which identifies its default catalog."""
     return len(catalog_id) == ACCOUNT_DIGITS and catalog_id.isdigit()
 
 
 def child_catalog_id(parent: str | None, name: str) -> str | None:
-    """Return the id of a catalog in a catalog; None where no catalog can have that name."""
+    """Return the id of a child catalog; None if a catalog cannot have that name."""
     if len(name) > MAX_CATALOG_NAME_LENGTH or is_account(name) or any(c in "/\\.:" for c in name):
         return None
     if parent is None:
@@ -75,11 +75,11 @@ def child_catalog_id(parent: str | None, name: str) -> str | None:
 
 
 class Places:
-    """Finds namespaces, and remembers where they are.
+    """Resolves namespaces, and caches the results.
 
     Args:
-        client: gives the Glue client.
-        root: id of the root catalog; None is the caller's default one.
+        client: returns the Glue client.
+        root: id of the root catalog; None for the caller's default catalog.
     """
 
     def __init__(self, client: Callable[[], Any], root: str | None) -> None:
@@ -89,7 +89,7 @@ class Places:
         self._lock = threading.Lock()
 
     def find(self, identifier: Identifier) -> Place:
-        """Return the place of a namespace, from memory where it is known.
+        """Return the place of a namespace, from the cache if possible.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -98,7 +98,7 @@ class Places:
         return self.remembered(identifier) or self.look_up(identifier).place
 
     def remembered(self, identifier: Identifier) -> Place | None:
-        """Return the place of a namespace if it is known and not too old."""
+        """Return the cached place of a namespace; None if there is none or it expired."""
         if not identifier:
             return Place(self._root)
         known = self._known.get(identifier)
@@ -107,7 +107,7 @@ class Places:
         return known[1]
 
     def look_up(self, identifier: Identifier) -> Found:
-        """Ask Glue for a namespace.
+        """Look up a namespace in Glue.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -121,7 +121,7 @@ class Places:
         except NamespaceNotFoundError:
             if not parent_was_known:
                 raise
-        # What was remembered of the parent may be out of date; by now it is forgotten.
+        # The cached parent may have been out of date; the failure removed it from the cache.
         return self._look_up(identifier)
 
     def _look_up(self, identifier: Identifier) -> Found:
@@ -137,7 +137,7 @@ class Places:
         raise namespace_not_found(identifier)
 
     def ask(self, identifier: Identifier) -> tuple[list[Found], list[Exception]]:
-        """Ask for all that has a name, and give what denied an answer.
+        """Return the catalogs and databases with a name, and the errors of denied requests.
 
         Raises:
             NamespaceNotFoundError: code 1, the parent is missing.
@@ -179,7 +179,7 @@ class Places:
                 self._known.popitem(last=False)
 
     def forget(self, identifier: Identifier) -> None:
-        """Forget a namespace, and those above and below it."""
+        """Remove a namespace, its ancestors and its descendants from the cache."""
         depth = len(identifier)
         with self._lock:
             for known in list(self._known):
@@ -188,7 +188,7 @@ class Places:
 
 
 def ambiguous(identifier: Identifier) -> InvalidTableStateError:
-    """Build the error for a catalog and a database of one name (code 19)."""
+    """Build the error for a catalog and a database with the same name (code 19)."""
     name = format_identifier(identifier)
     return InvalidTableStateError(
         f"namespace {name} is ambiguous: there are a catalog {identifier[-1]!r} and a database "
