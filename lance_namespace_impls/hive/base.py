@@ -75,28 +75,28 @@ NOT_ATOMIC = (
     "once one would be lost"
 )
 ALTER_TRIES = 10
-# Tables asked for in one call: few at first, since a page may need no more. The metastore's own
-# clients ask for 300 to 1,000.
+# Tables per request: few at first, since a page may need no more. The metastore's own clients
+# request 300 to 1,000.
 FIRST_BATCH = 50
 LATER_BATCH = 500
-# What the metastore answers where a change cannot be made, whichever object is the reason.
+# Errors for an impossible change; they do not identify the object that is the reason.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
 FAILED_TO_STORE = (MetaException, TApplicationException)
-"""What Hive 4 answers where someone else stored a record of that name at the same moment."""
-# Most characters of a catalog's, a database's and a table's name: what the columns hold, in all
-# releases alike.
+"""Raised by Hive 4 when another client stores a record of the same name concurrently."""
+# Maximum lengths of the names of a catalog, a database and a table: the column sizes, which are equal
+# in all releases.
 NAME_LENGTHS = (256, 128, 256)
-# Longer keys of a database are lost without an error, longer ones of a table are a server error.
+# Longer keys of a database are lost without an error; longer keys of a table cause a server error.
 DATABASE_KEY_LENGTH, TABLE_KEY_LENGTH = 180, 256
 VALUE_LENGTH = 4000
-"""Characters in the value of a property of a database; a table has longer ones in some releases."""
+"""Maximum length of a database property's value; some releases allow longer ones for tables."""
 
 
 class HiveBase(CatalogNamespace, abstract=True):
     """The Lance tables of a Hive Metastore.
 
-    Methods here take the last two levels of an identifier as catalog and database; the two forms
-    differ in what is above.
+    Methods here use the last two levels of an identifier as catalog and database. The two forms
+    differ in the levels above.
     """
 
     config_type = HiveConfig
@@ -113,11 +113,11 @@ class HiveBase(CatalogNamespace, abstract=True):
         self._metastore.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the metastore; None for another one."""
+        """Return the protocol error for a failure of the metastore; None for other failures."""
         return from_metastore(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Refuse names that the metastore reads as something else (code 13)."""
+        """Reject names that the metastore would interpret differently or cannot store (code 13)."""
         super().check_identifier(operation, request)
         identifiers = [parse_identifier(getattr(request, "id", None))]
         if operation == "RenameTable":
@@ -182,7 +182,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             if self._database_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        with suppress(NamespaceNotFoundError):  # it was made, and has been dropped since
+        with suppress(NamespaceNotFoundError):  # it was created, but has been dropped since
             database = self._database(identifier)
         return database_properties(database)
 
@@ -192,7 +192,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         return database_properties(database)
 
     def _drop_database(self, identifier: Identifier, cascade: bool) -> None:
-        """Drop a database, and all in it if asked to; no data is deleted."""
+        """Drop a database, with `cascade` including its tables; no data is deleted."""
         where = _padded(identifier)
         if cascade:
             self._drop_all_tables(where)
@@ -201,7 +201,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         except InvalidOperationException as error:
             raise namespace_not_empty(identifier, error_text(error)) from error
         except (MetaException, NoSuchObjectException) as error:
-            # Hive 2 and 3 answer a NullPointerException for a database that is not there.
+            # Hive 2 and 3 raise a NullPointerException for a missing database.
             if not self._database_exists(identifier):
                 raise namespace_not_found(identifier) from error
             raise
@@ -211,9 +211,9 @@ class HiveBase(CatalogNamespace, abstract=True):
             try:
                 self._metastore.drop_table(*where, name)
             except NoSuchObjectException:
-                continue  # someone else was faster
+                continue  # another client dropped it first
             except (MetaException, InvalidOperationException):
-                continue  # a view depends on it: dropping the database does it in the right order
+                continue  # a view depends on it: dropping the database uses the right order
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
@@ -241,10 +241,10 @@ class HiveBase(CatalogNamespace, abstract=True):
     def _changing(
         self, operation: str, identifier: Identifier, place: Place
     ) -> Iterator[Callable[[], None]]:
-        """Keep everyone else from changing an object, which is then read and written.
+        """Lock an object that is read and then written, to prevent concurrent changes.
 
         Yields:
-            what to call right before it is written.
+            a callable to call right before the write.
         """
         server, seconds = ",".join(self.config.uri), self.config.read_timeout
         with object_lock(server, place, seconds):
@@ -265,7 +265,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             raise namespace_not_found(parent) from error
         if names is None:
             names = self._lance_names_among(parent, self._metastore.table_names(*where))
-        if not names:  # before 4.2 the metastore lists nothing of a database that is not there
+        if not names:  # before 4.2 the metastore returns an empty list for a missing database
             self._require_namespace(parent)
         return sorted_after(names, after)
 
@@ -334,7 +334,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def _new_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> Table:
-        """Build the record of a table that is not there yet."""
+        """Build the record of a new table."""
         parent, name = identifier[:-1], identifier[-1]
         database = self.asked_once(self._database, parent)
         if location is None:
@@ -400,10 +400,9 @@ class HiveBase(CatalogNamespace, abstract=True):
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change parameters on top of the latest record.
+        """Change parameters in the latest record.
 
-        Again if a writer was faster that takes no lock: some releases see to it that most are told
-        from one another.
+        Retried if a writer that uses no lock was faster; some releases detect most such conflicts.
         """
         with self._changing("AlterTable", entry.id, of_table(*entry.id[-2:])) as last:
             for _ in range(ALTER_TRIES):
@@ -439,7 +438,7 @@ def _entry_or_missing(identifier: Identifier, table: Table | None) -> TableEntry
 
 
 def _padded(identifier: Identifier) -> tuple[str | None, str]:
-    """Return catalog and database; the two-level form names no catalog."""
+    """Return catalog and database; the catalog is None in the two-level form."""
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 
@@ -455,7 +454,7 @@ def _check_property(key: str, value: str | None, longest: int) -> None:
 
 
 def java_length(text: str) -> int:
-    """Return the length of a text in Java's characters, which the columns of the metastore count."""
+    """Return the length of a text in UTF-16 units, as Java and the metastore's columns count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

@@ -22,7 +22,7 @@ DEFAULT_PORT = 9083
 
 @frozen
 class Host:
-    """Where a metastore listens."""
+    """Address of a metastore."""
 
     name: str
     port: int
@@ -123,7 +123,7 @@ class HiveConfig(Config):
     )
 
     def hosts(self) -> tuple[Host, ...]:
-        """Return the metastores in the order in which they are tried."""
+        """Return the metastores in the order in which connections are tried."""
         return tuple(_host(uri) for uri in self.uri)
 
     def user(self) -> tuple[str, list[str]] | None:

@@ -1,8 +1,8 @@
-"""The metastore's own locks, held while a record is read and written back.
+"""Locks of the metastore, held from the read of a record to its write.
 
-The metastore writes a whole record, and its check that the record is not out of date is not atomic.
-Its lock service is: Hive and Iceberg take the same locks on tables. A holder that is killed leaves
-its lock behind; it counts for as long as the metastore says, from the last sign of life.
+The metastore overwrites whole records, and its check for outdated records is not atomic. Its lock
+service is atomic: Hive and Iceberg use the same locks on tables. The lock of a killed process expires
+after a timeout that the metastore defines, counted from the last heartbeat.
 """
 
 from __future__ import annotations
@@ -34,57 +34,57 @@ from .pool import UnreachableError
 __all__ = ["Lock", "Locks", "Place", "of_catalog", "of_database", "of_table"]
 
 Place = tuple[str, str]
-"""What is locked: a database and a table, as the metastore's locks name them."""
+"""The name of a lock: a database and a table, as in the metastore's locks."""
 
 AGENT = "lance-namespace"
 FIRST_WAIT = 0.02
 MAX_WAIT = 0.5
-# How often one who waits looks for locks whose holders are gone.
+# Interval at which a waiting client looks for expired locks.
 POLL_SECONDS = 2.0
-# The lock service answers these where its tables are not there, and where it has no such call.
+# Errors if the tables of the lock service are missing, and if the lock call is unknown.
 _NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
-# Most characters of a name in the tables of the lock service; a table's may be longer.
+# Maximum length of a name in the tables of the lock service; table names may be longer.
 NAME_LENGTH = 128
 
 
 def of_table(database: str, table: str) -> Place:
-    """Return what is locked to change a table; its catalog is none of the locks' matters."""
+    """Return the lock name for changes of a table; locks do not distinguish catalogs."""
     if len(table) > NAME_LENGTH:
-        # Tables that share a lock merely wait for each other.
+        # Tables that share a lock only wait for each other.
         table = table[:NAME_LENGTH]
     return database, table
 
 
 def of_database(database: str) -> Place:
-    """Return what is locked to change a database.
+    """Return the lock name for changes of a database.
 
-    It is the lock of a table that cannot be. That of the database would wait for every query that
-    reads in it, and Hive takes none to change a database.
+    It names an impossible table. A lock on the database itself would wait for every query that reads
+    from it, and Hive does not lock databases to change them.
     """
     return database, "@"
 
 
 def of_catalog(catalog: str) -> Place:
-    """Return what is locked to change a catalog: the lock of a table that cannot be."""
+    """Return the lock name for changes of a catalog; it names an impossible table."""
     return "@", catalog[:NAME_LENGTH]
 
 
 @define
 class Lock:
-    """A lock that is held, or waited for."""
+    """A lock that is held or waited for."""
 
     id: int
     what: str
     seen: float
-    """When the metastore last heard of its holder, by the clock `time.monotonic`."""
+    """Time of the last heartbeat, by `time.monotonic`."""
 
 
 class Locks:
-    """Locks of one metastore.
+    """The lock service of a metastore.
 
     Args:
-        metastore: it.
-        config: says how long to wait, and in whose name.
+        metastore: the metastore.
+        config: its read timeout limits the wait for a lock; its user is the holder.
     """
 
     def __init__(self, metastore: Metastore, config: HiveConfig) -> None:
@@ -97,17 +97,17 @@ class Locks:
 
     @contextmanager
     def held(self, what: str, place: Place) -> Iterator[Lock]:
-        """Hold a lock, which no one else then has.
+        """Hold a lock exclusively.
 
-        It stays where a change was sent and not answered: that may be under way, and would undo what
-        the next one writes. It then expires.
+        The lock is not released if a change was sent but not answered: the change may still be
+        running, and would overwrite the next one. The lock then expires.
 
         Args:
-            what: the operation and its object, to open messages with.
-            place: what to lock.
+            what: the operation and its object, which begin messages.
+            place: name of the lock.
 
         Raises:
-            ConcurrentModificationError: code 14, someone else holds it all the time.
+            ConcurrentModificationError: code 14, another client holds the lock until the timeout.
             UnsupportedError: code 0, the metastore has no lock service.
             InvalidInputError: code 13, a change may take longer than a lock lasts.
         """
@@ -122,13 +122,13 @@ class Locks:
         except Exception:
             self._release(lock)
             raise
-        self._release(lock)  # not where a change was interrupted
+        self._release(lock)  # not if the change was interrupted
 
     def renew(self, lock: Lock) -> None:
-        """Renew the lock, right before a change, so that it lasts until its end.
+        """Renew a lock right before a change, so that it lasts until the change ends.
 
         Raises:
-            ConcurrentModificationError: code 14, it has expired.
+            ConcurrentModificationError: code 14, the lock has expired.
         """
         now = time.monotonic()
         if now - lock.seen < self._expires_after() / 10:
@@ -164,7 +164,7 @@ class Locks:
                 "locks=false where no other process changes tables"
             ) from error
         except UnreachableError:
-            with suppress(UnreachableError, TException):  # it then expires
+            with suppress(UnreachableError, TException):  # then the lock expires
                 self._withdraw(place, mark)
             raise
         self._works = True
@@ -177,7 +177,7 @@ class Locks:
         return lock
 
     def _wait(self, lock: Lock, place: Place, state: int) -> None:
-        """Wait until the lock is held; being asked for it is a sign of life too."""
+        """Wait until the lock is held; each check also counts as a heartbeat."""
         wait = FIRST_WAIT
         ends = lock.seen + self._lock_timeout
         poll_at = lock.seen + min(POLL_SECONDS, self._lock_timeout / 2)
@@ -201,9 +201,9 @@ class Locks:
             )
 
     def _remove_expired(self, lock: Lock, place: Place) -> None:
-        """Remove locks of this package that have expired: not every metastore does so by itself.
+        """Remove expired locks of this package, since not every metastore does so.
 
-        All times are the metastore's own.
+        All times are the metastore's.
         """
         found = self._metastore.locks(place)
         now = next((each.lastheartbeat for each in found if each.lockid == lock.id), None)
@@ -224,13 +224,13 @@ class Locks:
         return f"{who} has held its lock {first.lockid} in the metastore"
 
     def _withdraw(self, place: Place, mark: str) -> None:
-        """Release a lock whose number was never answered."""
+        """Release a lock whose id is unknown because the request was not answered."""
         for each in self._metastore.locks(place):
             if each.agentInfo == mark:
                 self._metastore.unlock(each.lockid)
 
     def _release(self, lock: Lock) -> None:
-        # What was changed is changed, whether or not the lock goes at once; else it expires.
+        # The change is done, whether or not the release succeeds; otherwise the lock expires.
         with suppress(UnreachableError, TException):
             self._metastore.unlock(lock.id)
 

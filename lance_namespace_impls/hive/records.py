@@ -1,4 +1,4 @@
-"""The metastore's own records, to and from properties.
+"""Conversion between the metastore's records and properties.
 
 Source: the Hive 3.x specification, "Object Mapping".
 """
@@ -52,10 +52,10 @@ CATALOG_LOCATION = "catalog.location-uri"
 EXTERNAL = "EXTERNAL"
 EXTERNAL_TABLE = "EXTERNAL_TABLE"
 CHANGED = "transient_lastDdlTime"
-# Else the metastore lists a table's folder and keeps the number and size of its files, which nothing
-# brings up to date. It is told so when a table is made, and does not store it.
+# Without it, the metastore lists a table's folder and stores the number and size of its files, which
+# then become outdated. It is sent when a table is created and not stored.
 NO_STATISTICS = "DO_NOT_UPDATE_STATS"
-# The metastore's own; users neither set nor see them.
+# Internal to the metastore; users neither set nor see them.
 _BOOKKEEPING = (EXTERNAL, CHANGED, NO_STATISTICS)
 _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_NAMES.items()}
 
@@ -64,7 +64,7 @@ _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_
 
 
 def plain_location(location: str | None) -> str:
-    """Return a location as this package has it: a local path without scheme, no slash at the end."""
+    """Return a location in this package's form: local paths without scheme, no trailing slash."""
     text = location or ""
     if text.startswith("file:"):
         text = "/" + text.removeprefix("file:").lstrip("/")
@@ -72,15 +72,15 @@ def plain_location(location: str | None) -> str:
 
 
 def dataset_location(location: str | None) -> str:
-    """Return a table's location as pylance takes it: Hadoop has names of its own for S3."""
+    """Return a table's location in pylance's form: Hadoop uses other schemes for S3."""
     return stored_form(plain_location(location))
 
 
 def asked_location(location: str) -> str:
-    """Return a location that a caller asks for; Hadoop opens ``s3a://``, where Lance says ``s3://``.
+    """Return a requested location in the metastore's form: Hadoop opens ``s3a://``, Lance ``s3://``.
 
     Raises:
-        InvalidInputError: code 13; it is relative, or Lance and pyarrow would not open one place.
+        InvalidInputError: code 13; it is relative, or Lance and pyarrow would open different places.
     """
     if not is_uri(location) and not location.startswith(("/", "~")):
         raise InvalidInputError(f"location {location!r} is no URI and no absolute path")
@@ -91,11 +91,11 @@ def asked_location(location: str) -> str:
 
 
 def stored_location(location: str, what: str) -> str:
-    """Return a location as it is sent: with its scheme, since the metastore has a default of its own.
+    """Return a location with its scheme, since the metastore has its own default scheme.
 
     Args:
         location: a URI or an absolute path.
-        what: whose location it is, to open a message with.
+        what: the object with that location, which begins the message.
 
     Raises:
         InvalidInputError: code 13, it is neither.
@@ -116,11 +116,11 @@ def new_catalog(name: str, properties: Mapping[str, str], location: str) -> Cata
 
     Args:
         name: its name.
-        properties: ``catalog.description`` and ``catalog.location-uri``; there are no others.
-        location: where it is unless the properties say so.
+        properties: ``catalog.description`` and ``catalog.location-uri``; no others are supported.
+        location: default location.
 
     Raises:
-        InvalidInputError: code 13, another property.
+        InvalidInputError: code 13, an unsupported property.
     """
     _check_catalog_keys(name, properties)
     place = properties.get(CATALOG_LOCATION) or location
@@ -132,8 +132,8 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
     """Change a catalog's record.
 
     Raises:
-        InvalidInputError: code 13, another property, or no location is left.
-        UnsupportedError: code 0, no description is left.
+        InvalidInputError: code 13, an unsupported property, or the location is removed.
+        UnsupportedError: code 0, the description is removed.
     """
     _check_catalog_keys(catalog.name, [*changed, *removed])
     if CATALOG_LOCATION in removed:
@@ -174,10 +174,10 @@ def new_database(
     """Build a database.
 
     Args:
-        catalog: its catalog; None is the default one.
+        catalog: its catalog; None for the default one.
         name: its name.
         properties: the four ``database.*`` properties, and parameters.
-        location: where it is unless the properties say so.
+        location: default location.
 
     Raises:
         InvalidInputError: code 13, a property has a value that cannot be stored.
@@ -191,8 +191,8 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
     """Change a database's record.
 
     Raises:
-        InvalidInputError: code 13, a value that cannot be stored, or no location is left.
-        UnsupportedError: code 0, no description is left.
+        InvalidInputError: code 13, a value cannot be stored, or the location is removed.
+        UnsupportedError: code 0, the description is removed.
     """
     what = f"database {database.name}"
     if LOCATION in removed:
@@ -224,7 +224,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
-    # Without an owner the metastore fills in a type all the same.
+    # Without an owner, the metastore still sets an owner type.
     tells = database.ownerName is not None or database.ownerType not in (None, PrincipalType.USER)
     return dict(database.parameters or {}) | _present(
         {
@@ -237,7 +237,7 @@ def database_properties(database: Database) -> dict[str, str]:
 
 
 def _described(record: Catalog | Database, description: str | None) -> str | None:
-    """Return a new description; the metastore drops a blank one without a word."""
+    """Return a new description; raise an error for a blank one, which the metastore ignores."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
             f"{record.name}: Hive cannot take a description away; set another one instead"
@@ -265,10 +265,10 @@ def new_table(
     properties: Mapping[str, str],
     owner: str | None,
 ) -> Table:
-    """Build a Lance table: an external one, since the metastore deletes the data of others.
+    """Build a Lance table: an external one, since the metastore deletes the data of other tables.
 
     Raises:
-        InvalidInputError: code 13, a property would make it something else, or the location is
+        InvalidInputError: code 13, a property would change the kind of the table, or the location is
             neither a URI nor an absolute path.
     """
     what = f"table {database}.{name}"
@@ -283,7 +283,7 @@ def new_table(
         partitionKeys=[],
         sd=StorageDescriptor(
             location=stored_location(location, what),
-            # Columns are in the dataset. Engines that know nothing of Lance want these classes.
+            # The dataset holds the columns. Engines without Lance support expect these classes.
             cols=[],
             inputFormat="org.apache.hadoop.mapred.FileInputFormat",
             outputFormat="org.apache.hadoop.mapred.FileOutputFormat",
@@ -299,12 +299,12 @@ def new_table(
 
 
 def is_lance_table(table: Table) -> bool:
-    """Return whether it is an external table with ``table_type=lance``."""
+    """Return whether a table is an external table with ``table_type=lance``."""
     return table.tableType == EXTERNAL_TABLE and is_lance(table.parameters)
 
 
 def entry_of(identifier: Identifier, table: Table) -> TableEntry:
-    """Return a table as the protocol has it."""
+    """Return a table's record as a table entry."""
     return TableEntry(
         id=identifier,
         location=dataset_location(table.sd.location),
@@ -315,17 +315,16 @@ def entry_of(identifier: Identifier, table: Table) -> TableEntry:
 def change_table(
     table: Table, changed: Mapping[str, str], removed: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Change a table's parameters, and mark the record as newer than it was.
+    """Change a table's parameters, and mark the record as newer.
 
-    The metastore keeps the time of the last change in whole seconds. It is raised by at least one
-    each time, so that a writer who read the record before this change is told from one who read
-    it after.
+    The metastore stores the time of the last change in whole seconds. Each change raises it by at
+    least one, so that it differs for a writer that read the record before this change.
 
     Returns:
-        the mark that the metastore must still have when it stores the record.
+        the parameter and the value that the metastore must still have when it stores the record.
 
     Raises:
-        InvalidInputError: code 13, a property would make it something else than a Lance table.
+        InvalidInputError: code 13, it would no longer be a Lance table.
     """
     what = f"table {table.dbName}.{table.tableName}"
     _check_keys(what, changed)
