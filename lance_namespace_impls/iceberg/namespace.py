@@ -35,8 +35,8 @@ DUMMY_SCHEMA = {
 class IcebergNamespace(IcebergRestCatalog):
     """The Lance tables of an Iceberg REST catalog.
 
-    An identifier is the warehouse, the levels of a namespace, and a table. A Lance table is an
-    Iceberg table with the property ``table_type=lance`` and one unused column, at the location
+    An identifier consists of the warehouse, the levels of a namespace, and a table. A Lance table is
+    an Iceberg table with the property ``table_type=lance`` and one unused column, at the location
     of the dataset.
 
     Source: the Iceberg REST catalog implementation specification.
@@ -46,7 +46,7 @@ class IcebergNamespace(IcebergRestCatalog):
     config: IcebergConfig
     drop_query: ClassVar[Mapping[str, str]] = {"purgeRequested": "false"}
     capabilities = Capabilities(
-        # Where the server, and what other engines write, put data and metadata.
+        # Where the server and other engines write data and metadata.
         location_properties=(
             "location",
             "default-base-location",
@@ -94,11 +94,11 @@ class IcebergNamespace(IcebergRestCatalog):
         answer = self.post_table(identifier, body, asked)
         entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
         if location is not None and entry.location != as_opened(asked):
-            # An entry that points away from the data is no use.
+            # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
         if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
-            # A server's own choice is a plain path, and Lance would read these as of an address.
+            # A location that the server chose is a plain path; Lance would parse it as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: this server would keep it at "
@@ -131,14 +131,14 @@ class IcebergNamespace(IcebergRestCatalog):
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
         if removed:
-            # Also what the entry did not have when it was read: another may have set it since.
+            # Includes properties missing from the entry: another client may have set them since.
             updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Point a table elsewhere; it is never missing in between."""
+        """Change a table's location; the table exists at all times."""
         entry, wanted = self.load_table(identifier), as_address(absolute_as_written(location))
         if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])

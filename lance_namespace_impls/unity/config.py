@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SPLITS", "UnityConfig"]
 
 SPLITS = re.compile("[.\x1f]")
-"""What the API takes a name apart at."""
+"""Characters at which the API splits names."""
 
 
 @attrs.define(kw_only=True)
@@ -43,11 +43,11 @@ class UnityConfig(HttpConfig):
     root: str = root_option()
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
         self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
-        # Given with the path, as some tools show it, it would be there twice.
+        # Some tools show the endpoint including the path, which must not be appended twice.
         self.endpoint = self.endpoint.removesuffix(self.api_path)
         if self.catalog is not None and (not self.catalog or SPLITS.search(self.catalog)):
             raise InvalidInputError(
