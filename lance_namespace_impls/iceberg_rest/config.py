@@ -1,4 +1,4 @@
-"""The properties that every catalog with the Iceberg REST API takes."""
+"""Common properties of catalogs with the Iceberg REST API."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["IcebergRestConfig"]
 
 @attrs.define(kw_only=True)
 class IcebergRestConfig(HttpConfig):
-    """Properties of a namespace in a catalog with the Iceberg REST API; a backend adds its `impl`."""
+    """Properties of a namespace in a catalog with the Iceberg REST API; backends add their `impl`."""
 
     api_path: ClassVar[str] = ""
-    """Path that the API may have below an endpoint that is the server's address alone."""
+    """Path that the API may have below an endpoint that names only the server."""
 
     endpoint: str = option(
         doc="address of the server, such as http://localhost:8181, with or without /v1"
@@ -68,9 +68,9 @@ class IcebergRestConfig(HttpConfig):
     root: str = root_option(absolute_as_written)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
-        # Given with the version, as some servers show it, it would be there twice.
+        # Some servers show the endpoint including the version, which must not be appended twice.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
         if self.max_concurrency < 1:
             raise InvalidInputError(f"{self.impl}: property 'max_concurrency' must be 1 or more")
@@ -86,21 +86,21 @@ class IcebergRestConfig(HttpConfig):
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 
     def timeout(self) -> httpx.Timeout:
-        """Return the waits as the HTTP library takes them, in seconds."""
+        """Return the timeouts for the HTTP library, in seconds."""
         connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
     def client_id_and_secret(self) -> tuple[str, str]:
-        """Take the credential apart."""
+        """Return the two parts of the credential."""
         client_id, _, secret = (self.credential or "").partition(":")
         return client_id, secret
 
     def token_uri(self, api: str | None = None) -> str:
-        """Return the address that gives tokens; one without a host is below the address of the API."""
+        """Return the URL that issues tokens; a relative one is below the URL of the API."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 
     def secrets(self) -> frozenset[str]:
-        """Return the values that must not be shown, the secret half of the credential too."""
+        """Return the values that must not be shown, including the secret part of the credential."""
         secret = self.client_id_and_secret()[1]
         return super().secrets() | ({secret} if len(secret) > 2 else frozenset())

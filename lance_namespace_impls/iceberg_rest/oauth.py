@@ -1,4 +1,4 @@
-"""Tokens by the OAuth2 client-credentials flow.
+"""Tokens from the OAuth2 client-credentials flow.
 
 Source: the Iceberg REST catalog implementation specification, property ``credential``.
 """
@@ -28,26 +28,26 @@ from .config import IcebergRestConfig
 __all__ = ["ClientCredentials"]
 
 EXPIRED = (401, 419)
-# A token is renewed this long before its end, or at half its life where that is short.
+# A token is renewed this long before it expires, or at half its lifetime if that is later.
 LEEWAY_SECONDS = 60
 
 
 class _Held(NamedTuple):
-    """A token, and when another takes its place; read at once, as other threads renew it."""
+    """A token and its renewal time, replaced as a unit because other threads may renew it."""
 
     token: str
     renew_at: float
 
 
 class ClientCredentials(httpx.Auth):
-    """Adds a token to every request; safe for threads.
+    """Adds a token to every request; thread-safe.
 
-    A token is fetched when the first request needs it, again before it expires, and once more
-    where the server refuses it all the same (HTTP 401 or 419).
+    A token is fetched for the first request and again before it expires. If the server rejects it
+    nevertheless (HTTP 401 or 419), the request is repeated once with a new token.
 
     Args:
-        config: credential, scope, and where tokens come from.
-        address: returns the address of the API.
+        config: credential, scope, and the URL that issues tokens.
+        address: returns the URL of the API.
     """
 
     def __init__(self, config: IcebergRestConfig, address: Callable[[], str]) -> None:
@@ -75,7 +75,7 @@ class ClientCredentials(httpx.Auth):
     def sync_auth_flow(
         self, request: httpx.Request
     ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send a request with a token, and once more with a new one where it is refused."""
+        """Send a request with a token; if the server rejects it, repeat it once with a new token."""
         token = self._current()
         request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
@@ -90,7 +90,7 @@ class ClientCredentials(httpx.Auth):
         return self._after(held and held.token)
 
     def _after(self, refused: str | None) -> str:
-        """Return a token other than `refused`; of many threads that ask, one fetches it."""
+        """Return a token other than `refused`; if several threads need one, only one fetches it."""
         with self._lock:
             if self._held is None or self._held.token == refused:
                 self._held = self._fetch()
@@ -126,7 +126,7 @@ class ClientCredentials(httpx.Auth):
 
 
 class _Session:
-    """What Authlib sends through: our client, timeouts and retries."""
+    """Adapter that sends Authlib's requests with this package's client, timeouts and retries."""
 
     def __init__(self, config: IcebergRestConfig, uri: str) -> None:
         self._client = new_client(config, uri)

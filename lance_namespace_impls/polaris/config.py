@@ -1,4 +1,4 @@
-"""The properties of a namespace in Apache Polaris."""
+"""Properties of a namespace in Apache Polaris."""
 
 from __future__ import annotations
 

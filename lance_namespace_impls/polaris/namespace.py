@@ -31,17 +31,17 @@ DELEGATION = "Polaris-Generic-Table-Access-Delegation"
 
 @frozen(kw_only=True)
 class PolarisTable(TableEntry):
-    """A generic table of the format Lance."""
+    """A generic table in the Lance format."""
 
     vended: Mapping[str, str] = field(factory=dict, repr=False)
-    """Options of its object store that came with it."""
+    """Object store options that the server returned with the table."""
 
 
 class PolarisNamespace(IcebergRestCatalog):
     """The Lance tables of an Apache Polaris server.
 
-    An identifier is the catalog, the levels of a namespace, and a table. Namespaces are those of
-    the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
+    An identifier consists of the catalog, the levels of a namespace, and a table. Namespaces are those
+    of the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
 
     Source: Apache Polaris' Generic Table API.
     """
@@ -89,7 +89,7 @@ class PolarisNamespace(IcebergRestCatalog):
 
     def default_location(self, identifier: Identifier) -> str | None:
         usual = super().default_location(identifier)
-        # Before the table is there nobody gives credentials with which to look at its place.
+        # The server vends no credentials to check the location before the table exists.
         return None if usual is None or self._depends_on_vending(usual) else usual
 
     def add_table(
@@ -116,18 +116,18 @@ class PolarisNamespace(IcebergRestCatalog):
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
-            # An entry that points away from the data is no use.
+            # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise moved_by_server(identifier, address, entry.location)
         if not entry.vended and self._depends_on_vending(address):
-            return self.load_table(identifier)  # some servers vend only there
+            return self.load_table(identifier)  # some servers vend credentials only there
         return entry
 
     def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
         return entry.vended if isinstance(entry, PolarisTable) else {}
 
     def _depends_on_vending(self, location: str) -> bool:
-        """Return whether a place can be reached with what the server gives out alone."""
+        """Return whether a location is accessible only with vended credentials."""
         return (
             self.config.vended_credentials
             and not is_local(location)
@@ -135,7 +135,7 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def _is_occupied(self, entry: TableEntry) -> bool:
-        """Return whether rows of another table lie where a new one goes."""
+        """Return whether the location of a new table contains data of another table."""
         try:
             return self.has_data(entry)
         except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Credentials that Apache Polaris gives out for one table, as options of an object store.
+"""Credentials that Apache Polaris vends for a table, as object store options.
 
-Source: Apache Polaris' Generic Table API, ``storage-access-configs``; names of the keys as Iceberg's
-file IO has them.
+Source: Apache Polaris' Generic Table API, ``storage-access-configs``; the keys have the names of
+Iceberg's file IO.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SAS_EXPIRES = "adls.sas-token-expires-at-ms."
 
 
 def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a table's object store that come with the server's answer.
+    """Return the object store options in the server's response for a table.
 
     Args:
-        location: where the table is; the configuration with the longest prefix of it counts.
-        answer: what the server answered of the table.
+        location: location of the table; the configuration with its longest matching prefix counts.
+        answer: the server's response for the table.
     """
     fitting = [
         each
@@ -56,7 +56,7 @@ def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_below(location: str, prefix: str) -> bool:
-    """Return whether a location is at a prefix or below it; ``s3a`` is another name of ``s3``."""
+    """Return whether a location equals a prefix or is below it; ``s3a`` is an alias of ``s3``."""
     folder = as_opened(prefix)
     return f"{as_opened(location)}/".startswith(f"{folder}/") if folder else True
 
@@ -64,7 +64,7 @@ def _is_below(location: str, prefix: str) -> bool:
 def _azure(location: str, given: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the storage account that a location names.
 
-    The keys end in the account's host, or in its bare name.
+    The keys end with the account's host or name.
     """
     host = urlsplit(location).hostname or ""
     account = host.partition(".")[0]
