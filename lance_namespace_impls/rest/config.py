@@ -36,7 +36,7 @@ class RestConfig(HttpConfig):
     api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
         self.uri = check_uri(self.impl, self.uri)
         self.check_header("api_key", self.api_key or "")
