@@ -1,7 +1,7 @@
-"""Finds what openapi-python-client would pass over in silence or tell without a line.
+"""Checks for errors that openapi-python-client ignores or reports without a line.
 
-Whatever is in a specification is either generated or refused here: a keyword without an effect
-would promise what neither client nor server keeps.
+Everything in a specification is either generated or rejected here: a keyword without an effect would
+promise something that neither client nor server implements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPERATION_KEYS = (
     "x-body-field",
     "x-response-field",
 )
-# What a caller must be allowed to do, in `Action` of the operation table.
+# Permissions that an operation may require, as in `Action` of the operation table.
 ACTIONS = ("read", "write", "manage")
 ERROR_KEYS = {"code": int, "name": str, "status": int, "description": str, "extends": str}
 SCHEMA_KEYS = frozenset(
@@ -61,7 +61,7 @@ FORMATS = {
 }
 CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-# Names that the modules of the generated package have beside the models.
+# Names in the modules of the generated package, in addition to the models.
 RESERVED = frozenset(
     {
         "Any",
@@ -89,7 +89,7 @@ def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Return every schema, the parts of others included, and where it stands."""
+    """Return every schema, including nested ones, with its place."""
     components = document.data["components"]
     for name, schema in components.get("schemas", {}).items():
         yield from _within(("components", "schemas", name), schema)
@@ -99,7 +99,7 @@ def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
 
 
 def parameters(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Return every parameter that is written out, and where it stands."""
+    """Return every inline parameter with its place."""
     for name, parameter in document.data["components"].get("parameters", {}).items():
         if "$ref" not in parameter:
             yield ("components", "parameters", name), parameter
@@ -122,7 +122,7 @@ def _within(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, dict[
 
 
 def missing_parts(document: Document) -> list[Problem]:
-    """Complain of parts of the document that are not there, or have nothing in them."""
+    """Report missing and empty parts of the document."""
     return [
         document.problem((), f"the part {part!r} is missing")
         for part in PARTS
@@ -148,7 +148,7 @@ def _values(node: Any, place: Place) -> Iterator[tuple[Place, Any]]:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Complain of everything that the parser would not; the document is sound OpenAPI already."""
+    """Report all errors that the parser does not report; the document is valid OpenAPI already."""
     yield from _top(document)
     yield from _dangling(document)
     yield from _routes(document)
@@ -187,7 +187,7 @@ def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterato
 def _misspelt(
     document: Document, place: Place, part: dict[str, Any], known: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Complain of extensions that are nearly one of ours; others are somebody else's."""
+    """Report misspelled extensions; unrelated extensions are third-party and allowed."""
     for key in part:
         if key.startswith("x-") and key not in known:
             for near in get_close_matches(key, [k for k in known if k.startswith("x-")], 1, 0.8):
@@ -262,7 +262,7 @@ def _parameters(document: Document) -> Iterator[Problem]:
 
 
 def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Complain of one schema: the part of it, and what is wrong with it."""
+    """Report errors of one schema: the place within it, and the cause."""
     for key in schema:
         if key not in SCHEMA_KEYS and not key.startswith("x-"):
             yield (key,), f"the keyword {key} cannot be generated"

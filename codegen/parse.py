@@ -1,4 +1,4 @@
-"""From a document to a `Spec`."""
+"""Conversion of a document to a `Spec`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .model import ErrorKind, Spec
 from .operations import OperationReader
 from .schemas import SchemaReader
 
-# Errors that the client raises by itself, whatever the specification says.
+# Errors that the client itself raises, regardless of the specification.
 NEEDED_ERRORS = {
     "Unsupported": 0,
     "InvalidInput": 13,
@@ -26,10 +26,10 @@ NEEDED_ERRORS = {
 
 
 def parse(document: Document) -> Spec:
-    """Read a specification.
+    """Parse a specification.
 
     Raises:
-        SpecError: something in it is wrong, missing, or beyond what can be generated.
+        SpecError: a part is invalid, missing, or unsupported.
     """
     for step in (check.missing_parts, validate, check.problems):
         if problems := list(step(document)):
@@ -85,7 +85,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
 
 
 def _errors(document: Document) -> Iterator[ErrorKind]:
-    """Return the plain errors by code, then those that extend one."""
+    """Return the basic errors by code, then those that extend one."""
     names = {row["code"]: row["name"] for _, row in _rows(document) if "extends" not in row}
     for _, row in sorted(
         _rows(document), key=lambda found: ("extends" in found[1], found[1]["code"])

@@ -1,8 +1,8 @@
-"""Keeps published operations as they are.
+"""Rejects breaking changes of published operations.
 
-A field that disappears, or one that becomes required, breaks clients and servers that are out
-there. The protocol has no versions inside an operation: such a change makes a new operation with
-a number behind its name, ``DescribeTableV2``.
+Removing a field, or making one required, breaks existing clients and servers. The protocol has no
+versions inside an operation: such a change requires a new operation with a numbered name, such as
+``DescribeTableV2``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def breaking_changes(
 ) -> list[Problem]:
     """Compare with the published document; each problem is one breaking change.
 
-    Drafts of the published document may change, and so may the operations in `allowed`; a schema
-    may where only such operations reach it.
+    Drafts of the published document and the operations in `allowed` may change; a schema may change
+    if only such operations use it.
     """
     free = allowed | drafts(published)
     return [
@@ -38,7 +38,7 @@ def breaking_changes(
 
 @frozen
 class _Comparison:
-    """An older and a newer document; changes are places in the newer one, and what they are."""
+    """An older and a newer document; changes are places in the newer one, with descriptions."""
 
     old: Json
     new: Json
@@ -102,7 +102,7 @@ class _Comparison:
                 yield from self._parameters(place, route, old, new)
 
     def _shape(self, document: Json, operation: Json) -> Json:
-        """What a route takes and gives, apart from its parameters."""
+        """Return the content types and models of a route, without its parameters."""
         responses = operation.get("responses", {})
         body = _resolve(document, operation.get("requestBody", {}))
         status = next((key for key in responses if key.startswith("2")), "none")
@@ -169,7 +169,7 @@ def _parameters(document: Json, operation: Json) -> list[Json]:
 
 
 def _describe(document: Json, schema: Json) -> str:
-    """Write a type in words; an object with fields is its name."""
+    """Describe a type in words; an object with fields is described by its name."""
     target = _resolve(document, schema)
     if "$ref" in schema and "properties" in target:
         return str(schema["$ref"].rsplit("/", 1)[1])

@@ -12,11 +12,11 @@ DEFAULT_DELIMITER = "$"
 
 
 def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER) -> str:
-    """Write an identifier as a string; the root is the delimiter alone.
+    """Convert an identifier to a string; the root is the delimiter alone.
 
     Raises:
-        InvalidInputError: code 13, a name is empty, or contains the delimiter, or does together
-            with the delimiter beside it.
+        InvalidInputError: code 13, a name is empty or contains the delimiter, or the string would be
+            split into other names.
     """
     if isinstance(names, str):
         raise InvalidInputError(f"an identifier is a list of levels, not the string {names!r}")

@@ -2,7 +2,7 @@
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
 
-"""The interface that every namespace offers, one method an operation."""
+"""The interface of all namespaces, with one method per operation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["LanceNamespace"]
 
 
 class LanceNamespace:
-    """A place that finds, creates and manages Lance tables.
+    """A namespace finds, creates and manages Lance tables.
 
-    Every operation takes its request as the model of this package, as a dict, or as any object
-    with ``model_dump()``. What a namespace does not support raises `UnsupportedError` (code 0).
+    Every operation accepts its request as a model of this package, as a dict, or as any object
+    with ``model_dump()``. An unsupported operation raises `UnsupportedError` (code 0).
     """
 
     def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its kind and where it is."""
+        """Return an identifier of this namespace: its kind and its address."""
         return type(self).__name__
 
     def _unsupported(self, operation: str) -> UnsupportedError:
