@@ -53,8 +53,8 @@ from .session import make_client
 __all__ = ["GlueNamespace"]
 
 NOT_SHOWN_ATOMIC = (
-    "AWS does not promise that UpdateTable of Glue checks a version and replaces it in one step; where it "
-    "does not, one of two commits at once would be lost"
+    "AWS does not guarantee that Glue's UpdateTable compares and replaces a version atomically; without "
+    "that, one of two concurrent commits would be lost"
 )
 PAGE = 100  # Glue's maximum entries per page of databases, tables or functions
 
@@ -194,8 +194,8 @@ class GlueNamespace(CatalogNamespace):
             )
         if kind == CATALOG and len(identifier) > 1:
             raise UnsupportedError(
-                f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog takes no "
-                "parent, so a catalog can be made on the first level only"
+                f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog accepts no "
+                "parent, so catalogs can be created on the first level only"
             )
         return kind
 
@@ -205,12 +205,12 @@ class GlueNamespace(CatalogNamespace):
         if child_catalog_id(None, identifier[-1]) is None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be a catalog: its name is longer "
-                "than 64 characters, an account number, or has one of / \\ . :"
+                "than 64 characters, is an account number, or contains one of / \\ . :"
             )
         root = self.config.catalog_id
         if root is not None and root != self._own_account():
             raise UnsupportedError(
-                f"CreateNamespace {format_identifier(identifier)}: Glue makes catalogs in the "
+                f"CreateNamespace {format_identifier(identifier)}: Glue creates catalogs in the "
                 f"caller's default catalog only, and the root is {root}"
             )
         self._glue().create_catalog(
@@ -268,7 +268,7 @@ class GlueNamespace(CatalogNamespace):
         if NAMESPACE_TYPE in changed:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
-                "CreateNamespace; what a namespace is cannot be changed"
+                "CreateNamespace; the kind of a namespace cannot be changed"
             )
         # Glue keeps no version of a namespace; serialize at least the changes on this machine.
         with object_lock(self.lock_id, identifier):

@@ -191,6 +191,6 @@ def ambiguous(identifier: Identifier) -> InvalidTableStateError:
     """Build the error for a catalog and a database with the same name (code 19)."""
     name = format_identifier(identifier)
     return InvalidTableStateError(
-        f"namespace {name} is ambiguous: there are a catalog {identifier[-1]!r} and a database "
-        f"{identifier[-1]!r} in the same parent; rename or remove one"
+        f"namespace {name} is ambiguous: the parent has both a catalog {identifier[-1]!r} and a "
+        f"database {identifier[-1]!r}; rename or remove one"
     )

@@ -45,7 +45,7 @@ def _chosen(config: HiveConfig) -> HiveBase:
     try:
         has_catalogs = metastore.has_catalogs()
     except (TException, UnreachableError) as error:
-        found = from_metastore(error, "hive: the metastore cannot be asked for its release")
+        found = from_metastore(error, "hive: the metastore's release cannot be determined")
         raise found or error from error
     finally:
         metastore.close()

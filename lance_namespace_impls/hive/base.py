@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 __all__ = ["FAILED_TO_STORE", "HiveBase"]
 
 NOT_ATOMIC = (
-    "the metastore's check of the value that a change replaces is not atomic, so that of two commits at "
-    "once one would be lost"
+    "the metastore does not compare and replace a value atomically, so one of two concurrent commits "
+    "would be lost"
 )
 ALTER_TRIES = 10
 # Tables per request: few at first, since a page may need no more. The metastore's own clients
@@ -225,8 +225,8 @@ class HiveBase(CatalogNamespace, abstract=True):
             after = (database.description, database.locationUri)
             if before != after and not self.with_catalogs and not self._metastore.has_catalogs():
                 raise UnsupportedError(
-                    f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} and "
-                    f"{LOCATION} of a database that exists"
+                    f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} or "
+                    f"{LOCATION} of an existing database"
                 )
             last()
             try:
@@ -449,7 +449,7 @@ def _check_property(key: str, value: str | None, longest: int) -> None:
     for what, (text, most) in lengths.items():
         if (length := java_length(text)) > most:
             raise InvalidInputError(
-                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores up to {most}"
+                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores at most {most}"
             )
 
 
@@ -461,9 +461,9 @@ def java_length(text: str) -> int:
 def _check_name(name: str, most: int) -> None:
     if (length := java_length(name)) > most:
         raise InvalidInputError(
-            f"name {name[:20]!r}...: it has {length} characters; Hive takes {most} here"
+            f"name {name[:20]!r}...: it has {length} characters; Hive accepts at most {most} here"
         )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(
-            f"name {name!r}: in Hive a name has no '@' or '#' and no space at either end"
+            f"name {name!r}: Hive names cannot contain '@' or '#', or start or end with a space"
         )

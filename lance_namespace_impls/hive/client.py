@@ -323,9 +323,7 @@ class Metastore:
         text = self._ask(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
         found = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
         if found is None:
-            raise UnsupportedError(
-                f"the metastore's hive.txn.timeout={text!r} is no length of time"
-            )
+            raise UnsupportedError(f"the metastore's hive.txn.timeout={text!r} is not a duration")
         return float(found[1]) * _SECONDS[found[2]]
 
 

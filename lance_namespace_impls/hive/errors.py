@@ -62,8 +62,8 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
     text = error_text(error)
     if isinstance(error, TException) and _NO_FILE_SYSTEM.search(text):
         return InvalidInputError(
-            f"{what}: the metastore has no file system for the location; choose one that it can open, "
-            f"such as s3a://, or add the file system to the metastore: {text}"
+            f"{what}: the metastore has no file system for the location; choose a location that it can "
+            f"open, such as s3a://, or add the file system to the metastore: {text}"
         )
     for kind, pattern, found in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):

@@ -141,8 +141,8 @@ class Locks:
         if self._longest_change >= self._expires_after():
             raise InvalidInputError(
                 f"{what}: with this connect_timeout and read_timeout a change may take "
-                f"{self._longest_change:g} s, and the metastore keeps a lock for "
-                f"{self._expires_after():g} s (hive.txn.timeout); lower those or raise this"
+                f"{self._longest_change:g} s, but the metastore keeps a lock for only "
+                f"{self._expires_after():g} s; lower the timeouts or raise hive.txn.timeout"
             )
 
     def _expires_after(self) -> float:
@@ -159,9 +159,9 @@ class Locks:
             if error.type not in _NO_SERVICE or self._works:
                 raise
             raise UnsupportedError(
-                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it changes "
-                "of two writers can be lost; create its transaction tables (schematool -initSchema), or set "
-                "locks=false where no other process changes tables"
+                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it "
+                "concurrent changes can be lost; create its transaction tables (schematool "
+                "-initSchema), or set locks=false if no other process changes tables"
             ) from error
         except UnreachableError:
             with suppress(UnreachableError, TException):  # then the lock expires
@@ -197,7 +197,7 @@ class Locks:
             lock.seen = asked
         if state != LockState.ACQUIRED:
             raise ConcurrentModificationError(
-                f"{lock.what}: the metastore ended its lock; try again"
+                f"{lock.what}: the metastore canceled its lock; try again"
             )
 
     def _remove_expired(self, lock: Lock, place: Place) -> None:
@@ -218,7 +218,7 @@ class Locks:
     def _holder(self, lock: Lock, place: Place) -> str:
         others = [each for each in self._metastore.locks(place) if each.lockid != lock.id]
         if not others:
-            return "someone else has held its lock in the metastore"
+            return "another client has held its lock in the metastore"
         first = min(others, key=lambda each: each.lockid)
         who = f"{first.user} on {first.hostname} ({first.agentInfo})"
         return f"{who} has held its lock {first.lockid} in the metastore"

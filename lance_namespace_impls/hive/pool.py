@@ -144,7 +144,7 @@ class Pool:
         if not free.acquire(timeout=wait_seconds):
             raise UnreachableError(
                 f"none of the {self._size} connections to the metastore became free within "
-                f"{wait_seconds:g} s; raise client.pool-size, or send it less at a time"
+                f"{wait_seconds:g} s; raise client.pool-size, or make fewer concurrent requests"
             )
         try:
             connection = self._kept() or self._open()
@@ -226,8 +226,10 @@ class Pool:
         if _is_timeout(error):
             what = f"did not answer for {self._read_timeout:g} s"
         else:
-            what = f"went away during the call ({first_line(error)})"
-        advice = "" if repeatable else "; the change may have been made: look before repeating it"
+            what = f"closed the connection during the call ({first_line(error)})"
+        advice = (
+            "" if repeatable else "; the change may have been applied: check before you retry it"
+        )
         return UnreachableError(
             f"the metastore {connection.host} {what}{advice}", under_way=not repeatable
         )

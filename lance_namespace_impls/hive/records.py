@@ -83,7 +83,7 @@ def asked_location(location: str) -> str:
         InvalidInputError: code 13; it is relative, or Lance and pyarrow would open different places.
     """
     if not is_uri(location) and not location.startswith(("/", "~")):
-        raise InvalidInputError(f"location {location!r} is no URI and no absolute path")
+        raise InvalidInputError(f"location {location!r} is neither a URI nor an absolute path")
     made = absolute(location)
     if not is_uri(made):
         return made
@@ -104,7 +104,9 @@ def stored_location(location: str, what: str) -> str:
         return f"file://{location}"
     scheme, found, _ = location.partition(":/")
     if not found or not scheme or "/" in scheme or "\0" in location:
-        raise InvalidInputError(f"{what}: location {location!r} is no URI and no absolute path")
+        raise InvalidInputError(
+            f"{what}: location {location!r} is neither a URI nor an absolute path"
+        )
     return location
 
 
@@ -137,7 +139,7 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
     """
     _check_catalog_keys(catalog.name, [*changed, *removed])
     if CATALOG_LOCATION in removed:
-        raise InvalidInputError(f"catalog {catalog.name} cannot be without {CATALOG_LOCATION}")
+        raise InvalidInputError(f"catalog {catalog.name}: {CATALOG_LOCATION} cannot be removed")
     if CATALOG_DESCRIPTION in removed:
         catalog.description = _described(catalog, None)
     if CATALOG_DESCRIPTION in changed:
@@ -160,7 +162,7 @@ def _check_catalog_keys(name: str, keys: Mapping[str, str] | Sequence[str]) -> N
     unknown = sorted(set(keys) - {CATALOG_DESCRIPTION, CATALOG_LOCATION})
     if unknown:
         raise InvalidInputError(
-            f"catalog {name}: a Hive catalog has {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
+            f"catalog {name}: a Hive catalog has only {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
             f"not {', '.join(unknown)}"
         )
 
@@ -196,7 +198,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
     """
     what = f"database {database.name}"
     if LOCATION in removed:
-        raise InvalidInputError(f"{what} cannot be without {LOCATION}")
+        raise InvalidInputError(f"{what}: {LOCATION} cannot be removed")
     parameters = dict(database.parameters or {})
     for key in removed:
         if key == DESCRIPTION:
@@ -240,7 +242,7 @@ def _described(record: Catalog | Database, description: str | None) -> str | Non
     """Return a new description; raise an error for a blank one, which the metastore ignores."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
-            f"{record.name}: Hive cannot take a description away; set another one instead"
+            f"{record.name}: Hive cannot remove a description; set another one instead"
         )
     return description
 
@@ -329,7 +331,9 @@ def change_table(
     what = f"table {table.dbName}.{table.tableName}"
     _check_keys(what, changed)
     if TABLE_TYPE in removed or EXTERNAL in removed:
-        raise InvalidInputError(f"{what}: {TABLE_TYPE} and {EXTERNAL} make it a Lance table")
+        raise InvalidInputError(
+            f"{what}: {TABLE_TYPE} and {EXTERNAL} mark a Lance table and cannot be removed"
+        )
     parameters = {k: v for k, v in table.parameters.items() if k not in removed} | dict(changed)
     before = table.parameters.get(CHANGED)
     known = int(before) if before and before.isdigit() else 0

@@ -31,14 +31,14 @@ class UnityConfig(HttpConfig):
     impl: ClassVar[str] = "unity"
 
     endpoint: str = option(
-        doc="address of the server, such as http://localhost:8080, with or without the path of the API"
+        doc="URL of the server, such as http://localhost:8080, with or without the path of the API"
     )
     catalog: str | None = option(
         default=None,
         doc="name of the catalog; without it, the root lists every catalog of the server",
     )
     api_path: str = option(
-        default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
+        default="/api/2.1/unity-catalog", doc="path of the API, relative to the endpoint"
     )
     root: str = root_option()
 

@@ -103,7 +103,7 @@ class UnityNamespace(CatalogNamespace):
         cascade=True,
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
-            "the Unity Catalog API cannot change a table; deregister it and register it anew",
+            "the Unity Catalog API cannot change a table; deregister it and register it again",
         ),
     )
 
@@ -123,17 +123,17 @@ class UnityNamespace(CatalogNamespace):
             return None
         if is_duplicate(error):
             return InvalidTableStateError(
-                f"{what}: the server holds several entries of this name, which were made at the same "
-                "moment, and answers for none of them; remove all but one from its database"
+                f"{what}: the server has several entries with this name, which were created "
+                "concurrently, and returns none of them; remove all but one from its database"
             )
         if is_changed_meanwhile(error):
             return ConcurrentModificationError(
-                f"{what}: someone else changed it at the same moment; try again"
+                f"{what}: another client changed it concurrently; try again"
             )
         found = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
             found.text += (
-                f"; no Unity Catalog API is at {self._api.base}: check 'endpoint' and 'api_path'"
+                f"; {self._api.base} has no Unity Catalog API: check 'endpoint' and 'api_path'"
             )
         return found
 
@@ -208,7 +208,7 @@ class UnityNamespace(CatalogNamespace):
         except HttpFailure as failure:
             if cascade or not is_not_empty(failure):
                 raise
-            holds = f"tables, volumes, functions or models (the server says: {failure.message})"
+            holds = f"tables, volumes, functions or models (server message: {failure.message})"
             raise namespace_not_empty(identifier, holds) from failure
         return properties
 
@@ -229,7 +229,7 @@ class UnityNamespace(CatalogNamespace):
                     return after
                 error = None
         raise ConcurrentModificationError(
-            f"AlterNamespace {format_identifier(identifier)}: others changed it at the same moment, "
+            f"AlterNamespace {format_identifier(identifier)}: other clients changed it concurrently, "
             f"{CHANGES_TRIED} times; try again"
         ) from error
 
@@ -265,8 +265,8 @@ class UnityNamespace(CatalogNamespace):
             answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
         if properties_of(answer) == present:  # other values come from a concurrent writer
             raise UnsupportedError(
-                f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
-                "leaves the schema's properties as they are"
+                f"AlterNamespace {format_identifier(identifier)}: this server accepts the request but "
+                "does not change the schema's properties"
             )
         return present, wanted
 
@@ -316,8 +316,8 @@ class UnityNamespace(CatalogNamespace):
         if names != sorted(names) or (after is not None and names and names[0] <= after):
             self._sorts_by_name = False
             raise InternalError(
-                f"ListTables {format_identifier(parent)}: {self._api.base} does not list tables in the "
-                "order of their names; list them again, from the first page"
+                f"ListTables {format_identifier(parent)}: {self._api.base} does not sort tables by "
+                "name; list them again, from the first page"
             )
         if not names and after is None:
             self._schema(parent)
@@ -361,8 +361,8 @@ class UnityNamespace(CatalogNamespace):
             # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be at {where}: this server would keep "
-                f"it at {entry.location}; give a location in that form"
+                f"table {format_identifier(identifier)} cannot be at {where}: this server would store "
+                f"the location {entry.location}; pass a location in that form"
             )
         return entry
 
@@ -407,7 +407,7 @@ class UnityNamespace(CatalogNamespace):
             if is_missing_bucket(error):
                 raise self.translate(error, "storage") from error
             warnings.warn(
-                f"the columns in Unity Catalog stay empty, since {location} cannot be read: "
+                f"the table has no columns in Unity Catalog, since {location} cannot be read: "
                 f"{scrub(first_line(error), self.config.secrets())}",
                 stacklevel=2,
             )
@@ -471,12 +471,12 @@ class UnityNamespace(CatalogNamespace):
         taken_apart = [name for name in identifier if SPLITS.search(name)]
         if taken_apart:
             raise InvalidInputError(
-                f"Unity Catalog takes no dot and no \\x1f in a name: {taken_apart[0]!r}"
+                f"Unity Catalog does not allow a dot or \\x1f in a name: {taken_apart[0]!r}"
             )
         if self._is_elsewhere(identifier):
             raise InvalidInputError(
-                f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
-                "this namespace is for; connect with another 'catalog'"
+                f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog of this "
+                "namespace; connect with another 'catalog'"
             )
 
 

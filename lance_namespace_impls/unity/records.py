@@ -96,7 +96,7 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
     if not location:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
-            "the entry with Unity Catalog's tools, and register the table anew"
+            "the entry with Unity Catalog's tools, and register the table again"
         )
     return UnityTable(
         id=identifier,
@@ -127,8 +127,8 @@ def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceEr
         named = [what for what, text in held if _is_too_long(text)]
         what = named[0] if named else "a name or property"
         return InvalidInputError(
-            f"{format_identifier(identifier)}: {what} is longer than the {MAX_TEXT_LENGTH} characters "
-            "that this server keeps"
+            f"{format_identifier(identifier)}: {what} is longer than this server's maximum of "
+            f"{MAX_TEXT_LENGTH} characters"
         )
 
     return build

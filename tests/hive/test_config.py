@@ -122,5 +122,5 @@ def test_a_length_of_time_of_the_metastore(
 @pytest.mark.parametrize("text", ["", "soon", "5 weeks", "-1s"])
 def test_what_is_no_length_of_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Metastore, "_ask", lambda *_: text)
-    with pytest.raises(UnsupportedError, match="is no length of time"):
+    with pytest.raises(UnsupportedError, match="is not a duration"):
         Metastore.__new__(Metastore).lock_seconds()
