@@ -55,7 +55,9 @@ def register(name: str, target: str) -> None:
     if name in _BUILT_IN:
         raise InvalidInputError(f"impl {name!r} is built in; register under another name")
     if target.count(":") != 1 or not all(target.split(":")):
-        raise InvalidInputError(f"register {name!r}: {target!r} is not of the form 'module:Class'")
+        raise InvalidInputError(
+            f"register {name!r}: {target!r} does not have the form 'module:Class'"
+        )
     _registered[name] = target
 
 
@@ -89,7 +91,7 @@ def load(impl: str) -> type[Namespace]:
         target = _registered.get(impl) or (impl if ":" in impl else implementations().get(impl))
     if target is None:
         known = ", ".join(sorted(implementations()))
-        raise InvalidInputError(f"impl {impl!r} is not known; known are {known}, or 'module:Class'")
+        raise InvalidInputError(f"impl {impl!r} is unknown; known are {known}, or 'module:Class'")
     module, _, name = target.partition(":")
     try:
         cls = getattr(import_module(module), name)
@@ -229,7 +231,7 @@ def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     properties = dict(config)
     profile, impl = properties.pop("profile", None), properties.pop("impl", None)
     if profile and impl:
-        raise InvalidInputError("'impl' and 'profile' each name a namespace: give one of them")
+        raise InvalidInputError("'impl' and 'profile' each name a namespace; set only one of them")
     if profile:
         found = read_profile(config_path(), profile) or {}
         properties = {**found, **properties}
@@ -237,6 +239,6 @@ def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if not impl:
         known = ", ".join(sorted(implementations()))
         raise InvalidInputError(
-            f"the configuration has no 'impl'; it is one of {known}; or name a 'profile'"
+            f"the configuration has no 'impl'; set it to one of {known}, or set 'profile'"
         )
     return str(impl), properties

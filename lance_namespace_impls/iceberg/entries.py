@@ -13,13 +13,13 @@ __all__ = ["changed_meanwhile", "chosen_by_server"]
 def chosen_by_server(entry: TableEntry, wanted: str | None) -> UnsupportedError:
     """Build the error for a server that chooses the locations of tables (code 0)."""
     return UnsupportedError(
-        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses where its "
-        f"tables are (it gave {entry.location}); leave the location out"
+        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses the locations "
+        f"of tables (here {entry.location}); omit the location"
     )
 
 
 def changed_meanwhile(identifier: Identifier) -> ConcurrentModificationError:
     """Build the error for a commit that conflicts with a concurrent one (code 14)."""
     return ConcurrentModificationError(
-        f"table {format_identifier(identifier)} was changed by someone else meanwhile; try again"
+        f"table {format_identifier(identifier)} changed concurrently; try again"
     )

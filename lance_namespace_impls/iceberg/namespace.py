@@ -75,8 +75,8 @@ class IcebergNamespace(IcebergRestCatalog):
         metadata = answer.get("metadata")
         if not isinstance(metadata, dict):
             raise InternalError(
-                f"table {format_identifier(identifier)}: the server answers without a table's "
-                "metadata; does it speak the Iceberg REST protocol?"
+                f"table {format_identifier(identifier)}: the server's response has no table metadata; "
+                "does it implement the Iceberg REST protocol?"
             )
         return _entry(identifier, metadata) if is_lance(properties_of(metadata)) else None
 
@@ -101,8 +101,9 @@ class IcebergNamespace(IcebergRestCatalog):
             # A location that the server chose is a plain path; Lance would parse it as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be created: this server would keep it at "
-                f"{entry.location}, which Lance reads otherwise; choose names without %, ? and #"
+                f"table {format_identifier(identifier)} cannot be created: this server would store the "
+                f"location {entry.location}, which Lance interprets differently; use a name without "
+                "%, ? and #"
             )
         return entry
 
@@ -125,7 +126,8 @@ class IcebergNamespace(IcebergRestCatalog):
     ) -> Mapping[str, str]:
         if TABLE_TYPE in removed or not is_lance({TABLE_TYPE: LANCE, **changed}):
             raise InvalidInputError(
-                f"property {TABLE_TYPE!r} marks {format_identifier(entry.id)} as a Lance table and stays"
+                f"property {TABLE_TYPE!r} marks {format_identifier(entry.id)} as a Lance table and "
+                "cannot be changed"
             )
         updates: list[dict[str, Any]] = []
         if changed:

@@ -61,7 +61,7 @@ PAGES = Paging(token="pageToken", next_token="next-page-token")
 # An empty token tells the server that the client supports pages.
 FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
-NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
+NO_PREFIX = "; if the server's paths have no prefix, set the property 'prefix' to an empty value"
 
 SHORT_PATH = 1000
 """Path length that every server accepts; Apache Polaris answers 414 above 4,096 characters."""
@@ -183,7 +183,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             self.namespace_properties(identifier[:-1])
             if self._is_table(identifier):
                 raise NamespaceAlreadyExistsError(
-                    f"a table has the name {format_identifier(identifier)!r}; choose another name"
+                    f"{format_identifier(identifier)!r} is already the name of a table; choose another name"
                 )
         body = {"namespace": list(levels), "properties": dict(properties)}
         taken = location_taken("namespace", properties.get(LOCATION))
@@ -209,7 +209,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         except HttpFailure as failure:
             if not is_not_empty(failure):
                 raise
-            raise namespace_not_empty(identifier, f"something ({failure.message})") from failure
+            raise namespace_not_empty(identifier, f"objects ({failure.message})") from failure
         return properties
 
     def change_namespace(
@@ -269,7 +269,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
             found = self.translate(error, what) if isinstance(error, HttpFailure) else error
             if self.config.skip_unreadable:
-                warnings.warn(f"{found} (left out)", stacklevel=2)
+                warnings.warn(f"{found} (skipped)", stacklevel=2)
                 return None
             raise found from error
 
@@ -375,7 +375,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         except NamespaceNotFoundError:
             return
         raise TableAlreadyExistsError(
-            f"a namespace has the name {format_identifier(identifier)!r}; choose another name"
+            f"{format_identifier(identifier)!r} is already the name of a namespace; choose another name"
         )
 
     def _refuse_unreachable(self, path: str, name: str) -> None:

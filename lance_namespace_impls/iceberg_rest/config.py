@@ -24,7 +24,7 @@ class IcebergRestConfig(HttpConfig):
     """Path that the API may have below an endpoint that names only the server."""
 
     endpoint: str = option(
-        doc="address of the server, such as http://localhost:8181, with or without /v1"
+        doc="URL of the server, such as http://localhost:8181, with or without /v1"
     )
     credential: str | None = option(
         default=None,
@@ -33,37 +33,37 @@ class IcebergRestConfig(HttpConfig):
     )
     scope: str = option(
         default="catalog",
-        doc="scope of the token that the flow asks for; Apache Polaris wants PRINCIPAL_ROLE:ALL",
+        doc="scope of the requested OAuth2 token; Apache Polaris requires PRINCIPAL_ROLE:ALL",
     )
     oauth2_server_uri: str | None = option(
         name="oauth2-server-uri",
         also=("oauth2_server_uri",),
         default=None,
-        doc="address that gives tokens; the endpoint's /v1/oauth/tokens unless given",
+        doc="URL that issues OAuth2 tokens; defaults to the endpoint's /v1/oauth/tokens",
     )
     warehouses: tuple[str, ...] | None = option(
         also=("warehouse",),
         default=None,
-        doc="names of the warehouses, which the root namespace then lists; others are not found",
+        doc="names of the warehouses, which the root namespace lists; others are not found",
     )
     prefix: str | None = option(
         default=None,
-        doc="prefix of the API's paths in place of the server's own; empty for none",
+        doc="prefix of the API's paths, instead of the one that the server reports; empty for none",
     )
     max_concurrency: int = option(
-        default=16, doc="tables whose metadata is loaded at once for a listing"
+        default=16, doc="maximum tables whose metadata a listing loads concurrently"
     )
     connect_timeout: float = timeout_option(
         "connect_timeout",
         default=10_000.0,
         unit="milliseconds",
-        doc="longest wait for a connection",
+        doc="maximum time to connect",
     )
     read_timeout: float = timeout_option(
         "read_timeout",
         default=30_000.0,
         unit="milliseconds",
-        doc="longest wait for the next part of an answer",
+        doc="maximum time to wait for the next part of a response",
     )
     root: str = root_option(absolute_as_written)
 
@@ -78,10 +78,10 @@ class IcebergRestConfig(HttpConfig):
             return
         if not all(self.client_id_and_secret()):
             raise InvalidInputError(
-                f"{self.impl}: property 'credential' must be of the form client_id:client_secret"
+                f"{self.impl}: property 'credential' must have the form client_id:client_secret"
             )
         if self.auth_token is not None:
-            raise InvalidInputError(f"{self.impl}: give 'auth_token' or 'credential', not both")
+            raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'credential', not both")
         if self.oauth2_server_uri is not None:
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 

@@ -33,7 +33,7 @@ def location_of(identifier: Identifier, location: str | None) -> str:
     if not opened:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no location in the catalog; deregister it "
-            "with the catalog's own tools, and register it anew"
+            "with the catalog's own tools, and register it again"
         )
     return opened
 
@@ -42,7 +42,7 @@ def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNames
     """Return a function that builds the error for a location that the server cannot open (code 13)."""
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be at {location}: this server has no file "
-        "system for it; choose another location, or add the file system to the server"
+        "system for that location; choose another one, or add the file system to the server"
     )
 
 
@@ -54,6 +54,6 @@ def location_taken(what: str, location: str | None) -> Callable[[Identifier], La
         location: the rejected location; None for the one that the server chooses.
     """
     return lambda identifier: InvalidInputError(
-        f"{what} {format_identifier(identifier)} cannot be at {location or 'its usual location'}: "
-        "another table or namespace of this catalog is there; choose another location"
+        f"{what} {format_identifier(identifier)} cannot be at {location or 'its default location'}: "
+        "another table or namespace of this catalog uses it; choose another location"
     )

@@ -106,12 +106,14 @@ class ClientCredentials(httpx.Auth):
                 f"no token from {self._uri} ({first_line(error)}); is the server running?"
             ) from error
         except (httpx.DecodingError, RecursionError) as error:
-            raise InternalError(f"{self._uri} answered unreadably: {first_line(error)}") from error
+            raise InternalError(
+                f"{self._uri} returned an unreadable response: {first_line(error)}"
+            ) from error
         except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
             raise self._refused(error) from error
         token = found.get("access_token")
         if not token:
-            raise UnauthenticatedError(f"{self._uri} gives an answer without an access_token")
+            raise UnauthenticatedError(f"{self._uri} returned a response without an access_token")
         life = float(found.get("expires_in") or "inf")
         return _Held(str(token), asked + life - min(LEEWAY_SECONDS, life / 2))
 
@@ -121,7 +123,7 @@ class ClientCredentials(httpx.Auth):
             return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
             f"{self._uri} issued no token for this credential: {text}; check 'credential' and 'scope' "
-            f"({self._scope!r}; Apache Polaris wants PRINCIPAL_ROLE:ALL)"
+            f"({self._scope!r}; Apache Polaris requires PRINCIPAL_ROLE:ALL)"
         )
 
 

@@ -71,8 +71,8 @@ def _roll_back(
             api.submit(path, _body({}, new))
     except (HttpFailure, LanceNamespaceError) as error:
         raise InternalError(
-            f"the change of {path} failed half-way ({first_line(failure)}) and could not be rolled "
-            f"back ({first_line(error)}); look at its properties {', '.join(sorted(touched))}"
+            f"the change of {path} failed halfway ({first_line(failure)}) and could not be rolled "
+            f"back ({first_line(error)}); check its properties {', '.join(sorted(touched))}"
         ) from error
 
 

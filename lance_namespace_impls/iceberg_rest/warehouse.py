@@ -76,8 +76,8 @@ class Warehouse:
         if self.separator in level:
             shown = "the unit separator" if self.separator == UNIT_SEPARATOR else self.separator
             raise UnwritableNameError(
-                f"namespace {level!r} holds {shown!r}, with which warehouse {self.name!r} joins the "
-                "levels of a namespace; choose another name"
+                f"namespace {level!r} contains {shown!r}, which separates the levels of a namespace in "
+                f"warehouse {self.name!r}; choose another name"
             )
         return segment(level)
 
@@ -161,8 +161,8 @@ class Warehouses:
     def _no_api(self, warehouse: Sequence[str]) -> InvalidInputError:
         """Build the error for an endpoint that names a server, but not the API."""
         return InvalidInputError(
-            f"no Iceberg REST API is at {self._api.base}, which has no /v1/config: check the path of "
-            "'endpoint' (/api/catalog with Apache Polaris)"
+            f"there is no Iceberg REST API at {self._api.base}, which has no /v1/config: check the path "
+            "of 'endpoint' (/api/catalog with Apache Polaris)"
         )
 
 
@@ -174,7 +174,7 @@ def segment(name: str) -> str:
     """
     if name in (".", ".."):
         # Servers interpret these as relative path steps, even when encoded.
-        raise UnwritableNameError(f"{name!r} is not a name in an Iceberg REST catalog")
+        raise UnwritableNameError(f"{name!r} is not a valid name in an Iceberg REST catalog")
     return path_segment(name)
 
 

@@ -57,7 +57,7 @@ class PolarisNamespace(IcebergRestCatalog):
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
             "the Generic Table API of Apache Polaris cannot change a table; deregister it and register "
-            "it anew",
+            "it again",
         ),
     )
 
@@ -141,7 +141,7 @@ class PolarisNamespace(IcebergRestCatalog):
         except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:
             reason = self.translate(error, "storage").message
             warnings.warn(
-                f"{entry.location} cannot be looked at: rows that are there already will be those of "
+                f"{entry.location} cannot be checked: rows that it already contains become rows of "
                 f"{self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
                 stacklevel=2,
             )

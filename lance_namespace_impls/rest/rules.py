@@ -92,8 +92,8 @@ class Rules:
         token = getattr(answer, "page_token", None)
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
-                f"{operation.name}: {self._config.uri} gives the page token {token[:40]!r} twice, so "
-                "its listing has no end"
+                f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} twice, so "
+                "its listing would never end"
             )
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
