@@ -166,7 +166,7 @@ def _top(document: Document) -> Iterator[Problem]:
         yield document.problem(("x-common-codes",), "must be a list of error codes")
     rows = document.data["x-error-codes"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        yield document.problem(("x-error-codes",), "must be a list of errors, one a row")
+        yield document.problem(("x-error-codes",), "must be a list of errors")
         return
     for index, row in enumerate(rows):
         yield from _error_row(document, ("x-error-codes", index), row)
@@ -197,7 +197,7 @@ def _misspelt(
 def _dangling(document: Document) -> Iterator[Problem]:
     for place, reference in document.references():
         if document.resolve(reference) is None:
-            yield document.problem(place, f"{reference} points at nothing")
+            yield document.problem(place, f"{reference} does not exist")
 
 
 def _routes(document: Document) -> Iterator[Problem]:
@@ -220,7 +220,7 @@ def _routes(document: Document) -> Iterator[Problem]:
             seen[identifier] += 1
             if seen[identifier] > 1:
                 yield document.problem(
-                    (*place, "operationId"), f"operationId {identifier} is there twice"
+                    (*place, "operationId"), f"operationId {identifier} is defined twice"
                 )
         for key, cause in _operation(operation):
             yield document.problem((*place, key), f"{identifier or path}: {cause}")
@@ -273,7 +273,7 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
     if "minItems" in schema and "array" not in kinds:
         yield ("minItems",), "minItems is for arrays only"
     if "array" in kinds and "items" not in schema:
-        yield ("type",), "the array does not say what its items are"
+        yield ("type",), "the array does not specify its items"
     if "enum" in schema and any(not isinstance(value, str) for value in schema["enum"]):
         yield ("enum",), "only an enum of strings can be generated"
     if "format" in schema and schema["format"] not in FORMATS.get(_sole(kinds), ()):
@@ -286,14 +286,14 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("x-client-default",), f"{wanted!r} cannot be a default of type {_sole(kinds)}"
     if "properties" in schema:
         if len(place) > 3:
-            yield (), "an object with fields needs a schema of its own under components"
+            yield (), "an object with fields must be a separate schema under components"
         if schema.get("additionalProperties"):
             yield (
                 ("additionalProperties",),
                 "an object has either fields or additionalProperties",
             )
     if "$ref" in schema and "type" in schema:
-        yield ("type",), "a $ref has no type of its own"
+        yield ("type",), "a $ref cannot have a type"
 
 
 def _fits(default: Any, kind: str, schema: dict[str, Any]) -> bool:
@@ -320,7 +320,7 @@ def _models(document: Document) -> Iterator[Problem]:
         other = modules.setdefault(snake(name), name)
         if other != name:
             yield document.problem(
-                place, f"the schemas {other} and {name} would be one module, {snake(name)}"
+                place, f"the schemas {other} and {name} would have the same module, {snake(name)}"
             )
         fields = schema.get("properties", {})
         for index, key in enumerate(schema.get("required", ())):
@@ -336,5 +336,6 @@ def _models(document: Document) -> Iterator[Problem]:
                 yield document.problem(where, f"{name}.{key} cannot be a name in Python")
             elif (before := attributes.setdefault(own, key)) != key:
                 yield document.problem(
-                    where, f"the fields {before} and {key} of {name} have one Python name, {own}"
+                    where,
+                    f"the fields {before} and {key} of {name} have the same Python name, {own}",
                 )

@@ -106,11 +106,11 @@ def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) ->
     try:
         published = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        cause = "is not JSON; take it from version control"
+        cause = "is not JSON; restore it from version control"
         raise SpecError([Problem(path, getattr(error, "lineno", None), cause)]) from error
     if problems := breaking_changes(document, published, allowed):
         hint = (
-            "breaks what is published; add operations of a new name (<name>V2) instead, "
+            "breaks the published protocol; add operations with a new name (<name>V2) instead, "
             "or pass --allow-breaking"
         )
         raise SpecError([*problems, Problem(document.path, None, hint)])
@@ -183,10 +183,10 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         "--out",
         type=Path,
         default=OUT,
-        help="folder that the package is written into (default: generated)",
+        help="parent folder of the package (default: generated)",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 where files differ"
+        "--check", action="store_true", help="write nothing; exit 1 if files differ"
     )
     parser.add_argument(
         "--published",
@@ -207,7 +207,7 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         type=Path,
         metavar="FILE",
         help="write nothing; list how another OpenAPI document of the protocol differs, and exit 1 "
-        "where it does",
+        "if it does",
     )
     return parser.parse_args(arguments)
 

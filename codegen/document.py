@@ -116,9 +116,7 @@ class Document:
                 return str(node)
         if not self._strict:
             return str(node)
-        raise SpecError(
-            [self.problem(place, f"{node!r} is not a value that JSON has; put it in quotes")]
-        )
+        raise SpecError([self.problem(place, f"{node!r} is not a JSON value; put it in quotes")])
 
 
 def resolve(data: dict[str, Any], reference: str) -> Any:

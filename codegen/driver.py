@@ -95,13 +95,13 @@ def drive(document: Document) -> Parsed:
     }
     models = {str(model.class_info.name): model for model in data.models}
     problems = [
-        document.problem(("paths", path, method), "openapi-python-client has left the route out")
+        document.problem(("paths", path, method), "openapi-python-client omitted the route")
         for path, method, _ in routes(document)
         if (_bare(path), method) not in endpoints
     ] + [
         document.problem(
             ("components", "schemas", name),
-            f"openapi-python-client has no class for {name}: Python uses the name itself",
+            f"openapi-python-client has no class for {name}: Python reserves the name",
         )
         for name, schema in document.data["components"].get("schemas", {}).items()
         if "properties" in schema and name not in models

@@ -154,7 +154,7 @@ class OperationReader:
             if code not in known:
                 cause = f"{route.name}: no error has code {code}"
             elif code in route.raw["x-codes"][:index]:
-                cause = f"{route.name}: code {code} is listed already"
+                cause = f"{route.name}: code {code} is already listed"
             else:
                 continue
             self._complain((*route.place, "x-codes", index), cause)
@@ -191,7 +191,7 @@ class OperationReader:
     def _path_field(self, route: Route, name: str) -> str:
         place, key = self._fed(route, name)
         if key is not None and not name == key == attribute(key):
-            self._complain(place, f"path parameter {name} must feed a field of its own name")
+            self._complain(place, f"path parameter {name} must feed a field of the same name")
         elif key is not None:
             kind = "array" if name == "id" else "string"
             found = self._kind(self._schemas[route.raw["x-request"]]["properties"][key])
@@ -304,14 +304,14 @@ class OperationReader:
         wanted = STREAM if operation.body == "ARROW" else JSON
         body = self._resolved(route.raw.get("requestBody", {}))
         if list(body.get("content", ())) != [wanted]:
-            self._complain(route.place, f"{route.path} must take a body of {wanted}")
+            self._complain(route.place, f"{route.path} must accept a body of {wanted}")
         elif wanted == JSON:
             self._check_whole((*route.place, "requestBody"), body, operation.request)
         elif missing := self._parameters_missing(route, operation):
             self._complain(route.place, f"{route.path} lacks the parameters {missing}")
         if str(operation.status) not in route.raw["responses"]:
             self._complain(
-                (*route.place, "responses"), f"{route.path} must answer {operation.status} too"
+                (*route.place, "responses"), f"{route.path} must also return {operation.status}"
             )
 
     def _parameters_missing(self, route: Route, operation: Operation) -> str:

@@ -62,11 +62,13 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
     for index, row in _rows(document):
         place = ("x-error-codes", index)
         if row["name"] in names:
-            yield document.problem((*place, "name"), f"error {row['name']} is there twice")
+            yield document.problem((*place, "name"), f"error {row['name']} is defined twice")
         names.add(row["name"])
         if "extends" not in row:
             if row["code"] in codes:
-                yield document.problem((*place, "code"), f"error code {row['code']} is there twice")
+                yield document.problem(
+                    (*place, "code"), f"error code {row['code']} is defined twice"
+                )
             codes.add(row["code"])
         elif row["extends"] not in plain:
             yield document.problem(
@@ -74,7 +76,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
             )
         elif row["code"] not in plain.values():
             yield document.problem(
-                (*place, "code"), f"{row['name']}: no plain error has code {row['code']}"
+                (*place, "code"), f"{row['name']}: no basic error has code {row['code']}"
             )
     for index, code in enumerate(document.data["x-common-codes"]):
         if code not in codes:

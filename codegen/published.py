@@ -55,7 +55,7 @@ class _Comparison:
             if name in new_schemas:
                 yield from self._schema(place, name, old, new_schemas[name])
             else:
-                yield place[:2], f"the published schema {name} is gone"
+                yield place[:2], f"the published schema {name} was removed"
 
     def _schema(self, place: Place, name: str, old: Json, new: Json) -> Iterator[tuple[Place, str]]:
         old_fields, new_fields = old.get("properties", {}), new.get("properties", {})
@@ -66,7 +66,7 @@ class _Comparison:
                 where = (*place, "properties", key)
                 yield from self._type(where, f"{name}.{key}", old_field, new_fields[key])
             else:
-                yield place, f"{name} has lost its field {key!r}"
+                yield place, f"{name} no longer has the field {key!r}"
         for index, key in enumerate(new.get("required", ())):
             if key not in old.get("required", ()):
                 yield (*place, "required", index), f"{name} now requires {key!r}"
@@ -79,7 +79,7 @@ class _Comparison:
         old, new = _resolve(self.old, old), _resolve(self.new, new)
         for value in old.get("enum", ()):
             if value not in new.get("enum", ()):
-                yield (*place, "enum"), f"{what} no longer takes {value!r}"
+                yield (*place, "enum"), f"{what} no longer accepts {value!r}"
         for key in ("default", "minimum", "minItems"):
             if old.get(key) != new.get(key):
                 before, after = old.get(key, "none"), new.get(key, "none")
@@ -93,7 +93,7 @@ class _Comparison:
                 new = self.new["paths"].get(path, {}).get(method)
                 route, place = f"{method.upper()} {path}", ("paths", path, method)
                 if new is None:
-                    yield place, f"the route {route} is gone"
+                    yield place, f"the route {route} was removed"
                     continue
                 before, after = self._shape(self.old, old), self._shape(self.new, new)
                 for key, value in before.items():
@@ -125,7 +125,7 @@ class _Comparison:
         after = {p["name"]: p for p in _parameters(self.new, new)}
         for name, parameter in before.items():
             if name not in after:
-                yield (*place, "parameters"), f"{route} has lost its parameter {name}"
+                yield (*place, "parameters"), f"{route} no longer has the parameter {name}"
                 continue
             index = list(after).index(name)
             yield from self._type(
@@ -144,7 +144,7 @@ class _Comparison:
         for row in self.old.get("x-error-codes", ()):
             name = row["name"]
             if name not in new:
-                yield ("x-error-codes",), f"the error {name} is gone"
+                yield ("x-error-codes",), f"the error {name} was removed"
             elif (new[name]["code"], new[name]["status"]) != (row["code"], row["status"]):
                 index = self.new["x-error-codes"].index(new[name])
                 yield (

@@ -114,7 +114,9 @@ def _exports(spec: Spec) -> list[tuple[str, str]]:
 
 def _operation_doc(operation: Operation, spec: Spec) -> str:
     article = "an" if operation.request[0] in "AEIOU" else "a"
-    args = [f"    request: {article} `{operation.request}`, or what stands for one."]
+    args = [
+        f"    request: {article} `{operation.request}`, a dict, or an object with ``model_dump()``."
+    ]
     if operation.body == "ARROW":
         args.append(
             "    data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC stream."

@@ -92,7 +92,7 @@ class SchemaReader:
                 return Type.of(str(prop.class_info.name))
         while "$ref" in raw:
             if raw["$ref"] in above:
-                self._complain(place, f"{raw['$ref']} is made of itself")
+                self._complain(place, f"{raw['$ref']} contains itself")
                 return ANYTHING
             above |= {raw["$ref"]}
             place = ("components", "schemas", raw["$ref"].rsplit("/", 1)[1])

@@ -62,6 +62,6 @@ def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
             )
             if done.returncode:
                 raise ToolError(
-                    f"ruff {command[0]} refused the generated code:\n{done.stdout}{done.stderr}"
+                    f"ruff {command[0]} rejected the generated code:\n{done.stdout}{done.stderr}"
                 )
         return {name: (root / name).read_text(encoding="utf-8") for name in texts}

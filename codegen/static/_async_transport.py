@@ -175,7 +175,9 @@ async def _upload_async(
     first = await anext(batches, None)
     schema = getattr(data, "schema", None) or getattr(first, "schema", None)
     if schema is None:
-        raise InvalidInputError("the rows have no batch and no schema, so no columns either")
+        raise InvalidInputError(
+            "the rows have neither a batch nor a schema, so their columns are unknown"
+        )
     # Feeds `stream_chunks`, which requests one batch for each chunk after the first.
     turn: list[pa.RecordBatch] = []
 

@@ -88,7 +88,9 @@ class HttpWire:
         if isinstance(error, httpx.LocalProtocolError):
             return InvalidInputError(f"{operation.name} cannot be sent over HTTP: {cause}")
         if isinstance(error, httpx.DecodingError):
-            return InternalError(f"{operation.name}: {self._uri} answered unreadably: {cause}")
+            return InternalError(
+                f"{operation.name}: {self._uri} returned an unreadable response: {cause}"
+            )
         return ServiceUnavailableError(
             f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
         )
@@ -125,7 +127,7 @@ class HttpWire:
     def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
         query = self._delimiter_query
         if "id" not in operation.path_fields and request.context and "delimiter" in request.context:
-            # It only affects the names in the response, for which the caller may choose another one.
+            # It only affects the names in the response; the caller may choose another delimiter.
             query = "delimiter=" + quote(request.context["delimiter"], safe="")
         for parameter in operation.query:
             value = sent.get(parameter.field)
@@ -143,7 +145,7 @@ class HttpWire:
         headers: dict[str, str],
         content: bytes | Rows | None,
     ) -> httpx.Request:
-        """Build a request; ``httpx.Client.build_request`` takes twice as long for the same result."""
+        """Build a request; ``httpx.Client.build_request`` takes twice as long."""
         merged = self._client.headers.copy()
         if "," in merged.get("Accept-Encoding", ""):  # the library's default, which may list more
             merged["Accept-Encoding"] = ACCEPTED_ENCODINGS
@@ -169,8 +171,8 @@ class HttpWire:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 raise InternalError(
-                    f"{operation.name}: {self._uri} answered {response.status_code} with "
-                    f"{'JSON that is nested too deep' if deep else 'a body that is not JSON'}"
+                    f"{operation.name}: {self._uri} answered HTTP {response.status_code} with "
+                    f"{'JSON that is nested too deeply' if deep else 'a body that is not JSON'}"
                 ) from error
         if operation.answer is Body.FIELD:
             data = {operation.answer_field: data}
@@ -179,7 +181,7 @@ class HttpWire:
             answer = response_type.from_dict(data)
         except InvalidInputError as error:
             raise InternalError(
-                f"{operation.name}: {self._uri} answered wrongly: {error}"
+                f"{operation.name}: {self._uri} returned an invalid response: {error}"
             ) from error
         answer.context = {**context, **(answer.context or {})}
         return cast("Response", answer)
@@ -199,7 +201,8 @@ class HttpWire:
 
         Raises:
             InternalError: code 18, it is not an Arrow IPC file; reading batches may raise it, too.
-            ServiceUnavailableError: code 17, the connection breaks; reading batches may raise it, too.
+            ServiceUnavailableError: code 17, the connection breaks; reading batches may raise
+                it, too.
         """
         import pyarrow as pa
 
@@ -215,7 +218,7 @@ class HttpWire:
                 if not isinstance(error, pa.ArrowException | OSError):
                     raise
                 raise InternalError(
-                    f"{operation.name}: the answer is not an Arrow IPC file: {error}"
+                    f"{operation.name}: the response is not an Arrow IPC file: {error}"
                 ) from error
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -226,7 +229,7 @@ class HttpWire:
                         pass  # the footer: a connection is reused only after the whole response
             except (pa.ArrowException, OSError) as error:
                 raise InternalError(
-                    f"{operation.name}: the answer was cut short: {error}"
+                    f"{operation.name}: the response was truncated: {error}"
                 ) from error
             finally:
                 body.close()
@@ -261,7 +264,9 @@ def _request_headers(request: Any) -> dict[str, str]:
             headers["Authorization"] = f"Bearer {request.identity.auth_token}"
     for name, value in headers.items():
         if HEADER_NAME.fullmatch(name) is None:
-            raise InvalidInputError(f"context entry 'header.{name}': that is not a header's name")
+            raise InvalidInputError(
+                f"context entry 'header.{name}': this is not a valid header name"
+            )
         _check_value(name, value)
     return headers
 
@@ -270,8 +275,8 @@ def _check_value(name: str, value: str) -> None:
     if HEADER_VALUE.fullmatch(value) is None:
         # The value may be a secret, and a library's message would show it.
         raise InvalidInputError(
-            f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
-            "its ends"
+            f"header {name!r}: the value contains other characters than printable ASCII, or starts "
+            "or ends with a blank"
         )
 
 
@@ -341,9 +346,9 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
     status = response.status_code
     hint = "; is this a Lance namespace server?"
     if status == 413:
-        hint = "; that is more than it takes at once, send smaller parts"
+        hint = "; the request is too large for it, send smaller parts"
     elif status in (404, 405, 501):
-        hint = "; it does not have this operation, or is no Lance namespace server"
+        hint = "; it does not have this operation, or is not a Lance namespace server"
     elif status >= 500 or status in (401, 403, 429):
         hint = ""
     # Without the query, which may contain storage options and thus secrets.

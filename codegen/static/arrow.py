@@ -46,8 +46,8 @@ def __getattr__(name: str) -> Any:
 def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
     """Return a reader for rows in any common form.
 
-    Arrow IPC data is fully validated as it is read: offsets, UTF-8, dictionary indices, and the size
-    that compressed batches claim. Reading an invalid batch raises ``pyarrow.ArrowInvalid``.
+    Arrow IPC data is fully validated as it is read: offsets, UTF-8, dictionary indices, and the
+    size that compressed batches claim. Reading an invalid batch raises ``pyarrow.ArrowInvalid``.
 
     Args:
         data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; any object that exports
@@ -290,7 +290,7 @@ def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
     if pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type):
         raise InvalidInputError(
             f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not "
-            "carry; cast the column to the type of its values"
+            "support; cast the column to the type of its values"
         )
     for number in range(kind.num_fields):
         _check_sendable(kind.field(number).type, column, depth + 1)
@@ -333,7 +333,8 @@ def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
 def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
     """Open an Arrow IPC file for sequential reading; each batch is fully validated.
 
-    The file format is the stream format between a magic number and a footer, so no seeking is needed.
+    The file format is the stream format between a magic number and a footer, so no seeking is
+    needed.
 
     Raises:
         pyarrow.ArrowInvalid: it is not such a file; reading an invalid batch raises it, too.

@@ -17,8 +17,8 @@ __all__ = ["ACCEPTED_ENCODINGS", "MAX_ANSWER_BYTES", "bound"]
 ACCEPTED_ENCODINGS = "gzip, deflate"
 MAX_ANSWER_BYTES = 64 << 20
 """Maximum decoded size of a response that is read as a whole."""
-# Maximum decoded size of a streamed response: this many bytes per received byte, and this many in any
-# case.
+# Maximum decoded size of a streamed response: this many bytes per received byte, and this many in
+# any case.
 DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
 PIECE_BYTES = 1 << 16
@@ -94,7 +94,7 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
                     raise httpx.DecodingError(f"the body is larger than {self._limit} bytes")
             elif decoders and self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._received:
                 raise httpx.DecodingError(
-                    f"{self._received} bytes become more than {self._decoded - 1} when they are "
+                    f"{self._received} bytes expand to more than {self._decoded - 1} when they are "
                     "decoded"
                 )
             yield piece

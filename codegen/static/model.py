@@ -29,7 +29,7 @@ def _invalid(where: str, wanted: str, value: Any) -> Exception:
     try:
         shown = repr(value)
     except RecursionError:
-        shown = "something of very many levels"
+        shown = "a value that is nested too deeply"
     if len(shown) > 60:
         shown = shown[:57] + "..."
     return _refused(f"{where} must be {wanted}, not {shown}")
@@ -213,7 +213,7 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object as plain dicts, lists and scalars.
 
-        Fields that are absent or have their default are omitted; required fields are always included.
+        Absent fields and fields with their default are omitted; required fields are always there.
         """
         out: dict[str, Any] = {}
         for attribute, key, _, default, required, *_ in self._wire:
@@ -238,15 +238,15 @@ class Model:
             where: name of the object in messages; defaults to its class name.
 
         Raises:
-            InvalidInputError: code 13, a field is missing or has the wrong type, or fields are nested
-                too deeply.
+            InvalidInputError: code 13, a field is missing or has the wrong type, or fields are
+                nested too deeply.
         """
         if where is not None:
             return cls._decoded(data, where)
         try:
             return cls._decoded(data, cls.__name__)
         except RecursionError:
-            raise _refused(f"{cls.__name__} is nested too deeply; take levels out") from None
+            raise _refused(f"{cls.__name__} is nested too deeply; remove levels") from None
 
     @classmethod
     def _decoded(cls, data: Mapping[str, Any], where: str) -> Self:
@@ -262,16 +262,16 @@ class Model:
             elif null_ok and key in data:
                 values[attribute] = None
             else:
-                way_out = "; None is possible, too" if null_ok else ""
-                raise _refused(f"{where}.{key} must be given{way_out}")
+                alternative = "; None is allowed, too" if null_ok else ""
+                raise _refused(f"{where}.{key} is required{alternative}")
         return cls(**values)
 
     @classmethod
     def coerce(cls, request: Self | RequestLike | None) -> Self:
         """Convert a request: this model, a dict, or any object with ``model_dump()`` (pydantic).
 
-        An ``id`` of ``""`` in a dict is the root, like an absent one. An unknown key of a dict is an
-        error, since it is probably a typo; additional fields of other tools' models are ignored.
+        An ``id`` of ``""`` in a dict is the root, like an absent one. An unknown key of a dict is
+        an error, since it is probably a typo; additional fields of other tools' models are ignored.
 
         Raises:
             InvalidInputError: code 13, the request has another type, or a field is invalid or
@@ -297,7 +297,7 @@ class Model:
 
     @classmethod
     def _filled(cls, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a caller's dict with defaults for omitted fields, including those of nested dicts."""
+        """Return a caller's dict with defaults for omitted fields, also in nested dicts."""
         from . import models
 
         filled: dict[str, Any] = {w.key: w.default for w in cls._wire if w.may_be_left_out}

@@ -46,8 +46,8 @@ class Parameter(NamedTuple):
     field: str
     """Key of the field in the request's JSON form."""
     type: str
-    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array`` (a repeated
-    parameter), or ``object`` (sent as JSON text).
+    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array`` (a
+    repeated parameter), or ``object`` (sent as JSON text).
     """
     required: bool = False
 

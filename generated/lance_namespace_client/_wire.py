@@ -106,7 +106,7 @@ class HttpWire:
             )
         if isinstance(error, httpx.DecodingError):
             return InternalError(
-                f"{operation.name}: {self._uri} answered unreadably: {cause}"
+                f"{operation.name}: {self._uri} returned an unreadable response: {cause}"
             )
         return ServiceUnavailableError(
             f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
@@ -161,7 +161,7 @@ class HttpWire:
             and request.context
             and "delimiter" in request.context
         ):
-            # It only affects the names in the response, for which the caller may choose another one.
+            # It only affects the names in the response; the caller may choose another delimiter.
             query = "delimiter=" + quote(request.context["delimiter"], safe="")
         for parameter in operation.query:
             value = sent.get(parameter.field)
@@ -179,7 +179,7 @@ class HttpWire:
         headers: dict[str, str],
         content: bytes | Rows | None,
     ) -> httpx.Request:
-        """Build a request; ``httpx.Client.build_request`` takes twice as long for the same result."""
+        """Build a request; ``httpx.Client.build_request`` takes twice as long."""
         merged = self._client.headers.copy()
         if "," in merged.get(
             "Accept-Encoding", ""
@@ -212,8 +212,8 @@ class HttpWire:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 raise InternalError(
-                    f"{operation.name}: {self._uri} answered {response.status_code} with "
-                    f"{'JSON that is nested too deep' if deep else 'a body that is not JSON'}"
+                    f"{operation.name}: {self._uri} answered HTTP {response.status_code} with "
+                    f"{'JSON that is nested too deeply' if deep else 'a body that is not JSON'}"
                 ) from error
         if operation.answer is Body.FIELD:
             data = {operation.answer_field: data}
@@ -222,7 +222,7 @@ class HttpWire:
             answer = response_type.from_dict(data)
         except InvalidInputError as error:
             raise InternalError(
-                f"{operation.name}: {self._uri} answered wrongly: {error}"
+                f"{operation.name}: {self._uri} returned an invalid response: {error}"
             ) from error
         answer.context = {**context, **(answer.context or {})}
         return cast("Response", answer)
@@ -242,7 +242,8 @@ class HttpWire:
 
         Raises:
             InternalError: code 18, it is not an Arrow IPC file; reading batches may raise it, too.
-            ServiceUnavailableError: code 17, the connection breaks; reading batches may raise it, too.
+            ServiceUnavailableError: code 17, the connection breaks; reading batches may raise
+                it, too.
         """
         import pyarrow as pa
 
@@ -258,7 +259,7 @@ class HttpWire:
                 if not isinstance(error, pa.ArrowException | OSError):
                     raise
                 raise InternalError(
-                    f"{operation.name}: the answer is not an Arrow IPC file: {error}"
+                    f"{operation.name}: the response is not an Arrow IPC file: {error}"
                 ) from error
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -269,7 +270,7 @@ class HttpWire:
                         pass  # the footer: a connection is reused only after the whole response
             except (pa.ArrowException, OSError) as error:
                 raise InternalError(
-                    f"{operation.name}: the answer was cut short: {error}"
+                    f"{operation.name}: the response was truncated: {error}"
                 ) from error
             finally:
                 body.close()
@@ -305,7 +306,7 @@ def _request_headers(request: Any) -> dict[str, str]:
     for name, value in headers.items():
         if HEADER_NAME.fullmatch(name) is None:
             raise InvalidInputError(
-                f"context entry 'header.{name}': that is not a header's name"
+                f"context entry 'header.{name}': this is not a valid header name"
             )
         _check_value(name, value)
     return headers
@@ -315,8 +316,8 @@ def _check_value(name: str, value: str) -> None:
     if HEADER_VALUE.fullmatch(value) is None:
         # The value may be a secret, and a library's message would show it.
         raise InvalidInputError(
-            f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
-            "its ends"
+            f"header {name!r}: the value contains other characters than printable ASCII, or starts "
+            "or ends with a blank"
         )
 
 
@@ -397,9 +398,9 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
     status = response.status_code
     hint = "; is this a Lance namespace server?"
     if status == 413:
-        hint = "; that is more than it takes at once, send smaller parts"
+        hint = "; the request is too large for it, send smaller parts"
     elif status in (404, 405, 501):
-        hint = "; it does not have this operation, or is no Lance namespace server"
+        hint = "; it does not have this operation, or is not a Lance namespace server"
     elif status >= 500 or status in (401, 403, 429):
         hint = ""
     # Without the query, which may contain storage options and thus secrets.

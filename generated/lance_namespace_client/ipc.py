@@ -4,8 +4,8 @@
 
 """Validation of untrusted Arrow IPC data.
 
-pyarrow trusts the data: an offset beyond its buffer reads other memory or crashes the process, and a
-few compressed bytes may claim any size. So the sizes that a message claims are compared with the
+pyarrow trusts the data: an offset beyond its buffer reads other memory or crashes the process, and
+a few compressed bytes may claim any size. So the sizes that a message claims are compared with the
 received bytes before it is decoded, and each decoded batch is fully validated.
 
 Source: the Arrow columnar format, "Serialization and Interprocess Communication".
@@ -77,7 +77,7 @@ def open_batches(
         for field in schema:
             _check_names(field)
     except UnicodeDecodeError:
-        raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
+        raise pa.ArrowInvalid("the name of a column is not valid UTF-8") from None
     batches = stream if few is None else _once_checked(few, stream)
     return schema, validated(batches, sizes)
 
@@ -126,7 +126,7 @@ def _fault(batch: pa.RecordBatch) -> str:
             column.validate(full=True)
         except pa.ArrowException as error:
             return f"column {name[:100]!r} is not valid: {' '.join(str(error).split())[:300]}"
-    return "its columns do not fit together"
+    return "its columns are inconsistent"
 
 
 class _Sizes:
@@ -148,7 +148,7 @@ class _Sizes:
             raise _invalid("a message has a negative length")
         if self._most is not None and body > self._most:
             raise _invalid(
-                f"a batch has {body} bytes, of which {self._most} are read; send smaller batches"
+                f"a batch has {body} bytes, the maximum is {self._most}; send smaller batches"
             )
 
     def check_decoded(self, decoded: int, rows: int, grown: int | None = None) -> None:
@@ -166,7 +166,7 @@ class _Sizes:
         self._decoded += decoded
         if self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
             raise _invalid(
-                f"{self._sent} bytes would become {self._decoded} when they are decompressed; "
+                f"{self._sent} bytes would expand to {self._decoded} when they are decompressed; "
                 "send them without compression"
             )
         if rows > max(EMPTY_ROWS, 8 * decoded):
@@ -184,7 +184,7 @@ class _Sizes:
             self.check_length(expanded)
             if expanded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
                 raise _invalid(
-                    f"{self._sent} bytes name values of {expanded} bytes in a batch; "
+                    f"{self._sent} bytes refer to values of {expanded} bytes in a batch; "
                     "send smaller batches"
                 )
 
@@ -383,7 +383,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
         return None
     if EARLY_COMPRESSION in metadata:
         raise _invalid(
-            "the compression of Arrow 0.17 is not read; write it with a newer version"
+            "the compression of Arrow 0.17 is not supported; use a newer version to write it"
         )
     length_at = _field(metadata, batch, 0)
     rows = (
@@ -396,9 +396,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
     decoded = 0
     for offset, length in _structs(metadata, batch, 2):
         if offset < 0 or length < 0 or offset + length > len(body):
-            raise _invalid(
-                "a buffer lies outside its message; was the stream cut short?"
-            )
+            raise _invalid("a buffer exceeds its message; was the stream truncated?")
         size = length
         if compressed and length:
             (size,) = struct.unpack_from("<q", body[offset : offset + length])

@@ -23,8 +23,8 @@ def to_table(data: Any) -> pa.Table | None:
     frame become the last columns, as in pandas' own Parquet files; unnamed ones are omitted.
 
     Args:
-        data: a pandas or polars frame, including lazy ones, a ``pyarrow.dataset.Dataset``, a list of
-            dicts, or a dict of columns.
+        data: a pandas or polars frame, including lazy ones, a ``pyarrow.dataset.Dataset``, a list
+            of dicts, or a dict of columns.
 
     Raises:
         InvalidInputError: code 13, the columns differ in length, or values of one column in type.
