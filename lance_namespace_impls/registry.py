@@ -233,8 +233,8 @@ def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if profile and impl:
         raise InvalidInputError("'impl' and 'profile' each name a namespace; set only one of them")
     if profile:
-        found = read_profile(config_path(), profile) or {}
-        properties = {**found, **properties}
+        saved = read_profile(config_path(), profile) or {}
+        properties = {**saved, **properties}
         impl = properties.pop("impl")
     if not impl:
         known = ", ".join(sorted(implementations()))

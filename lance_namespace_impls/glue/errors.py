@@ -27,7 +27,7 @@ from lance_namespace_client.wire import retry_after_seconds
 
 from ..core.errors import first_line
 
-__all__ = ["answers", "code_of", "from_aws", "is_denied", "was_repeated"]
+__all__ = ["code_of", "from_aws", "is_denied", "translating", "was_repeated"]
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = ("AlreadyExistsException", "FederatedResourceAlreadyExistsException")
@@ -176,7 +176,7 @@ def was_repeated(error: boto.ClientError) -> bool:
 
 
 @contextmanager
-def answers(
+def translating(
     *, missing: LanceNamespaceError, exists: LanceNamespaceError | None = None
 ) -> Iterator[None]:
     """Translate Glue's "not found" and "already exists" failures to the passed protocol errors."""
@@ -230,6 +230,10 @@ def _from_answer(error: boto.ClientError, what: str) -> LanceNamespaceError:
 
 def _wait(error: boto.ClientError) -> float:
     """Return the seconds to wait: the service's Retry-After, else botocore's longest next wait."""
-    about: dict[str, Any] = error.response.get("ResponseMetadata", {})
-    asked = retry_after_seconds(about.get("HTTPHeaders", {}).get("retry-after"))
-    return asked if asked is not None else float(min(2 ** about.get("RetryAttempts", 0), 20))
+    metadata: dict[str, Any] = error.response.get("ResponseMetadata", {})
+    requested = retry_after_seconds(metadata.get("HTTPHeaders", {}).get("retry-after"))
+    return (
+        requested
+        if requested is not None
+        else float(min(2 ** metadata.get("RetryAttempts", 0), 20))
+    )

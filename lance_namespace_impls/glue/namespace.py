@@ -31,8 +31,8 @@ from ..core.location import absolute, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .config import CATALOG, DATABASE, GlueConfig
-from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
-from .places import Found, Place, Places, ambiguous, child_catalog_id, is_account, pages
+from .errors import NO_SUCH_CALL, NOT_FOUND, code_of, from_aws, translating, was_repeated
+from .places import Place, Places, ResolvedNamespace, ambiguous, child_catalog_id, is_account, pages
 from .records import (
     LOCATION,
     NAMESPACE_TYPE,
@@ -89,23 +89,23 @@ class GlueNamespace(CatalogNamespace):
     def __init__(self, config: GlueConfig) -> None:
         super().__init__(config)
         self._lock = threading.Lock()
-        self._made: Any = None
+        self._client: Any = None
         self._places = Places(self._glue, config.catalog_id)
 
     def _glue(self) -> Any:
         """Return the Glue client; the first call creates it."""
-        client = self._made
+        client = self._client
         if client is None:
             with self._lock:
-                client = self._made
+                client = self._client
                 if client is None:
-                    client = self._made = make_client(self.config)
+                    client = self._client = make_client(self.config)
         return client
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         with self._lock:
-            client, self._made = self._made, None
+            client, self._client = self._client, None
         if client is not None:
             client.close()
 
@@ -116,10 +116,10 @@ class GlueNamespace(CatalogNamespace):
     # --- namespaces
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._found(parent).place
+        place = self._resolve(parent).place
         if place.database is not None:
             return sorted_after((), after)
-        with answers(missing=namespace_not_found(parent)):
+        with translating(missing=namespace_not_found(parent)):
             catalogs = {entry["Name"]: entry for entry in self._child_catalogs(place)}
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
@@ -127,23 +127,23 @@ class GlueNamespace(CatalogNamespace):
         # A recursive walk reads them next.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
-                self.answered((*parent, name), Found(Place(entry["CatalogId"]), entry))
+                self.answered((*parent, name), ResolvedNamespace(Place(entry["CatalogId"]), entry))
         for name, entry in databases.items():
-            self.answered((*parent, name), Found(Place(place.catalog_id, name), entry))
+            self.answered((*parent, name), ResolvedNamespace(Place(place.catalog_id, name), entry))
         return sorted_after({*catalogs, *databases}, after)
 
-    def _found(self, identifier: Identifier) -> Found:
+    def _resolve(self, identifier: Identifier) -> ResolvedNamespace:
         """Return a namespace; an operation requests it only once."""
         return self.asked_once(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
         """Return the direct child catalogs, without the default catalog's own entry."""
         # GetCatalogs accepts no parent together with IncludeRoot.
-        asked: dict[str, Any] = {"IncludeRoot": True}
+        arguments: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
-            asked = {"ParentCatalogId": place.catalog_id}
+            arguments = {"ParentCatalogId": place.catalog_id}
         try:
-            for entry in pages(self._glue().get_catalogs, "CatalogList", **asked):
+            for entry in pages(self._glue().get_catalogs, "CatalogList", **arguments):
                 if _is_child(entry, place.catalog_id):
                     yield entry
         except ClientError as error:
@@ -160,23 +160,25 @@ class GlueNamespace(CatalogNamespace):
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         kind = self._kind_of_new(identifier, properties)
-        given = {key: value for key, value in properties.items() if key != NAMESPACE_TYPE}
+        plain_properties = {
+            key: value for key, value in properties.items() if key != NAMESPACE_TYPE
+        }
         parent = self._places.look_up(identifier[:-1]).place
         if parent.database is not None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be created: "
                 f"{format_identifier(identifier[:-1])} is a database and holds tables only"
             )
-        there, _ = self._places.ask(identifier)
-        if there:
+        existing, _ = self._places.candidates(identifier)
+        if existing:
             raise namespace_exists(identifier)
         self._places.forget(identifier)
-        with answers(
+        with translating(
             missing=namespace_not_found(identifier[:-1]), exists=namespace_exists(identifier)
         ):
             if kind == CATALOG:
-                return self._make_catalog(identifier, given)
-            return self._make_database(identifier, parent, given)
+                return self._make_catalog(identifier, plain_properties)
+            return self._make_database(identifier, parent, plain_properties)
 
     def _kind_of_new(self, identifier: Identifier, properties: Mapping[str, str]) -> str:
         """Return the kind of a new namespace: catalog or database.
@@ -227,24 +229,24 @@ class GlueNamespace(CatalogNamespace):
     def _make_database(
         self, identifier: Identifier, parent: Place, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        made: dict[str, Any] = with_properties({"Name": identifier[-1]}, properties)
-        if "LocationUri" not in made and self.config.root is not None:
-            made["LocationUri"] = default_location(self.config.root, identifier)
-        self._glue().create_database(DatabaseInput=made, **parent.scope)
-        return properties_of(Found(Place(parent.catalog_id, identifier[-1]), made))
+        database: dict[str, Any] = with_properties({"Name": identifier[-1]}, properties)
+        if "LocationUri" not in database and self.config.root is not None:
+            database["LocationUri"] = default_location(self.config.root, identifier)
+        self._glue().create_database(DatabaseInput=database, **parent.scope)
+        return properties_of(ResolvedNamespace(Place(parent.catalog_id, identifier[-1]), database))
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        found = self._places.look_up(identifier)
-        place = found.place
-        with answers(missing=namespace_not_found(identifier)):
-            if holds := self._first_object(place):
-                raise namespace_not_empty(identifier, holds)
+        namespace = self._places.look_up(identifier)
+        place = namespace.place
+        with translating(missing=namespace_not_found(identifier)):
+            if first_object := self._first_object(place):
+                raise namespace_not_empty(identifier, first_object)
             self._places.forget(identifier)
             if place.database is None:
                 self._glue().delete_catalog(CatalogId=place.catalog_id)
             else:
                 self._glue().delete_database(Name=place.database, **place.scope)
-        return properties_of(found)
+        return properties_of(namespace)
 
     def _first_object(self, place: Place) -> str | None:
         """Describe the first object of any kind in a namespace; None if it is empty."""
@@ -272,43 +274,51 @@ class GlueNamespace(CatalogNamespace):
             )
         # Glue keeps no version of a namespace; serialize at least the changes on this machine.
         with object_lock(self.lock_id, identifier):
-            found = self._places.look_up(identifier)
-            place = found.place
-            properties = changed_properties(properties_of(found), changed, removed)
+            namespace = self._places.look_up(identifier)
+            place = namespace.place
+            properties = changed_properties(properties_of(namespace), changed, removed)
             members = ("Description", "LocationUri")
-            kept = {key: value for key, value in found.entry.items() if key not in members}
-            with answers(missing=namespace_not_found(identifier)):
+            other_fields = {
+                key: value for key, value in namespace.entry.items() if key not in members
+            }
+            with translating(missing=namespace_not_found(identifier)):
                 if place.database is None:
-                    entry = with_properties(self._as_input("CatalogInput", kept), properties)
+                    entry = with_properties(
+                        self._as_input("CatalogInput", other_fields), properties
+                    )
                     self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
                 else:
-                    entry = with_properties(self._as_input("DatabaseInput", kept), properties)
+                    entry = with_properties(
+                        self._as_input("DatabaseInput", other_fields), properties
+                    )
                     self._glue().update_database(
                         Name=place.database, DatabaseInput=entry, **place.scope
                     )
-            return properties_of(Found(place, entry))
+            return properties_of(ResolvedNamespace(place, entry))
 
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._found(parent).place
+        place = self._resolve(parent).place
         if place.database is None:
             return sorted_after((), after)
         where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
-        with answers(missing=namespace_not_found(parent)):
+        with translating(missing=namespace_not_found(parent)):
             tables = pages(self._glue().get_tables, "TableList", **where)
-            found = {table["Name"]: as_listed(table) for table in tables if is_lance_table(table)}
+            lance_tables = {
+                table["Name"]: as_listed(table) for table in tables if is_lance_table(table)
+            }
 
         return SortedTables(
-            sorted(found),
-            lambda names, _: ((name, found[name]) for name in names),
+            sorted(lance_tables),
+            lambda names, _: ((name, lance_tables[name]) for name in names),
             lambda name, listed: partial(from_listed, (*parent, name), place, listed),
             after,
         )
 
     def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]
-        place = self._places.remembered(parent)
+        place = self._places.cached(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
         if place is None or table is None:
             # The remembered place may be out of date.
@@ -334,7 +344,7 @@ class GlueNamespace(CatalogNamespace):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> GlueTable:
-        database = self._found(identifier[:-1])
+        database = self._resolve(identifier[:-1])
         if database.place.database is None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: "
@@ -360,12 +370,12 @@ class GlueNamespace(CatalogNamespace):
         return as_entry(identifier, old.place, table)
 
     def default_location(self, identifier: Identifier) -> str | None:
-        database = self._found(identifier[:-1])
+        database = self._resolve(identifier[:-1])
         if database.place.database is None:
             return None
         return absolute(self._default_location(identifier, database))
 
-    def _default_location(self, identifier: Identifier, database: Found) -> str:
+    def _default_location(self, identifier: Identifier, database: ResolvedNamespace) -> str:
         own = database.entry.get("LocationUri")
         if own:
             return default_location(own, identifier[-1:])
@@ -378,7 +388,7 @@ class GlueNamespace(CatalogNamespace):
 
     def _create(self, identifier: Identifier, place: Place, table: Mapping[str, Any]) -> None:
         parent = identifier[:-1]
-        with answers(missing=namespace_not_found(parent), exists=table_exists(identifier)):
+        with translating(missing=namespace_not_found(parent), exists=table_exists(identifier)):
             self._glue().create_table(DatabaseName=place.database, TableInput=table, **place.scope)
 
     def remove_table(self, entry: TableEntry) -> None:
@@ -421,7 +431,7 @@ class GlueNamespace(CatalogNamespace):
     def _update(self, table: GlueTable, new: Mapping[str, Any]) -> None:
         """Overwrite a table's entry, unless it changed after it was read."""
         version = {"VersionId": table.entry["VersionId"]} if "VersionId" in table.entry else {}
-        with answers(missing=table_not_found(table.id)):
+        with translating(missing=table_not_found(table.id)):
             self._glue().update_table(
                 DatabaseName=table.place.database, TableInput=new, **version, **table.place.scope
             )
@@ -463,10 +473,10 @@ class GlueNamespace(CatalogNamespace):
             raise
 
     def _refuse_changed(self, old: GlueTable) -> None:
-        now = self._read_table(old.place, old.id[-1])
-        if now is None:
+        current = self._read_table(old.place, old.id[-1])
+        if current is None:
             raise table_not_found(old.id)
-        if now != old.entry:
+        if current != old.entry:
             raise ConcurrentModificationError(
                 f"table {format_identifier(old.id)} changed while it was renamed; try again"
             )

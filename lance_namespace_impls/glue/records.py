@@ -17,7 +17,7 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import absolute, stored_form
-from .places import Found, Place
+from .places import Place, ResolvedNamespace
 
 __all__ = [
     "DESCRIPTION",
@@ -27,8 +27,8 @@ __all__ = [
     "GlueTable",
     "as_entry",
     "as_listed",
-    "from_listed",
     "changed_properties",
+    "from_listed",
     "glue_table",
     "is_lance_table",
     "members",
@@ -127,27 +127,27 @@ def glue_table(entry: TableEntry) -> GlueTable:
     return entry
 
 
-def properties_of(found: Found) -> dict[str, str]:
+def properties_of(namespace: ResolvedNamespace) -> dict[str, str]:
     """Return a namespace's properties: parameters, description and, for a database, its location."""
-    properties = dict(found.entry.get("Parameters") or {})
-    if found.entry.get("Description") is not None:
-        properties[DESCRIPTION] = found.entry["Description"]
-    if found.place.database is not None and found.entry.get("LocationUri"):
-        properties[LOCATION] = found.entry["LocationUri"]
+    properties = dict(namespace.entry.get("Parameters") or {})
+    if namespace.entry.get("Description") is not None:
+        properties[DESCRIPTION] = namespace.entry["Description"]
+    if namespace.place.database is not None and namespace.entry.get("LocationUri"):
+        properties[LOCATION] = namespace.entry["LocationUri"]
     return properties
 
 
 def with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
     """Return an entry with properties; description and a database's location are its own fields."""
-    of_database = "Name" in entry
-    members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
+    is_database = "Name" in entry
+    members = (DESCRIPTION, LOCATION) if is_database else (DESCRIPTION,)
     plain = {key: value for key, value in properties.items() if key not in members}
-    made = {**entry, "Parameters": plain}
+    updated = {**entry, "Parameters": plain}
     if DESCRIPTION in properties:
-        made["Description"] = properties[DESCRIPTION]
-    if of_database and LOCATION in properties:
-        made["LocationUri"] = absolute(properties[LOCATION])
-    return made
+        updated["Description"] = properties[DESCRIPTION]
+    if is_database and LOCATION in properties:
+        updated["LocationUri"] = absolute(properties[LOCATION])
+    return updated
 
 
 def changed_properties(

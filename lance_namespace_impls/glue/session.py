@@ -75,13 +75,13 @@ def _begin_call(model: Any, context: dict[str, Any], **_: Any) -> None:
 
 
 def _end_call(
-    context: dict[str, Any], exception: BaseException | None = None, **given: Any
+    context: dict[str, Any], exception: BaseException | None = None, **event: Any
 ) -> None:
     opened, call = context.pop(_CALL)
     if exception is not None:
         call.result = type(exception).__name__
-    elif "Error" in given["parsed"]:
-        call.result = str(given["parsed"]["Error"].get("Code"))
+    elif "Error" in event["parsed"]:
+        call.result = str(event["parsed"]["Error"].get("Code"))
     opened.__exit__(None, None, None)
 
 
@@ -138,10 +138,10 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         return min(int(self._seconds * part), longest)
 
     def _fetch(self) -> dict[str, str]:
-        given = self._sts.assume_role(**self._request)["Credentials"]
+        credentials = self._sts.assume_role(**self._request)["Credentials"]
         return {
-            "access_key": given["AccessKeyId"],
-            "secret_key": given["SecretAccessKey"],
-            "token": given["SessionToken"],
-            "expiry_time": given["Expiration"].isoformat(),
+            "access_key": credentials["AccessKeyId"],
+            "secret_key": credentials["SecretAccessKey"],
+            "token": credentials["SessionToken"],
+            "expiry_time": credentials["Expiration"].isoformat(),
         }

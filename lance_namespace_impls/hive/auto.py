@@ -37,16 +37,16 @@ class HiveNamespace(HiveBase, abstract=True):
             ServiceUnavailableError: code 17, the metastore is unreachable.
         """
         config = cls.config_type.from_properties(properties, other_impls)
-        return cast("Self", _chosen(config))
+        return cast("Self", _connected(config))
 
 
-def _chosen(config: HiveConfig) -> HiveBase:
+def _connected(config: HiveConfig) -> HiveBase:
     metastore = Metastore(config, with_catalogs=False)
     try:
         has_catalogs = metastore.has_catalogs()
     except (TException, UnreachableError) as error:
-        found = from_metastore(error, "hive: the metastore's release cannot be determined")
-        raise found or error from error
+        failure = from_metastore(error, "hive: the metastore's release cannot be determined")
+        raise failure or error from error
     finally:
         metastore.close()
     properties = attrs.asdict(config)

@@ -118,7 +118,7 @@ class Metastore:
                 "use impl hive2"
             )
 
-    def _ask(self, work: Callable[[Connection], Any]) -> Any:
+    def _read(self, work: Callable[[Connection], Any]) -> Any:
         return self._run(work, repeatable=True)
 
     def _change(self, work: Callable[[Any], Any]) -> None:
@@ -134,21 +134,21 @@ class Metastore:
 
     def has_catalogs(self) -> bool:
         """Return whether the metastore is Hive 3 or newer; Hive 2 does not know the catalog call."""
-        return bool(self._ask(_has_catalogs))
+        return bool(self._read(_has_catalogs))
 
     def ping(self) -> None:
         """Raise an exception if the metastore does not answer."""
-        self._ask(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
+        self._read(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
 
     # --- catalogs
 
     def catalog_names(self) -> list[str]:
         """List the catalogs."""
-        return list(self._ask(lambda on: on.client.get_catalogs()).names)
+        return list(self._read(lambda on: on.client.get_catalogs()).names)
 
     def catalog(self, name: str) -> Catalog:
         """Return a catalog (NoSuchObjectException)."""
-        return self._ask(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
+        return self._read(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
 
     def create_catalog(self, catalog: Catalog) -> None:
         """Create a catalog (AlreadyExistsException)."""
@@ -169,12 +169,12 @@ class Metastore:
     def database_names(self, catalog: str | None) -> list[str]:
         """List the databases of a catalog; none if the catalog is missing."""
         if catalog is None:
-            return list(self._ask(lambda on: on.client.get_all_databases()))
-        return list(self._ask(lambda on: on.client.get_databases(_within(catalog, "*"))))
+            return list(self._read(lambda on: on.client.get_all_databases()))
+        return list(self._read(lambda on: on.client.get_databases(_within(catalog, "*"))))
 
     def database(self, catalog: str | None, name: str) -> Database:
         """Return a database (NoSuchObjectException)."""
-        return self._ask(lambda on: on.client.get_database(_within(catalog, name)))
+        return self._read(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
         """Create a database (AlreadyExistsException; InvalidObjectException without its catalog)."""
@@ -193,14 +193,14 @@ class Metastore:
 
     def table_names(self, catalog: str | None, database: str) -> list[str]:
         """List all tables and views of a database; none if the database is missing."""
-        return list(self._ask(lambda on: on.client.get_all_tables(_within(catalog, database))))
+        return list(self._read(lambda on: on.client.get_all_tables(_within(catalog, database))))
 
     def lance_table_names(self, catalog: str | None, database: str) -> list[str] | None:
         """List the external tables with ``table_type=lance``; None if the metastore cannot filter."""
         name = _within(catalog, database)
 
         def filtered(on: Connection, wanted: str) -> list[str]:
-            return list(_first_known(on, ("get_table_names_by_filter", (name, wanted, -1))))
+            return list(_first_supported(on, ("get_table_names_by_filter", (name, wanted, -1))))
 
         def names(on: Connection) -> list[str]:
             external = EXTERNAL_FILTER[_has_catalogs(on)]
@@ -208,13 +208,13 @@ class Metastore:
                 return filtered(on, f"{LANCE_FILTER} and {external}")
             # On Hive 2, one filter for both conditions takes several times as long. Types in another
             # case are rare, and the check for them is fast.
-            found = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
+            matches = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
             if filtered(on, OTHER_CASE_FILTER):
-                found |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
-            return list(found)
+                matches |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
+            return list(matches)
 
         try:
-            return list(self._ask(names))
+            return list(self._read(names))
         except (MetaException, InvalidOperationException):
             return None
         except TApplicationException as error:
@@ -225,8 +225,8 @@ class Metastore:
     def table(self, catalog: str | None, database: str, name: str) -> Table:
         """Return a table (NoSuchObjectException)."""
         request = GetTableRequest(database, name, catName=catalog)
-        answer = self._ask(
-            lambda on: _first_known(
+        answer = self._read(
+            lambda on: _first_supported(
                 on,
                 ("get_table_req", (request,)),
                 ("get_table", (_within(catalog, database), name)),
@@ -237,8 +237,8 @@ class Metastore:
     def tables(self, catalog: str | None, database: str, names: Sequence[str]) -> list[Table]:
         """Return several tables, without the missing ones (UnknownDBException)."""
         request = GetTablesRequest(dbName=database, tblNames=list(names), catName=catalog)
-        answer = self._ask(
-            lambda on: _first_known(
+        answer = self._read(
+            lambda on: _first_supported(
                 on,
                 ("get_table_objects_by_name_req", (request,)),
                 ("get_table_objects_by_name", (_within(catalog, database), list(names))),
@@ -303,28 +303,28 @@ class Metastore:
 
     def check_lock(self, number: int) -> LockResponse:
         """Return the current state of a requested lock (NoSuchLockException)."""
-        return self._ask(lambda on: on.client.check_lock(CheckLockRequest(number)))
+        return self._read(lambda on: on.client.check_lock(CheckLockRequest(number)))
 
     def heartbeat(self, number: int) -> None:
         """Report that a lock's holder is still alive (NoSuchLockException)."""
-        self._ask(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
+        self._read(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
 
     def unlock(self, number: int) -> None:
         """Release a lock if it exists."""
-        self._ask(lambda on: on.client.unlock(UnlockRequest(number)))
+        self._read(lambda on: on.client.unlock(UnlockRequest(number)))
 
     def locks(self, place: tuple[str, str]) -> list[ShowLocksResponseElement]:
         """List the held and the waiting locks on a table."""
-        found = self._ask(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
-        return [each for each in found if (each.dbname, each.tablename) == place]
+        waiting = self._read(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
+        return [each for each in waiting if (each.dbname, each.tablename) == place]
 
     def lock_seconds(self) -> float:
         """Return the seconds after which a lock expires without a heartbeat."""
-        text = self._ask(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
-        found = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
-        if found is None:
+        text = self._read(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
+        duration = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
+        if duration is None:
             raise UnsupportedError(f"the metastore's hive.txn.timeout={text!r} is not a duration")
-        return float(found[1]) * _SECONDS[found[2]]
+        return float(duration[1]) * _SECONDS[duration[2]]
 
 
 def _within(catalog: str | None, name: str) -> str:
@@ -345,7 +345,7 @@ def _has_catalogs(connection: Connection) -> bool:
     return connection.has_catalogs
 
 
-def _first_known(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
+def _first_supported(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
     """Call the first of several methods that the metastore supports."""
     for method, arguments in forms:
         if method in connection.lacks:

@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from .pool import UnreachableError
 
-__all__ = ["from_metastore", "error_text"]
+__all__ = ["error_text", "from_metastore"]
 
 # First match wins: the exception class, a pattern in its text, and the protocol error.
 _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] = (
@@ -65,9 +65,9 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
             f"{what}: the metastore has no file system for the location; choose a location that it can "
             f"open, such as s3a://, or add the file system to the metastore: {text}"
         )
-    for kind, pattern, found in _PATTERNS:
+    for kind, pattern, protocol_error in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):
-            return found(f"{what}: {text}")
+            return protocol_error(f"{what}: {text}")
     return None
 
 

@@ -16,11 +16,11 @@ from pymetastore.hive_metastore.ttypes import InvalidObjectException
 
 from .records import plain_location
 
-__all__ = ["MadeFirst", "is_local"]
+__all__ = ["PrecreatedFolder", "is_local"]
 
 
 @define
-class MadeFirst:
+class PrecreatedFolder:
     """Create the folder of a record on local storage before the record is stored.
 
     The folder is removed if the metastore rejects the record as invalid. After other failures it

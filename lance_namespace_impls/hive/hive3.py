@@ -24,7 +24,7 @@ from ..core.paging import sorted_after
 from .base import FAILED_TO_STORE, NOT_ATOMIC, HiveBase
 from .config import Hive3Config
 from .errors import error_text
-from .folders import MadeFirst
+from .folders import PrecreatedFolder
 from .locks import of_catalog
 from .records import (
     CATALOG_LOCATION,
@@ -101,7 +101,7 @@ class Hive3Namespace(HiveBase):
         if self._catalog_exists(identifier):
             raise namespace_exists(identifier)
         try:
-            with MadeFirst(catalog.locationUri):
+            with PrecreatedFolder(catalog.locationUri):
                 self._metastore.create_catalog(catalog)
         except AlreadyExistsException as error:
             raise namespace_exists(identifier) from error
@@ -118,10 +118,12 @@ class Hive3Namespace(HiveBase):
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
             return super().change_namespace(identifier, changed, removed)
-        with self._changing("AlterNamespace", identifier, of_catalog(identifier[0])) as last:
+        with self._locked_for_change(
+            "AlterNamespace", identifier, of_catalog(identifier[0])
+        ) as renew_lock:
             catalog = self._catalog(identifier)
             change_catalog(catalog, changed, removed)
-            last()
+            renew_lock()
             self._metastore.alter_catalog(catalog)
             return catalog_properties(self._catalog(identifier))
 
@@ -161,12 +163,12 @@ class Hive3Namespace(HiveBase):
             raise namespace_not_found(identifier) from error
         except Exception as error:
             catalog.locationUri = location
-            self._bring_back(catalog)
+            self._restore(catalog)
             if isinstance(error, InvalidOperationException):
                 raise namespace_not_empty(identifier, error_text(error)) from error
             raise
 
-    def _bring_back(self, catalog: Catalog) -> None:
+    def _restore(self, catalog: Catalog) -> None:
         """Restore a catalog after a failed drop: its location and its ``default`` database."""
         self._metastore.alter_catalog(catalog)
         if DEFAULT_DATABASE not in self._metastore.database_names(catalog.name):

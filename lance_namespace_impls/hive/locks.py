@@ -92,8 +92,8 @@ class Locks:
         self._lock_timeout = config.read_timeout
         self._longest_change = 2 * (config.connect_timeout + config.read_timeout)
         self._user = (config.user() or (AGENT,))[0]
-        self._lasts: float | None = None
-        self._works = False
+        self._lock_seconds: float | None = None
+        self._service_works = False
 
     @contextmanager
     def held(self, what: str, place: Place) -> Iterator[Lock]:
@@ -133,7 +133,7 @@ class Locks:
         now = time.monotonic()
         if now - lock.seen < self._expires_after() / 10:
             return
-        with _not_gone(lock.what):
+        with _translated_expiry(lock.what):
             self._metastore.heartbeat(lock.id)
         lock.seen = now
 
@@ -146,17 +146,17 @@ class Locks:
             )
 
     def _expires_after(self) -> float:
-        if self._lasts is None:
-            self._lasts = self._metastore.lock_seconds()
-        return self._lasts
+        if self._lock_seconds is None:
+            self._lock_seconds = self._metastore.lock_seconds()
+        return self._lock_seconds
 
     def _acquire(self, what: str, place: Place) -> Lock:
         mark = f"{AGENT} {os.getpid()} {uuid.uuid4().hex}"
-        asked = time.monotonic()
+        requested_at = time.monotonic()
         try:
             answer = self._metastore.lock(place, (self._user, socket.gethostname()), mark)
         except TApplicationException as error:
-            if error.type not in _NO_SERVICE or self._works:
+            if error.type not in _NO_SERVICE or self._service_works:
                 raise
             raise UnsupportedError(
                 f"{what}: the metastore's lock service fails ({error_text(error)}), and without it "
@@ -167,8 +167,8 @@ class Locks:
             with suppress(UnreachableError, TException):  # then the lock expires
                 self._withdraw(place, mark)
             raise
-        self._works = True
-        lock = Lock(answer.lockid, what, asked)
+        self._service_works = True
+        lock = Lock(answer.lockid, what, requested_at)
         try:
             self._wait(lock, place, answer.state)
         except BaseException:
@@ -191,10 +191,10 @@ class Locks:
                 poll_at = lock.seen + POLL_SECONDS
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, MAX_WAIT)
-            asked = time.monotonic()
-            with _not_gone(lock.what):
+            requested_at = time.monotonic()
+            with _translated_expiry(lock.what):
                 state = self._metastore.check_lock(lock.id).state
-            lock.seen = asked
+            lock.seen = requested_at
         if state != LockState.ACQUIRED:
             raise ConcurrentModificationError(
                 f"{lock.what}: the metastore canceled its lock; try again"
@@ -205,14 +205,14 @@ class Locks:
 
         All times are the metastore's.
         """
-        found = self._metastore.locks(place)
-        now = next((each.lastheartbeat for each in found if each.lockid == lock.id), None)
+        locks = self._metastore.locks(place)
+        now = next((each.lastheartbeat for each in locks if each.lockid == lock.id), None)
         if now is None:
             return
-        lasts = timedelta(seconds=self._expires_after())
-        for each in found:
+        lifetime = timedelta(seconds=self._expires_after())
+        for each in locks:
             silent = timedelta(milliseconds=now - each.lastheartbeat)
-            if (each.agentInfo or "").startswith(AGENT) and silent > lasts:
+            if (each.agentInfo or "").startswith(AGENT) and silent > lifetime:
                 self._metastore.unlock(each.lockid)
 
     def _holder(self, lock: Lock, place: Place) -> str:
@@ -236,7 +236,7 @@ class Locks:
 
 
 @contextmanager
-def _not_gone(what: str) -> Iterator[None]:
+def _translated_expiry(what: str) -> Iterator[None]:
     try:
         yield
     except NoSuchLockException as error:

@@ -147,17 +147,17 @@ class Pool:
                 f"{wait_seconds:g} s; raise client.pool-size, or make fewer concurrent requests"
             )
         try:
-            connection = self._kept() or self._open()
+            connection = self._idle_connection() or self._open()
             try:
                 return self._use(connection, work)
             except _BROKEN as error:
                 if not repeatable or _is_timeout(error):
-                    raise self._gone(connection, error, repeatable) from error
+                    raise self._unreachable(connection, error, repeatable) from error
             connection = self._open()
             try:
                 return self._use(connection, work)
             except _BROKEN as error:
-                raise self._gone(connection, error, repeatable) from error
+                raise self._unreachable(connection, error, repeatable) from error
         finally:
             free.release()
 
@@ -169,7 +169,7 @@ class Pool:
         for connection in idle:
             connection.close()
 
-    def _kept(self) -> Connection | None:
+    def _idle_connection(self) -> Connection | None:
         """Take the most recently used idle connection; close those that the metastore closed."""
         while True:
             with self._lock:
@@ -220,7 +220,7 @@ class Pool:
                 return
         connection.close()
 
-    def _gone(
+    def _unreachable(
         self, connection: Connection, error: BaseException, repeatable: bool
     ) -> UnreachableError:
         if _is_timeout(error):

@@ -26,7 +26,6 @@ from ..core.location import absolute, is_uri, stored_form
 
 __all__ = [
     "NO_STATISTICS",
-    "asked_location",
     "catalog_properties",
     "change_catalog",
     "change_database",
@@ -39,6 +38,7 @@ __all__ = [
     "new_database",
     "new_table",
     "plain_location",
+    "requested_location",
     "stored_location",
 ]
 
@@ -76,7 +76,7 @@ def dataset_location(location: str | None) -> str:
     return stored_form(plain_location(location))
 
 
-def asked_location(location: str) -> str:
+def requested_location(location: str) -> str:
     """Return a requested location in the metastore's form: Hadoop opens ``s3a://``, Lance ``s3://``.
 
     Raises:
@@ -84,10 +84,10 @@ def asked_location(location: str) -> str:
     """
     if not is_uri(location) and not location.startswith(("/", "~")):
         raise InvalidInputError(f"location {location!r} is neither a URI nor an absolute path")
-    made = absolute(location)
-    if not is_uri(made):
-        return made
-    return f"{location.partition(':')[0].lower()}:{made.partition(':')[2]}"
+    resolved = absolute(location)
+    if not is_uri(resolved):
+        return resolved
+    return f"{location.partition(':')[0].lower()}:{resolved.partition(':')[2]}"
 
 
 def stored_location(location: str, what: str) -> str:
@@ -102,8 +102,8 @@ def stored_location(location: str, what: str) -> str:
     """
     if location.startswith("/"):
         return f"file://{location}"
-    scheme, found, _ = location.partition(":/")
-    if not found or not scheme or "/" in scheme or "\0" in location:
+    scheme, separator, _ = location.partition(":/")
+    if not separator or not scheme or "/" in scheme or "\0" in location:
         raise InvalidInputError(
             f"{what}: location {location!r} is neither a URI nor an absolute path"
         )
@@ -141,16 +141,16 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
     if CATALOG_LOCATION in removed:
         raise InvalidInputError(f"catalog {catalog.name}: {CATALOG_LOCATION} cannot be removed")
     if CATALOG_DESCRIPTION in removed:
-        catalog.description = _described(catalog, None)
+        catalog.description = _new_description(catalog, None)
     if CATALOG_DESCRIPTION in changed:
-        catalog.description = _described(catalog, changed[CATALOG_DESCRIPTION])
+        catalog.description = _new_description(catalog, changed[CATALOG_DESCRIPTION])
     if CATALOG_LOCATION in changed:
         catalog.locationUri = stored_location(changed[CATALOG_LOCATION], f"catalog {catalog.name}")
 
 
 def catalog_properties(catalog: Catalog) -> dict[str, str]:
     """Return a catalog's properties."""
-    return _present(
+    return _without_none(
         {
             CATALOG_DESCRIPTION: catalog.description,
             CATALOG_LOCATION: plain_location(catalog.locationUri),
@@ -202,7 +202,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
     parameters = dict(database.parameters or {})
     for key in removed:
         if key == DESCRIPTION:
-            database.description = _described(database, None)
+            database.description = _new_description(database, None)
         elif key == OWNER:
             database.ownerName = None
         elif key == OWNER_TYPE:
@@ -211,7 +211,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
             parameters.pop(key, None)
     for key, value in changed.items():
         if key == DESCRIPTION:
-            database.description = _described(database, value)
+            database.description = _new_description(database, value)
         elif key == LOCATION:
             database.locationUri = stored_location(value, what)
         elif key == OWNER:
@@ -227,18 +227,21 @@ def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
     # Without an owner, the metastore still sets an owner type.
-    tells = database.ownerName is not None or database.ownerType not in (None, PrincipalType.USER)
-    return dict(database.parameters or {}) | _present(
+    has_owner = database.ownerName is not None or database.ownerType not in (
+        None,
+        PrincipalType.USER,
+    )
+    return dict(database.parameters or {}) | _without_none(
         {
             DESCRIPTION: database.description,
             LOCATION: plain_location(database.locationUri),
             OWNER: database.ownerName,
-            OWNER_TYPE: owner_type if tells else None,
+            OWNER_TYPE: owner_type if has_owner else None,
         }
     )
 
 
-def _described(record: Catalog | Database, description: str | None) -> str | None:
+def _new_description(record: Catalog | Database, description: str | None) -> str | None:
     """Return a new description; raise an error for a blank one, which the metastore ignores."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
@@ -248,12 +251,12 @@ def _described(record: Catalog | Database, description: str | None) -> str | Non
 
 
 def _owner_type(text: str, what: str) -> int:
-    found = _OWNER_TYPES.get(text.strip().upper())
-    if found is None:
+    number = _OWNER_TYPES.get(text.strip().upper())
+    if number is None:
         raise InvalidInputError(
             f"{what}: {OWNER_TYPE} {text!r} is not one of {', '.join(sorted(_OWNER_TYPES))}"
         )
-    return found
+    return number
 
 
 # --- tables
@@ -358,5 +361,5 @@ def _check_keys(what: str, properties: Mapping[str, str]) -> None:
         )
 
 
-def _present(values: Mapping[str, Any]) -> dict[str, str]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in values.items() if value is not None}

@@ -83,21 +83,21 @@ class IcebergNamespace(IcebergRestCatalog):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
-        asked = self.address_of_new(identifier, location)
+        address = self.address_of_new(identifier, location)
         body = {
             "name": identifier[-1],
-            "location": asked,
+            "location": address,
             "schema": DUMMY_SCHEMA,
             "stage-create": False,
             "properties": with_lance_type(properties),
         }
-        answer = self.post_table(identifier, body, asked)
+        answer = self.post_table(identifier, body, address)
         entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
-        if location is not None and entry.location != as_opened(asked):
+        if location is not None and entry.location != as_opened(address):
             # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
-        if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
+        if entry.location != as_opened(address) and set(entry.location) & set("%?#"):
             # A location that the server chose is a plain path; Lance would parse it as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
@@ -146,9 +146,9 @@ class IcebergNamespace(IcebergRestCatalog):
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
         if as_opened(wanted) != entry.location:
             raise chosen_by_server(entry, wanted)
-        gone = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
+        removed = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
         changed = {key: value for key, value in properties.items() if key != TABLE_TYPE}
-        return evolve(entry, properties=self.change_table(entry, changed, gone))
+        return evolve(entry, properties=self.change_table(entry, changed, removed))
 
     def _commit(self, entry: TableEntry, updates: Sequence[Mapping[str, Any]]) -> TableEntry:
         body = {

@@ -26,27 +26,27 @@ class ApiAddress:
     def __init__(self, config: IcebergRestConfig) -> None:
         self._config = config
         self._lock = threading.Lock()
-        self._found: str | None = None
+        self._base: str | None = None
         if not config.api_path or urlsplit(config.endpoint).path:
-            self._found = config.endpoint
+            self._base = config.endpoint
 
     def __call__(self) -> str:
         """Return the base URL; the endpoint itself if there is no API at the path."""
-        if self._found is None:
+        if self._base is None:
             with self._lock:
-                if self._found is None:
-                    return self._look()
-        return self._found
+                if self._base is None:
+                    return self._detect()
+        return self._base
 
-    def _look(self) -> str:
+    def _detect(self) -> str:
         below = f"{self._config.endpoint}{self._config.api_path}"
         try:
             # Any status but 404 comes from the API: it may require a token or a warehouse.
             status = self._status(f"{below}/v1/config")
         except httpx.TransportError:
             return self._config.endpoint  # the call itself reports that the server is unreachable
-        self._found = self._config.endpoint if status == httpx.codes.NOT_FOUND else below
-        return self._found
+        self._base = self._config.endpoint if status == httpx.codes.NOT_FOUND else below
+        return self._base
 
     def _status(self, uri: str) -> int:
         with new_client(self._config, uri) as client:

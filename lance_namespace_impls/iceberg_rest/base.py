@@ -108,10 +108,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         """Return the protocol error for a response of the server; None for other failures."""
         if not isinstance(error, HttpFailure):
             return None
-        found = FAILURES.error(error, what)
+        protocol_error = FAILURES.error(error, what)
         if is_no_route(error) and self.config.prefix is None:
-            found.text += NO_PREFIX
-        return found
+            protocol_error.text += NO_PREFIX
+        return protocol_error
 
     # --- tables, defined by a backend
 
@@ -145,16 +145,18 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             return sorted_after(self._listed_warehouses(), after)
         warehouse, levels = self.warehouse(parent)
         query = dict(FIRST_PAGE)
-        with _finding(namespace_not_found, parent, levels):
+        with _looking_up(namespace_not_found, parent, levels):
             if levels:
                 query["parent"] = warehouse.parent(levels)
-            found = [
+            namespaces = [
                 tuple(each)
                 for page in self.api.pages(warehouse.namespaces(), query, PAGES)
                 for each in page.get("namespaces") or ()
             ]
         depth = len(levels)
-        names = {each[depth] for each in found if len(each) == depth + 1 and each[:depth] == levels}
+        names = {
+            each[depth] for each in namespaces if len(each) == depth + 1 and each[:depth] == levels
+        }
         if levels and not names:
             # Some servers return an empty list for a missing namespace.
             self.namespace_properties(parent)
@@ -171,7 +173,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         warehouse, levels = self.warehouse(identifier)
         if not levels:
             return {}
-        with _finding(namespace_not_found, identifier, levels):
+        with _looking_up(namespace_not_found, identifier, levels):
             return properties_of(self.api.get(warehouse.namespace(levels)))
 
     def add_namespace(
@@ -186,13 +188,13 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
                     f"{format_identifier(identifier)!r} is already the name of a table; choose another name"
                 )
         body = {"namespace": list(levels), "properties": dict(properties)}
-        taken = location_taken("namespace", properties.get(LOCATION))
+        location_error = location_taken("namespace", properties.get(LOCATION))
         with (
             # Some servers check before they insert: of two calls, one gets a database failure.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
-            raising(taken, identifier, when=is_location_taken),
+            raising(location_error, identifier, when=is_location_taken),
         ):
             answer = self.api.post(warehouse.namespaces(), body)
         return properties_of(answer) if "properties" in answer else properties
@@ -248,7 +250,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     def _all_table_names(self, parent: Identifier) -> list[str]:
         """Return the sorted names of tables of every kind."""
         warehouse, levels = self.warehouse(parent)
-        with _finding(namespace_not_found, parent, levels):
+        with _looking_up(namespace_not_found, parent, levels):
             names = {
                 str(each["name"])
                 for page in self.api.pages(self.tables_path(warehouse, levels), FIRST_PAGE, PAGES)
@@ -262,35 +264,35 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     def _listed(self, identifier: Identifier) -> TableEntry | None:
         """Load a table of a listing; None if it is not a Lance table."""
         try:
-            return self.read_table(identifier, self.answered_table(identifier))
+            return self.read_table(identifier, self.table_response(identifier))
         except (TableNotFoundError, NamespaceNotFoundError):
             return None  # deleted after it was listed
         except (HttpFailure, LanceNamespaceError) as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
-            found = self.translate(error, what) if isinstance(error, HttpFailure) else error
+            failure = self.translate(error, what) if isinstance(error, HttpFailure) else error
             if self.config.skip_unreadable:
-                warnings.warn(f"{found} (skipped)", stacklevel=2)
+                warnings.warn(f"{failure} (skipped)", stacklevel=2)
                 return None
-            raise found from error
+            raise failure from error
 
-    def answered_table(self, identifier: Identifier) -> dict[str, Any]:
+    def table_response(self, identifier: Identifier) -> dict[str, Any]:
         """Return the server's response for a table of any kind.
 
         Raises:
             TableNotFoundError: code 4.
         """
-        with _finding(table_not_found, identifier, identifier[1:]):
+        with _looking_up(table_not_found, identifier, identifier[1:]):
             return self.api.get(self.table_path(identifier))
 
     def load_table(self, identifier: Identifier) -> TableEntry:
-        entry = self.read_table(identifier, self.answered_table(identifier))
+        entry = self.read_table(identifier, self.table_response(identifier))
         if entry is None:
             raise not_a_lance_table(identifier)
         return entry
 
     def _is_table(self, identifier: Identifier) -> bool:
         try:
-            self.answered_table(identifier)
+            self.table_response(identifier)
         except TableNotFoundError:
             return False
         return True
@@ -394,7 +396,7 @@ def _loader(_: str, entry: TableEntry) -> Loader:
 
 
 @contextmanager
-def _finding(
+def _looking_up(
     missing: Callable[[Identifier], LanceNamespaceError],
     identifier: Identifier,
     names: Sequence[str],

@@ -19,8 +19,8 @@ __all__ = ["location_of", "location_taken", "properties_of", "store_unknown"]
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
     """Return the properties in a response."""
-    found = body.get("properties") or {}
-    return {str(key): str(value) for key, value in found.items() if value is not None}
+    properties = body.get("properties") or {}
+    return {str(key): str(value) for key, value in properties.items() if value is not None}
 
 
 def location_of(identifier: Identifier, location: str | None) -> str:

@@ -32,7 +32,7 @@ EXPIRED = (401, 419)
 LEEWAY_SECONDS = 60
 
 
-class _Held(NamedTuple):
+class _Token(NamedTuple):
     """A token and its renewal time, replaced as a unit because other threads may renew it."""
 
     token: str
@@ -66,7 +66,7 @@ class ClientCredentials(httpx.Auth):
             token_endpoint_auth_method="client_secret_post",
         )
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._token: _Token | None = None
 
     def close(self) -> None:
         """Close the connections to the token server."""
@@ -84,23 +84,23 @@ class ClientCredentials(httpx.Auth):
             yield request
 
     def _current(self) -> str:
-        held = self._held
-        if held is not None and time.monotonic() < held.renew_at:
-            return held.token
-        return self._after(held and held.token)
+        token = self._token
+        if token is not None and time.monotonic() < token.renew_at:
+            return token.token
+        return self._after(token and token.token)
 
     def _after(self, refused: str | None) -> str:
         """Return a token other than `refused`; if several threads need one, only one fetches it."""
         with self._lock:
-            if self._held is None or self._held.token == refused:
-                self._held = self._fetch()
-            return self._held.token
+            if self._token is None or self._token.token == refused:
+                self._token = self._fetch()
+            return self._token.token
 
-    def _fetch(self) -> _Held:
-        asked = time.monotonic()
+    def _fetch(self) -> _Token:
+        requested_at = time.monotonic()
         self._uri = self._config.token_uri(self._address())
         try:
-            found = self._client.fetch_token(self._uri, grant_type="client_credentials")
+            response = self._client.fetch_token(self._uri, grant_type="client_credentials")
         except httpx.TransportError as error:
             raise ServiceUnavailableError(
                 f"no token from {self._uri} ({first_line(error)}); is the server running?"
@@ -111,11 +111,11 @@ class ClientCredentials(httpx.Auth):
             ) from error
         except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
             raise self._refused(error) from error
-        token = found.get("access_token")
+        token = response.get("access_token")
         if not token:
             raise UnauthenticatedError(f"{self._uri} returned a response without an access_token")
-        life = float(found.get("expires_in") or "inf")
-        return _Held(str(token), asked + life - min(LEEWAY_SECONDS, life / 2))
+        lifetime = float(response.get("expires_in") or "inf")
+        return _Token(str(token), requested_at + lifetime - min(LEEWAY_SECONDS, lifetime / 2))
 
     def _refused(self, error: Exception) -> UnauthenticatedError | ServiceUnavailableError:
         text = scrub(first_line(error), self._secrets)

@@ -95,7 +95,7 @@ class Warehouses:
         self._config = config
         self._api = api
         self._address = address
-        self._known: dict[str, Warehouse] = {}
+        self._cache: dict[str, Warehouse] = {}
         self._decodes_twice: dict[str, bool] = {}
         self._lock = threading.Lock()
 
@@ -105,13 +105,13 @@ class Warehouses:
         Raises:
             NamespaceNotFoundError: code 1, there is no warehouse of that name.
         """
-        found = self._known.get(name)
-        if found is not None:
-            return found
+        warehouse = self._cache.get(name)
+        if warehouse is not None:
+            return warehouse
         with self._lock:
-            if name not in self._known:
-                self._known[name] = self._ask(name)
-            return self._known[name]
+            if name not in self._cache:
+                self._cache[name] = self._load(name)
+            return self._cache[name]
 
     def table(self, warehouse: Warehouse, levels: Sequence[str], name: str) -> str:
         """Return the path of a table, encoded for this server.
@@ -141,7 +141,7 @@ class Warehouses:
                 raise
         return False
 
-    def _ask(self, name: str) -> Warehouse:
+    def _load(self, name: str) -> Warehouse:
         if self._config.warehouses is not None and name not in self._config.warehouses:
             raise namespace_not_found((name,))
         self._api.base = self._address()

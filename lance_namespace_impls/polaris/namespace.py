@@ -62,8 +62,8 @@ class PolarisNamespace(IcebergRestCatalog):
     )
 
     def __init__(self, config: PolarisConfig) -> None:
-        asks = config.vended_credentials
-        super().__init__(config, {DELEGATION: "vended-credentials"} if asks else None)
+        vends = config.vended_credentials
+        super().__init__(config, {DELEGATION: "vended-credentials"} if vends else None)
 
     def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
         return f"/polaris{warehouse.namespace(levels)}/generic-tables"
@@ -81,16 +81,16 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def load_table(self, identifier: Identifier) -> TableEntry:
-        answer = self.answered_table(identifier)
+        answer = self.table_response(identifier)
         entry = self.read_table(identifier, answer)
         if entry is None:
             raise not_lance(identifier, str(_table(identifier, answer).get("format") or ""))
         return entry
 
     def default_location(self, identifier: Identifier) -> str | None:
-        usual = super().default_location(identifier)
+        location = super().default_location(identifier)
         # The server vends no credentials to check the location before the table exists.
-        return None if usual is None or self._depends_on_vending(usual) else usual
+        return None if location is None or self._depends_on_vending(location) else location
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]

@@ -143,11 +143,11 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         data: AsyncArrowData | None = None,
     ) -> Response:
         """Send a request; repeat it once if the server may require its mode in snake case."""
-        first = self._rules.first_try(request)
+        first = self._rules.first_attempt(request)
         try:
             return await call(first)
         except InvalidInputError as refused:
-            second = self._rules.second_try(first, data)
+            second = self._rules.second_attempt(first, data)
             if second is None:
                 raise
             with self._rules.second_result(refused):
@@ -157,5 +157,5 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        self._rules.taken(operation, request, answer)
+        self._rules.process_answer(operation, request, answer)
         return answer

@@ -82,7 +82,7 @@ class Rules:
             error.instance = error.instance and scrub(error.instance, secrets)
             raise
 
-    def taken(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
+    def process_answer(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
         """Add the client's storage options to a response that has some, and reject a page whose next
         page is itself, which would make a listing endless.
 
@@ -98,12 +98,12 @@ class Rules:
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
 
-    def first_try(self, request: Request) -> Request:
+    def first_attempt(self, request: Request) -> Request:
         """Return a request with its mode in the case that the server is known to accept."""
         other = _in_snake_case(request) if self._snake_case_modes else None
         return request if other is None else other
 
-    def second_try(self, request: Request, data: ArrowData | None = None) -> Request | None:
+    def second_attempt(self, request: Request, data: ArrowData | None = None) -> Request | None:
         """Return a request to send after code 13, for a server that uses snake case for modes; None if
         a second attempt makes no sense.
 

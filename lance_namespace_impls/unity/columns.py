@@ -235,8 +235,10 @@ def to_arrow(columns: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
 
 def to_json(columns: Iterable[Mapping[str, Any]]) -> JsonArrowSchema | None:
     """Convert columns to an Arrow schema in the protocol's JSON; each caller gets its own copy."""
-    found = _json_schema(column_keys(columns))
-    return None if found is None else evolve(found, fields=[_copy(field) for field in found.fields])
+    schema = _json_schema(column_keys(columns))
+    return (
+        None if schema is None else evolve(schema, fields=[_copy(field) for field in schema.fields])
+    )
 
 
 def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
@@ -378,10 +380,10 @@ class _Ddl:
 
     def whole(self) -> SparkType:
         """Parse the whole text as one type."""
-        found = self._type()
+        parsed = self._type()
         if self._tokens:
             raise _UnknownType(self._tokens[0])
-        return found
+        return parsed
 
     def _next(self, wanted: str | None = None) -> str:
         if not self._tokens or (wanted is not None and self._tokens[0].lower() != wanted):
@@ -395,9 +397,9 @@ class _Ddl:
         name = self._next().lower()
         if name in ("array", "map", "struct") and self._sees("<"):
             self._next("<")
-            found = {"array": self._array, "map": self._map, "struct": self._struct}[name]()
+            parsed = {"array": self._array, "map": self._map, "struct": self._struct}[name]()
             self._next(">")
-            return found
+            return parsed
         if self._sees("("):
             return name + self._arguments()
         words = [name, *self._words()]

@@ -130,12 +130,12 @@ class UnityNamespace(CatalogNamespace):
             return ConcurrentModificationError(
                 f"{what}: another client changed it concurrently; try again"
             )
-        found = FAILURES.error(error, what)
+        protocol_error = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
-            found.text += (
+            protocol_error.text += (
                 f"; {self._api.base} has no Unity Catalog API: check 'endpoint' and 'api_path'"
             )
-        return found
+        return protocol_error
 
     # --- namespaces
 
@@ -182,7 +182,7 @@ class UnityNamespace(CatalogNamespace):
     def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        self._refuse_what_cannot_be(identifier)
+        self._reject_invalid(identifier)
         self.namespace_properties(identifier[:1])
         body = {
             "name": identifier[1],
@@ -199,7 +199,7 @@ class UnityNamespace(CatalogNamespace):
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         properties = properties_of(self._schema(identifier))
-        if not cascade and self._holds_tables(identifier):
+        if not cascade and self._has_tables(identifier):
             raise namespace_not_empty(identifier, "tables")  # not every server checks this
         query = {"force": "true"} if cascade else None
         try:
@@ -208,8 +208,8 @@ class UnityNamespace(CatalogNamespace):
         except HttpFailure as failure:
             if cascade or not is_not_empty(failure):
                 raise
-            holds = f"tables, volumes, functions or models (server message: {failure.message})"
-            raise namespace_not_empty(identifier, holds) from failure
+            contents = f"tables, volumes, functions or models (server message: {failure.message})"
+            raise namespace_not_empty(identifier, contents) from failure
         return properties
 
     def change_namespace(
@@ -225,7 +225,7 @@ class UnityNamespace(CatalogNamespace):
                         raise
                     error: HttpFailure | None = failure
                     continue
-                if before == after or self._still_has(identifier, before, after, started):
+                if before == after or self._was_kept(identifier, before, after, started):
                     return after
                 error = None
         raise ConcurrentModificationError(
@@ -233,7 +233,7 @@ class UnityNamespace(CatalogNamespace):
             f"{CHANGES_TRIED} times; try again"
         ) from error
 
-    def _still_has(
+    def _was_kept(
         self,
         identifier: Identifier,
         before: Mapping[str, str],
@@ -245,9 +245,9 @@ class UnityNamespace(CatalogNamespace):
         The API has no conditional changes, so a writer that read the old properties restores them.
         """
         time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
-        found = properties_of(self._schema(identifier))
-        ours = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-        return not any(found.get(key) == before.get(key) for key in ours)
+        current = properties_of(self._schema(identifier))
+        changed_keys = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+        return not any(current.get(key) == before.get(key) for key in changed_keys)
 
     def _replace_properties(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
@@ -273,8 +273,8 @@ class UnityNamespace(CatalogNamespace):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        found = [pair for page in self._table_pages(parent) for pair in listed_tables(page)]
-        return self._sorted_tables(parent, dict(found), after)
+        tables = [pair for page in self._table_pages(parent) for pair in listed_tables(page)]
+        return self._sorted_tables(parent, dict(tables), after)
 
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
@@ -288,8 +288,8 @@ class UnityNamespace(CatalogNamespace):
             if first.get(PAGES.next_token):
                 self._sorts_by_name = is_sorted_by_name(first)
             if not self._sorts_by_name:
-                found = [pair for page in (first, *pages) for pair in listed_tables(page)]
-                return self._sorted_tables(parent, dict(found), after)
+                tables = [pair for page in (first, *pages) for pair in listed_tables(page)]
+                return self._sorted_tables(parent, dict(tables), after)
         return TablePages(partial(self._page_after, parent), partial(_loader, parent), after)
 
     def _sorted_tables(
@@ -323,7 +323,7 @@ class UnityNamespace(CatalogNamespace):
             self._schema(parent)
         return list(listed_tables(page)), str(token) if token else None
 
-    def _holds_tables(self, schema: Identifier) -> bool:
+    def _has_tables(self, schema: Identifier) -> bool:
         return any(page.get("tables") for page in self._table_pages(schema))
 
     def _table_pages(
@@ -379,7 +379,7 @@ class UnityNamespace(CatalogNamespace):
 
     def _require_schema_for(self, identifier: Identifier) -> None:
         """Reject impossible names and missing schemas, which some servers would accept."""
-        self._refuse_what_cannot_be(identifier)
+        self._reject_invalid(identifier)
         self.asked_once(self._schema, identifier[:-1])
 
     def _location(self, identifier: Identifier, location: str | None) -> str:
@@ -459,21 +459,21 @@ class UnityNamespace(CatalogNamespace):
 
     # --- the configured catalog
 
-    def _is_elsewhere(self, identifier: Identifier) -> bool:
+    def _is_outside(self, identifier: Identifier) -> bool:
         """Return whether an identifier is outside the configured catalog."""
         return self.config.catalog not in (None, identifier[0])
 
     def _require_catalog(self, identifier: Identifier) -> None:
-        if self._is_elsewhere(identifier) or any(map(SPLITS.search, identifier)):
+        if self._is_outside(identifier) or any(map(SPLITS.search, identifier)):
             raise namespace_not_found(identifier)
 
-    def _refuse_what_cannot_be(self, identifier: Identifier) -> None:
-        taken_apart = [name for name in identifier if SPLITS.search(name)]
-        if taken_apart:
+    def _reject_invalid(self, identifier: Identifier) -> None:
+        invalid_names = [name for name in identifier if SPLITS.search(name)]
+        if invalid_names:
             raise InvalidInputError(
-                f"Unity Catalog does not allow a dot or \\x1f in a name: {taken_apart[0]!r}"
+                f"Unity Catalog does not allow a dot or \\x1f in a name: {invalid_names[0]!r}"
             )
-        if self._is_elsewhere(identifier):
+        if self._is_outside(identifier):
             raise InvalidInputError(
                 f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog of this "
                 "namespace; connect with another 'catalog'"

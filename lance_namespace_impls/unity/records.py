@@ -52,10 +52,10 @@ class UnityTable(TableEntry):
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
     """Return an object's properties."""
-    found = body.get("properties") or {}
+    properties = body.get("properties") or {}
     return {
         str(key): str(value)
-        for key, value in found.items()
+        for key, value in properties.items()
         if value is not None and key not in NO_PROPERTIES
     }
 
@@ -64,12 +64,12 @@ def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     """Return the Lance tables of a page, each with its location and storage options."""
     for table in page.get("tables") or ():
         if is_lance_table(table):
-            kept = {"storage_location": table.get("storage_location")}
+            data = {"storage_location": table.get("storage_location")}
             properties = table["properties"]
             # Most tables have no other property than the mark of a Lance table.
             if len(properties) > 1 and (options := storage_options(properties)):
-                kept["properties"] = options
-            yield str(table["name"]), kept
+                data["properties"] = options
+            yield str(table["name"]), data
 
 
 def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
@@ -120,12 +120,12 @@ def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceEr
     """Return a function that builds the error for a text that is too long for the server (code 13)."""
 
     def build(identifier: Identifier) -> LanceNamespaceError:
-        held = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
-        held += [(f"property {key!r}", value) for key, value in body["properties"].items()]
+        texts = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
+        texts += [(f"property {key!r}", value) for key, value in body["properties"].items()]
         columns = [column["name"] for column in body.get("columns") or ()]
-        held += [(f"the name of column {name[:40]!r}", name) for name in columns]
-        named = [what for what, text in held if _is_too_long(text)]
-        what = named[0] if named else "a name or property"
+        texts += [(f"the name of column {name[:40]!r}", name) for name in columns]
+        exceeding = [what for what, text in texts if _is_too_long(text)]
+        what = exceeding[0] if exceeding else "a name or property"
         return InvalidInputError(
             f"{format_identifier(identifier)}: {what} is longer than this server's maximum of "
             f"{MAX_TEXT_LENGTH} characters"

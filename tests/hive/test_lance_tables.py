@@ -144,5 +144,7 @@ def test_what_makes_it_a_lance_table_cannot_be_changed(
 @pytest.mark.parametrize("location", ["relative/place", "nothing", "s3:bucket"])
 def test_a_location_is_a_uri_or_an_absolute_path(form: Form, location: str) -> None:
     database = form.database()
-    with pytest.raises(InvalidInputError, match=r"is neither a URI nor an absolute path|write it as"):
+    with pytest.raises(
+        InvalidInputError, match=r"is neither a URI nor an absolute path|write it as"
+    ):
         form.namespace.declare_table({"id": [*database, "t"], "location": location})

@@ -149,7 +149,9 @@ def test_who_has_it_too_long_is_named(service: Service) -> None:
 
 def test_who_has_it_too_long_need_not_be_known(service: Service) -> None:
     service.states = [WAITING] * 10_000
-    with pytest.raises(ConcurrentModificationError, match="another client has held its lock in the"):
+    with pytest.raises(
+        ConcurrentModificationError, match="another client has held its lock in the"
+    ):
         hold(service)
 
 

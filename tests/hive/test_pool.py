@@ -122,7 +122,7 @@ def test_a_change_whose_answer_is_lost_is_not_repeated(
 
     monkeypatch.setattr(Client, "create_database", create_without_answer)
     namespace.namespace_exists({"id": ["default"]})
-    with pytest.raises(ServiceUnavailableError, match="may have been made") as raised:
+    with pytest.raises(ServiceUnavailableError, match="may have been applied") as raised:
         namespace.create_namespace({"id": ["lost_answer"]})
     assert raised.value.code == 17
     assert isinstance(raised.value.__cause__, ConnectionError)
