@@ -106,7 +106,9 @@ def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
     script.kept = {"base-location": f"file://{tmp_path}/theirs"}
     for request in ({"id": [*DB, "new"]}, {"id": [*DB, "new"], "location": f"{tmp_path}/mine"}):
         script.asked.clear()
-        with pytest.raises(InvalidInputError, match=f"would store the location {tmp_path}/theirs; pass"):
+        with pytest.raises(
+            InvalidInputError, match=f"would store the location {tmp_path}/theirs; pass"
+        ):
             namespace.declare_table(request)
         assert script.asked == ["POST", "DELETE /new"]
 

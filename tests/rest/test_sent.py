@@ -267,7 +267,7 @@ def test_each_form_of_an_answer_is_read(asking: Ask) -> None:
     assert asking(give(b""), "drop_namespace", {"id": ["n"]}).properties is None
     assert asking(give(b"<not json>"), "namespace_exists", {"id": ["n"]}).context is not None
     for content in (b"<html>", b"[]", json.dumps({"tables": 1}).encode()):
-        with pytest.raises(InternalError, match="ListTables: http://server (answered|returned)"):
+        with pytest.raises(InternalError, match=r"ListTables: http://server (answered|returned)"):
             asking(give(content), "list_tables", {"id": ["n"]})
 
 
