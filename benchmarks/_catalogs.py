@@ -1,4 +1,4 @@
-"""Catalogs of any size for the benchmarks: a Glue client in memory, a Unity double, a directory."""
+"""Catalogs of any size for the benchmarks: an in-memory Glue client, a Unity double, a directory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 PAGE = 100
 MOST_LINKS = 50_000
-"""Names that a file gets; ext4 has room for 65,000."""
+"""Maximum hard links per file; ext4 allows 65,000."""
 ROWS = pa.table({"x": [1]})
 API = "/api/2.1/unity-catalog"
 UNITY = """
@@ -58,7 +58,7 @@ class _Raw(io.BytesIO):
 
 
 class GlueInMemory:
-    """A Glue client whose answers come from memory, and how many it was asked for."""
+    """A Glue client with in-memory responses, which counts its calls."""
 
     def __init__(self, size: int, root: str) -> None:
         self.calls = 0
@@ -80,7 +80,7 @@ class GlueInMemory:
             self._pages[str(start)] = json.dumps(answer).encode()
 
     def connect(self) -> Any:
-        """Return a namespace whose client is answered from memory."""
+        """Return a namespace whose client gets its responses from memory."""
         keys = {"access_key_id": "a", "secret_access_key": "b", "region": "us-east-1"}
         namespace: Any = connect("glue", keys)
         client = namespace._glue()
@@ -103,7 +103,7 @@ class GlueInMemory:
         return AWSResponse(request.url, status, headers, _Raw(body))
 
     def bare(self) -> int:
-        """List the tables with the client alone; return how many there are."""
+        """List the tables with the bare client; return their number."""
         paginator = self.client.get_paginator("get_tables")
         found = paginator.paginate(DatabaseName="db", PaginationConfig={"PageSize": PAGE})
         return sum(len(page["TableList"]) for page in found)
@@ -111,12 +111,12 @@ class GlueInMemory:
 
 @contextmanager
 def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
-    """Run the double in a process of its own; return its address.
+    """Run the double in a separate process; yield its URL.
 
     Args:
-        schemas: how many there are.
-        tables: how many each has.
-        apart: whether the double and this thread stay on different processors, if there are two.
+        schemas: number of schemas.
+        tables: number of tables per schema.
+        apart: whether the double and this thread run on different processors, if there are two.
     """
     code = [sys.executable, "-c", UNITY, str(schemas), str(tables)]
     processors = os.sched_getaffinity(0)
@@ -134,7 +134,7 @@ def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
 
 
 def bare_unity(client: httpx.Client, schema: str) -> int:
-    """List the tables of a schema with bare httpx; return how many there are."""
+    """List the tables of a schema with bare httpx; return their number."""
     query = {"catalog_name": "main", "schema_name": schema, "omit_columns": "true"}
     found, token = 0, None
     while True:
@@ -146,7 +146,7 @@ def bare_unity(client: httpx.Client, schema: str) -> int:
 
 
 def make_directory(root: Path, size: int) -> Path:
-    """Make a directory of tables that share datasets' manifests by links."""
+    """Create a directory of tables that share their manifests by hard links."""
     lake = root / "lake"
     for n in range(size):
         if n % MOST_LINKS == 0:
@@ -161,5 +161,5 @@ def make_directory(root: Path, size: int) -> Path:
 
 
 def pylance(root: Path) -> Any:
-    """Return pylance's own namespace of a directory."""
+    """Return pylance's namespace of a directory."""
     return lance.namespace.DirectoryNamespace(root=str(root), manifest_enabled="false")

@@ -1,6 +1,6 @@
-"""What checking Arrow IPC costs, as a ratio against reading it without.
+"""Measures the cost of validating Arrow IPC, as a ratio to reading it without validation.
 
-Both ways read the same stream from memory, in alternating turns; the best turn of each counts.
+Both variants read the same stream from memory, alternately; the fastest run of each counts.
 
     python benchmarks/arrow_checks.py
 """
@@ -18,7 +18,7 @@ from lance_namespace_client.arrow import RowStream
 
 TURNS = 15
 ROWS, BATCH_ROWS, DIMENSION = 64 << 10, 8 << 10, 768
-LIMIT = 1.5  # of what is little more than a copy of the bytes
+LIMIT = 1.5  # relative to little more than a copy of the bytes
 
 
 def columns() -> dict[str, pa.Array]:

@@ -1,8 +1,8 @@
-"""The asynchronous client beside the synchronous one: describes a second, 200 at once.
+"""Compares the asynchronous client with the synchronous one: 200 concurrent describes, per second.
 
-One server answers both, ``lance-ns serve`` as it starts unless told otherwise. 200 tasks of one event
-loop and 200 threads take turns, each with the same number of connections; the median of the rounds
-counts. Exit status 1 where the ratio is below the bound.
+One server serves both; by default ``lance-ns serve`` with its defaults. 200 tasks of one event loop
+and 200 threads run alternately, each with the same number of connections; the median of the rounds
+counts. Exit status 1 if the ratio is below the bound.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUEST = {"id": ["t"]}
 
 
 def with_threads(uri: str, callers: int, calls: int) -> float:
-    """Return describes a second of so many threads."""
+    """Return describes per second with that many threads."""
     with (
         connect("rest", {"uri": uri}) as namespace,
         ThreadPoolExecutor(callers) as pool,
@@ -35,14 +35,14 @@ def with_threads(uri: str, callers: int, calls: int) -> float:
             for _ in range(calls):
                 namespace.describe_table(REQUEST)
 
-        list(pool.map(work, range(callers)))  # connections and threads are there
+        list(pool.map(work, range(callers)))  # opens connections and starts threads
         begin = time.perf_counter()
         list(pool.map(work, range(callers)))
         return callers * calls / (time.perf_counter() - begin)
 
 
 async def with_tasks(uri: str, callers: int, calls: int) -> float:
-    """Return describes a second of so many tasks."""
+    """Return describes per second with that many tasks."""
     async with AsyncRestNamespace.from_properties({"uri": uri}) as namespace:
 
         async def work() -> None:

@@ -1,9 +1,9 @@
-"""How long ``lance-ns`` takes to start, and to complete a name in the shell.
+"""Measures the time that ``lance-ns`` takes to start, and to complete a name in the shell.
 
-Fresh processes take turns: the help of ``lance-ns`` and of a bare Typer application of three
-commands; completion of a table's name by ``lance-ns``, whose names are cached as after the first
-press of the tab key, and of a command's name by ``pyiceberg``, which completes no tables. The median of the
-rounds counts. Exit status 1 where the help takes more than 1.5 times as long as the bare
+Fresh processes run alternately: the help of ``lance-ns`` and of a bare Typer application with three
+commands; completion of a table's name by ``lance-ns``, with cached names as after the first press of
+the tab key, and of a command's name by ``pyiceberg``, which does not complete tables. The median of
+the rounds counts. Exit status 1 if the help takes more than 1.5 times as long as the bare
 application's, or completion more than 150 ms or longer than pyiceberg's.
 """
 
@@ -50,7 +50,7 @@ app()
 
 
 def seconds(command: list[str], environment: dict[str, str], wanted: str) -> float:
-    """Return how long a process takes; what it prints has the wanted text."""
+    """Return the duration of a process; its output must contain the wanted text."""
     begin = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     taken = time.perf_counter() - begin
@@ -72,7 +72,7 @@ def main() -> int:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE)
         plain = {key: value for key, value in os.environ.items() if not key.startswith("LANCE_NS_")}
-        plain.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process compiles anew
+        plain.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every process compiles again
         plain |= {"HOME": folder, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
         ours = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": f"path={lake}"}
         ours |= {"_LANCE_NS_COMPLETE": "complete_bash", "COMP_WORDS": "lance-ns head fl"}
@@ -95,7 +95,7 @@ def main() -> int:
         for number in range(options.rounds + 1):
             for name, way in ways.items():
                 found = seconds(*way)
-                if number:  # the first compiles, and asks the catalog
+                if number:  # the first round compiles modules and fills the cache of names
                     taken[name].append(found)
     times = {name: median(values) * 1000 for name, values in taken.items()}
     for name, value in times.items():

@@ -1,9 +1,9 @@
-"""What the REST client adds to a bare HTTP call: describe_table beside `httpx.Client.post`.
+"""Measures the overhead of the REST client: describe_table relative to `httpx.Client.post`.
 
-Both go to the same server over a kept connection, with the same URL, body and timeouts, and read
-the JSON of the answer; calls take turns. Of each round the medians are compared, and the median
-of the rounds counts. The servers are pylance's, which is written in Rust and fast, and ours. Exit
-status 1 where the client takes more than its bound.
+Both call the same server over a persistent connection, with the same URL, body and timeouts, and
+parse the JSON of the response; calls alternate. The medians of each round are compared, and the
+median of the rounds counts. The servers are pylance's, which is written in Rust and fast, and ours.
+Exit status 1 if the client exceeds its bound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lance_namespace_impls import connect
 BOUND = 1.15
 TABLE = "flights"
 
-# Each prints its address and then waits to be terminated.
+# Each one prints its URL and then waits until it is terminated.
 SERVERS = {
     "pylance": """
 import sys, threading
@@ -49,7 +49,7 @@ serve(namespace, port=0, announce=lambda address: print(address, flush=True))
 
 @contextmanager
 def serving(code: str, folder: Path) -> Iterator[str]:
-    """Run a server of its own process over `folder`; give its address."""
+    """Run a server over `folder` in a separate process; yield its URL."""
     with subprocess.Popen(
         [sys.executable, "-c", code, str(folder)],
         stdout=subprocess.PIPE,
@@ -69,7 +69,7 @@ def microseconds(call: Callable[[], object]) -> float:
 
 
 def compare(uri: str, rounds: int, calls: int) -> tuple[float, float, float]:
-    """Median of the client and of bare calls in microseconds, and of the rounds' ratios."""
+    """Return the medians of the client and of bare calls in microseconds, and of the ratios."""
     body = json.dumps({"id": [TABLE]}, separators=(",", ":")).encode()
     url = f"{uri}/v1/table/{TABLE}/describe?delimiter=%24"
     headers = {"Content-Type": "application/json"}

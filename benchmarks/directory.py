@@ -1,10 +1,10 @@
-"""A directory with a manifest of many tables: ours against pylance's own namespace.
+"""Compares a directory with a manifest of many tables to pylance's own namespace.
 
-Both have a directory of their own with the same manifest, which is written in one go. Measured are
-making a namespace, declaring and describing a table, a page of 100 names and the whole listing, with few
-and many tables in turns, since a machine changes its pace from one minute to the next; the medians are
-compared. Ours must be at least as fast, and describing a table and a page may take 1.3 times as long at
-most with the most tables as with the fewest.
+Each has its own directory with the same manifest, written at once. The benchmark measures creating a
+namespace, declaring and describing a table, a page of 100 names and the whole listing, alternating
+between few and many tables, since the speed of a machine varies over time; medians are compared. Ours
+must be at least as fast. Describing a table and a page may take at most 1.3 times as long with the
+most tables as with the fewest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BESIDE_PYLANCE_BOUND = 1.0
 PAGE = 100
 BLOCK = 8
 MANY = 200
-"""Calls of ours whose time has a bound: they take a tenth of a millisecond."""
+"""Calls per block for operations with a bound, which take a tenth of a millisecond."""
 BOUNDED = ("describe a table", f"a page of {PAGE}")
 
 
@@ -50,7 +50,7 @@ def make(root: Path, tables: int) -> None:
 def calls(
     root: Path, peer: Path, tables: int
 ) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Return each operation as a call on ours and one on pylance's."""
+    """Return each operation as a call on our namespace and one on pylance's."""
     ours = DirectoryNamespace.from_properties({"root": str(root), "manifest": "true"})
     theirs = lance.namespace.DirectoryNamespace(root=str(peer))
     turns = iter(range(10**9))
@@ -84,7 +84,7 @@ def calls(
 
 
 def milliseconds(call: Callable[[], Any], calls: int) -> float:
-    """Return the median time of some calls, after one that is not timed."""
+    """Return the median duration of several calls, after an untimed one."""
     call()
     times = []
     for _ in range(calls):
@@ -97,16 +97,16 @@ def milliseconds(call: Callable[[], Any], calls: int) -> float:
 def measure(
     each: dict[int, tuple[Callable[[], Any], Callable[[], Any]]], rounds: int, calls: int
 ) -> dict[int, tuple[float, float, float]]:
-    """Time an operation with all numbers of tables in turns, ours and pylance's.
+    """Time an operation for all numbers of tables alternately, on ours and pylance's.
 
     Args:
-        each: number of tables -> the two calls; the first is the fewest.
-        rounds: turns.
-        calls: how many calls of ours are one block, whose median counts.
+        each: number of tables -> the two calls; the first entry has the fewest.
+        rounds: number of rounds.
+        calls: number of our calls in a block, whose median counts.
 
     Returns:
         number of tables -> median of ours, of pylance's, and of the ratio of ours to that with the
-        fewest tables in the same turn.
+        fewest tables in the same round.
     """
     ours: dict[int, list[float]] = {tables: [] for tables in each}
     theirs: dict[int, list[float]] = {tables: [] for tables in each}
@@ -126,7 +126,7 @@ def measure(
 
 
 def main() -> None:
-    """Measure, print a row an operation and size, and fail over a bound."""
+    """Run the benchmark, print a row per operation and size, and fail if a bound is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--rounds", type=int, default=7)

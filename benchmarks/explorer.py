@@ -1,8 +1,8 @@
-"""How soon the explorer shows something: a root of 10,000 tables, in headless Chromium.
+"""Measures the time until the explorer shows a root of 10,000 tables, in headless Chromium.
 
-The browser's own clock counts, from the click to the first contentful paint; the median of the rounds,
-each with an empty cache, on a wide light and a narrow dark window. Exit status 1 where it is over a
-second. ``--pictures FOLDER`` keeps what was painted.
+The browser's clock counts, from the click to the first contentful paint; the median of the rounds,
+each with an empty cache, in a wide light and a narrow dark window. Exit status 1 if it exceeds a
+second. ``--pictures FOLDER`` saves screenshots.
 """
 
 from __future__ import annotations

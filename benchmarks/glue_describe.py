@@ -1,10 +1,10 @@
-"""What describe_table adds to boto3's own GetTable.
+"""Measures the overhead of describe_table relative to boto3's GetTable.
 
     python -m benchmarks.glue_describe --calls 2000 --rounds 7
 
-Over a transport of botocore's that answers from memory: no network and no slow double, so that what
-is left is what the two do in the process. Calls take turns; of each round the medians are compared,
-and the median of the rounds counts. Exit status 1 where it is more than the bound.
+Both use a botocore transport with in-memory responses: without a network and a slow double, only the
+time in the process remains. Calls alternate; the medians of each round are compared, and the median
+of the rounds counts. Exit status 1 if it exceeds the bound.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ ANSWERS = {
 
 
 class _Raw(io.BytesIO):
-    """What botocore reads an answer's body from."""
+    """The body of a response as botocore reads it."""
 
     def stream(self, **_: Any) -> Any:
         yield self.read()
 
 
 def answer_from_memory(client: Any) -> None:
-    """Put answers in the place of the network."""
+    """Replace the network by in-memory responses."""
 
     def send(request: Any, **_: Any) -> AWSResponse:
         target = request.headers["X-Amz-Target"]
@@ -66,7 +66,7 @@ def answer_from_memory(client: Any) -> None:
 
 
 def one_round(ways: tuple[Callable[[], Any], Callable[[], Any]], calls: int) -> tuple[float, float]:
-    """Run both in turn; give the median seconds of each."""
+    """Run both alternately; return the median seconds of each."""
     taken: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     for _ in range(calls):

@@ -1,12 +1,11 @@
-"""How long a fresh process takes to its first answer from Glue.
+"""Measures the time of a fresh process until its first response from Glue.
 
     python -m benchmarks.glue_startup --rounds 15
 
-Three processes take turns: one that imports boto3 and makes a GetTable call, one that connects with
-`connect("glue")` and makes a describe_table call, and one that only imports boto3. All talk to the
-double of the tests, which runs in a process of its own. Compared is the CPU time that the process
-itself uses and the time that passes; the median of the rounds counts. Exit status 1 where ours takes
-more than its bound.
+Three processes run alternately: one imports boto3 and makes a GetTable call, one connects with
+`connect("glue")` and makes a describe_table call, and one only imports boto3. All of them call the
+tests' double, which runs in a separate process. The process's CPU time and the elapsed time are
+compared; the median of the rounds counts. Exit status 1 if ours exceeds its bound.
 """
 
 from __future__ import annotations
@@ -62,12 +61,12 @@ WAYS = {"boto3": BARE, "ours": OURS, "import boto3": "import boto3"}
 
 
 def run(body: str, endpoint: str, compiled: str) -> tuple[float, float]:
-    """Run one process; give its CPU seconds, and the seconds that passed in it.
+    """Run a process; return its CPU seconds and its elapsed seconds.
 
     Args:
-        body: what it does.
-        endpoint: of the double.
-        compiled: folder for compiled modules, which an installed package has beside its own.
+        body: code to run.
+        endpoint: URL of the double.
+        compiled: folder for compiled modules, which an installed package has next to its modules.
     """
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

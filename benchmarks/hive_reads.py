@@ -1,15 +1,15 @@
-"""Costs of ListTables and DescribeTable on a Hive Metastore, beside the bare Thrift calls.
+"""Compares ListTables and DescribeTable on a Hive Metastore with the bare Thrift calls.
 
     python -m benchmarks.hive_reads 2.3 3.1 4.0 --tables 10000 --lance 1000
 
-For each release: a database with that many tables, every tenth or so a Lance table. Both ways run in
-turn in one process on connections that stay open; what counts is the ratio. Calls are counted where
-they are sent. Asked for are at most 3 calls and at most 1.3 times the bare call.
+For each release: a database with that many tables, about a tenth of them Lance tables. Both variants
+run alternately in one process on persistent connections; the ratio counts. Calls are counted where
+they are sent. The limits are 3 calls and 1.3 times the duration of the bare call.
 
-Derby plans a query by the tables' sizes at its first use, and keeps the plan; so the metastore starts
-anew once the tables are there. Which filter is the fastest still differs from release to release, so
-the listing is held against three bare calls that find the same names here: by type in any case and
-kind, by type alone (every Lance table is external), and by type in lower case and kind.
+Derby plans a query by the tables' sizes at its first use, and keeps the plan; so the metastore is
+restarted after the tables are created. Which filter is the fastest still depends on the release, so
+the listing is compared with three bare calls that return the same names here: by type in any case and
+kind, by type only (every Lance table is external), and by type in lower case and kind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.servers.hive import RELEASES, Metastore
 
 
 def fill(metastore: Metastore, database: str, tables: int, lance: int, folder: Path) -> list[str]:
-    """Make the tables, several at a time, and give the names of the Lance tables."""
+    """Create the tables, several concurrently, and return the names of the Lance tables."""
     step = tables // lance
     names = [f"t{n:06d}" for n in range(tables)]
 
@@ -52,7 +52,7 @@ def fill(metastore: Metastore, database: str, tables: int, lance: int, folder: P
 
 
 def in_turn(first: Callable[[], Any], second: Callable[[], Any], times: int) -> tuple[float, float]:
-    """Time two ways in turn; give the median seconds of each."""
+    """Time two functions alternately; return the median seconds of each."""
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(times):
         for way, seconds in zip((first, second), taken, strict=True):
@@ -92,7 +92,7 @@ def measure(release: str, tables: int, lance: int, folder: Path) -> dict[str, An
             assert list_ours() == wanted
             for each in filters.values():
                 assert sorted(list_bare(each)) == wanted
-            for _ in range(10):  # the metastore gets faster for a while
+            for _ in range(10):  # the metastore gets faster during its first calls
                 list_ours()
                 for each in filters.values():
                     list_bare(each)

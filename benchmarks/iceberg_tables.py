@@ -1,8 +1,8 @@
-"""Iceberg REST: list 1,000 tables behind 5 ms of added latency, and describe_table, beside httpx.
+"""Iceberg REST: lists 1,000 tables with 5 ms of added latency, and describe_table, relative to httpx.
 
-The server is the Iceberg project's own. The listing is compared with the same requests made 16 at
-a time with a bare `httpx.Client`, both in turns in one run; describe_table with one bare GET.
-Medians count. Exit status 1 where either takes more than its bound.
+The server is the Iceberg project's own. The listing is compared with the same requests, 16 of them
+concurrently, from a bare `httpx.Client`; both alternate in one run. describe_table is compared with
+one bare GET. Medians count. Exit status 1 if either exceeds its bound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIST_BOUND, DESCRIBE_BOUND = 1.2, 1.15
 AT_ONCE = 16
 TABLES = 1000
 
-# Holds every request back; its own process, so that it does not compete for the interpreter.
+# Delays every request; a separate process, so that it does not compete for the interpreter.
 LATENCY = """
 import asyncio, sys
 
@@ -60,7 +60,7 @@ asyncio.run(main())
 
 @contextmanager
 def latency(port: int, milliseconds: float) -> Iterator[str]:
-    """Put a delay before every request; give the address."""
+    """Run a proxy that delays every request; yield its URL."""
     with subprocess.Popen(
         [sys.executable, "-c", LATENCY, str(port), str(milliseconds / 1000)],
         stdout=subprocess.PIPE,
@@ -81,7 +81,7 @@ def connect(endpoint: str, root: str) -> IcebergNamespace:
 
 
 def fill(endpoint: str, root: str) -> None:
-    """Make the tables."""
+    """Create the tables."""
     with connect(endpoint, root) as namespace, ThreadPoolExecutor(4) as pool:
         namespace.create_namespace({"id": ["wh", "bench"]})
         declare: Callable[[int], Any] = lambda n: namespace.declare_table(  # noqa: E731
@@ -116,7 +116,7 @@ def seconds(call: Callable[[], int]) -> float:
 
 
 def compare_listings(endpoint: str, root: str, rounds: int) -> float:
-    """Compare the listing with bare httpx, in turns."""
+    """Compare the listing with bare httpx, alternately."""
     ours, bare = (lambda: list_ours(endpoint, root)), (lambda: list_bare(endpoint, AT_ONCE))
     seconds(ours), seconds(bare)
     taken = [(seconds(ours), seconds(bare)) for _ in range(rounds)]
@@ -130,7 +130,7 @@ def compare_listings(endpoint: str, root: str, rounds: int) -> float:
 
 
 def compare_describe(endpoint: str, root: str, calls: int, rounds: int) -> float:
-    """Compare describe_table with one bare GET, in turns."""
+    """Compare describe_table with one bare GET, alternately."""
     url = f"{endpoint}/v1/namespaces/bench/tables/t0500"
     request = {"id": ["wh", "bench", "t0500"]}
     with connect(endpoint, root) as namespace, httpx.Client() as client:
@@ -154,7 +154,7 @@ def compare_describe(endpoint: str, root: str, calls: int, rounds: int) -> float
 
 
 def main() -> int:
-    """Print the figures; give the exit status."""
+    """Print the results; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=7)

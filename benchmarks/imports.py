@@ -1,8 +1,8 @@
-"""What it costs to start: imports and a first listing, beside the official package.
+"""Measures the startup cost, imports and a first listing, relative to the official package.
 
 Each sample is a fresh interpreter that times itself, so that its own start does not count. The
-samples of all cases take turns, and medians are compared. The measure is `import lance_namespace`
-of the PyPI package that comes with pylance. Exit status 1 where a case is over its bound.
+samples of all cases alternate, and medians are compared. The reference is `import lance_namespace`
+of the PyPI package that pylance installs. Exit status 1 if a case exceeds its bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Case(NamedTuple):
     title: str
     code: str
     bound: float | None = None
-    """Largest part of the first case's time."""
+    """Maximum fraction of the first case's time."""
 
 
 CASES = (
@@ -49,7 +49,7 @@ CASES = (
 
 
 def sample(case: Case, folder: Path) -> float:
-    """Seconds that the code of a case takes in a fresh interpreter."""
+    """Return the seconds that a case's code takes in a fresh interpreter."""
     code = (
         "import sys, time\nstart = time.perf_counter()\n"
         f"{case.code}\nprint(time.perf_counter() - start)"
@@ -71,7 +71,7 @@ def main() -> int:
         folder = Path(home)
         for number in range(TABLES):
             lance.write_dataset(pa.table({"id": [number]}), folder / f"table{number}.lance")
-        for case in CASES:  # fills the caches of bytecode and files
+        for case in CASES:  # fills the bytecode and file caches
             sample(case, folder)
         samples = [[sample(case, folder) for case in CASES] for _ in range(rounds)]
     medians = [median(column) for column in zip(*samples, strict=True)]

@@ -1,9 +1,9 @@
-"""`inventory` of 20,000 tables beside that of 1,000: time a table, and memory.
+"""Compares `inventory` of 20,000 tables with that of 1,000: time per table, and memory.
 
     python benchmarks/inventory.py
 
-Fails where a table of many takes more than 1.2 times as long as one of few, or the process 1.3
-times the memory. Each size is a process of its own; the start is left out.
+Fails if a table takes more than 1.2 times as long, or the process more than 1.3 times the memory,
+with the larger number. Each size runs in a separate process; its startup does not count.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How much memory the server needs to pass a large Arrow stream through, in and out.
+"""Measures the server's memory while it streams a large amount of Arrow data in and out.
 
-A client streams vectors that it makes on the fly into CreateTable and reads them back with
-QueryTable; the server runs as its own process over a directory. Printed is by how much the
-server's resident memory grew at its peak, against what it was before the stream.
+A client streams generated vectors into CreateTable and reads them back with QueryTable; the server
+runs in a separate process over a directory. The output is the growth of the server's resident memory
+at its peak, relative to its size before the stream.
 
     python benchmarks/memory_stream.py [--gib 2]
 
-Needs Linux: the peak is read from /proc.
+Requires Linux: the peak is read from /proc.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("vector", pa.list_(pa.float32(), DIMENS
 
 
 class Peak(NamedTuple):
-    """What passing one stream through the server took."""
+    """Memory and time for one stream."""
 
     grown_mib: float
     seconds: float
@@ -56,14 +56,14 @@ class Server:
         self._proc = Path(f"/proc/{process.pid}")
 
     def resident_mib(self, line: str) -> float:
-        """Read a figure: ``VmRSS`` is the memory now, ``VmHWM`` the most there was."""
+        """Read a value in MiB: ``VmRSS`` is the current memory, ``VmHWM`` the maximum."""
         status = (self._proc / "status").read_text()
         kib = next(row.split()[1] for row in status.splitlines() if row.startswith(line))
         return int(kib) / 1024
 
     @contextlib.contextmanager
     def growth(self) -> Iterator[list[Peak]]:
-        """Take the growth of the peak in the block."""
+        """Record the growth of the peak during the block."""
         (self._proc / "clear_refs").write_text("5")  # resets VmHWM
         before = self.resident_mib("VmRSS")
         started = time.perf_counter()
@@ -87,7 +87,7 @@ def server(root: Path) -> Iterator[Server]:
 
 
 def vectors(rows: int) -> pa.RecordBatchReader:
-    """Make rows as they are read; no more than one batch is there at a time."""
+    """Generate rows on demand; at most one batch is in memory."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         random = np.random.default_rng(7)
@@ -102,14 +102,14 @@ def vectors(rows: int) -> pa.RecordBatchReader:
 
 
 def measure(gib: float) -> tuple[Peak, Peak]:
-    """Pass a stream through a new server; give what it took in and out."""
+    """Send a stream through a new server in both directions; return the two peaks."""
     rows = int(gib * (1 << 30)) // ROW_BYTES
     with (
         tempfile.TemporaryDirectory() as folder,
         server(Path(folder)) as served,
         connect("rest", {"uri": served.uri, "read_timeout": 600}) as namespace,
     ):
-        # The libraries that the first call loads are not the stream's doing.
+        # Libraries that the first call loads are not part of the stream's cost.
         namespace.create_table({"id": ["warm"]}, vectors(10))
         namespace.query_table({"id": ["warm"], "k": 0, "vector": None}).read_all()
         with served.growth() as peaks:

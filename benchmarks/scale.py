@@ -1,19 +1,19 @@
-"""Costs that are not to grow with the catalog: each operation beside its peer, at several sizes.
+"""Costs that should not grow with the catalog: operations relative to peers, at several sizes.
 
     python -m benchmarks.scale --rows pages directory --sizes 1000 10000 100000
 
-Peers run in the same process and in turns: pylance's own namespace for directories and versions,
-bare boto3, httpx and Thrift calls for servers. Of each row the ratio at the largest size may be 1.3
-times that at the smallest at most, beside the bound that it is printed with. Exit status 1 over one.
+Peers run alternately in the same process: pylance's own namespace for directories and versions, bare
+boto3, httpx and Thrift calls for servers. In each row, the ratio at the largest size may be at most
+1.3 times that at the smallest, in addition to the printed bound. Exit status 1 if a bound is exceeded.
 
-Medians count. What was imported and built is kept from the garbage collector: to look through all of
-it takes half as long as a walk, and falls to ours or to the peer by chance. The Unity server that is
-walked page by page has a processor of its own where there are two.
+Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them takes
+half as long as a walk, and would affect ours or the peer at random. The Unity server for walks by
+page runs on a separate processor if there are two.
 
 Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to fill),
 ``declared`` (calls of listings without declared tables), ``directory`` (create, exists, drop),
-``versions`` (versions and tags), ``latency`` (a catalog of 200 namespaces behind 5 ms), ``threads``
-(200 listings at once) and ``ls`` (the first line of ``lance-ns ls``).
+``versions`` (versions and tags), ``latency`` (a catalog of 200 namespaces with 5 ms of latency),
+``threads`` (200 concurrent listings) and ``ls`` (the first line of ``lance-ns ls``).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ GROWTH = 1.3
 
 
 class Report:
-    """The rows, and which of them are over a bound."""
+    """Prints the rows, and collects exceeded bounds."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -79,9 +79,9 @@ class Report:
         *,
         grows: bool = False,
     ) -> None:
-        """Print a row: ours beside the peer's, in milliseconds or calls.
+        """Print a row: ours and the peer's, in milliseconds or calls.
 
-        With `grows` the ratio is bounded alone, as where it is that of two costs of ours.
+        If `grows` is set, only the ratio is bounded, for example the ratio of two costs of ours.
         """
         ratio = ours / peer
         growth = ratio / self._first.setdefault(what, ratio)
@@ -97,35 +97,35 @@ class Report:
 
 
 def timed(call: Callable[[], Any]) -> float:
-    """Return how long a call takes, in milliseconds."""
+    """Return the duration of a call in milliseconds."""
     started = time.perf_counter()
     call()
     return 1000 * (time.perf_counter() - started)
 
 
 def keep_from_collection() -> None:
-    """Keep what is there from the garbage collector, which goes on for what comes."""
+    """Exclude existing objects from garbage collection, but not new ones."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], times: int) -> tuple[float, float]:
-    """Time two calls in turns; return the median of each in milliseconds."""
+    """Time two calls alternately; return the median of each in milliseconds."""
     keep_from_collection()
     taken = [(timed(ours), timed(peer)) for _ in range(times + 1)][1:]
     return median(one for one, _ in taken), median(other for _, other in taken)
 
 
 def settled() -> None:
-    """Wait for what calls left to another thread."""
+    """Wait for work that calls deferred to another thread."""
     done = threading.Event()
     later(done.set)
     done.wait()
 
 
 def walk(namespace: Any, request: dict[str, Any]) -> tuple[list[float], int]:
-    """Walk a listing page by page; return what each took in milliseconds, and the names' number."""
+    """Walk a listing by page; return the milliseconds of each page, and the number of names."""
     taken: list[float] = []
     found = 0
     token = None
@@ -146,7 +146,7 @@ def pages(
     request: dict[str, Any],
     bare: Callable[[], int],
 ) -> None:
-    """Compare a walk by pages with a bare walk, and its last page with its first."""
+    """Compare a walk by page with a bare walk, and its last page with its first."""
     ours: list[float] = []
     peer: list[float] = []
     ends: list[tuple[float, float]] = []
@@ -189,7 +189,7 @@ def run_pages(report: Report, size: int) -> None:
 
 
 def run_hive(report: Report, size: int) -> None:
-    """Compare pages on a metastore, whose bare walk is one call for all names."""
+    """Compare pages on a metastore, for which the bare walk is one call for all names."""
     with (
         tempfile.TemporaryDirectory(prefix="lns-") as folder,
         Metastore(RELEASES["4.2"], Path(folder)) as metastore,
@@ -204,12 +204,12 @@ def run_hive(report: Report, size: int) -> None:
 
 
 def run_declared(report: Report, size: int) -> None:
-    """Count the calls of a listing without declared tables; on `dir`, time it beside pylance."""
+    """Count the calls of a listing without declared tables; on `dir`, compare its time with pylance."""
     if size <= 10_000:
         glue = GlueInMemory(size, "/nowhere")
         namespace = glue.connect()
         namespace.list_tables({"id": ["db"], "include_declared": False})
-        # The database is looked for among catalogs and databases.
+        # The database is looked up among catalogs and databases.
         report.row("Glue: calls without declared", size, glue.calls, size / PAGE + 2, 1.0, "calls")
         with (
             unity(1, size) as uri,
@@ -286,7 +286,7 @@ def run_directory(report: Report, size: int) -> None:
 
 
 def _refused(call: Callable[[Any], Any], request: Any) -> None:
-    # pylance's own errors have no base in common with ours.
+    # pylance's errors have no common base class with ours.
     with suppress(LanceNamespaceError, Exception):
         call(request)
 
@@ -333,11 +333,11 @@ def run_versions(report: Report, size: int) -> None:
             report.row(f"table: {name}", size, *in_turns(mine, peer, times), 1.2)
 
 
-# --- many at once
+# --- concurrency
 
 
 def run_latency(report: Report, _: int) -> None:
-    """Compare a walk of 200 namespaces behind 5 ms with the same calls 16 at a time."""
+    """Compare a walk of 200 namespaces at 5 ms latency with the same calls, 16 concurrently."""
     with (
         unity(200, 1) as upstream,
         latency(int(upstream.rpartition(":")[2]), 5) as uri,
@@ -395,7 +395,7 @@ def run_latency(report: Report, _: int) -> None:
 
 
 def run_threads(report: Report, _: int) -> None:
-    """Count the threads that 200 listings at once add to their callers' own."""
+    """Count the threads that 200 concurrent listings add to those of their callers."""
     with unity(20, 20) as uri, connect("unity", {"endpoint": uri, "catalog": "main"}) as namespace:
         before, most, done = threading.active_count(), 0, threading.Event()
 
@@ -416,7 +416,7 @@ def run_threads(report: Report, _: int) -> None:
 
 
 def run_ls(report: Report, size: int) -> None:
-    """Compare the first line of ``lance-ns ls`` of many tables with that of 100."""
+    """Compare the first line of ``lance-ns ls`` for many tables with that for 100."""
     with tempfile.TemporaryDirectory() as folder:
         few, many = Path(folder, "few"), Path(folder, "many")
         few.mkdir(), many.mkdir()
@@ -451,7 +451,7 @@ RUNS = {
 }
 
 
-# Rows of one size.
+# Rows that run at one size only.
 ONCE = ("latency", "threads", "ls")
 
 

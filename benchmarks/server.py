@@ -1,19 +1,19 @@
-"""Our server beside pylance's `RestAdapter`: calls a second and their times, in turns.
+"""Compares our server with pylance's `RestAdapter`: calls per second and latencies, alternately.
 
-Both serve one folder, each from processes of its own, and are asked by one load generator (wrk)
-over kept connections: describe (of 100 tables in turn), count, a query of 10 rows, a vector query of
-10 rows by an index, and a list of 100 tables. Of "fresh" queries no two are the same, so that no answer
-can be given again. Each round asks all servers one after the other; the
-median of the rounds counts. Our server runs as ``lance-ns serve`` does, once with one worker and once
-with as many as there are cores. Exit status 1 where a bound is missed.
+Both serve one folder, each in separate processes, and receive requests from one load generator (wrk)
+over persistent connections: describe (100 tables in turn), count, a query of 10 rows, an indexed vector
+query of 10 rows, and a list of 100 tables. All "fresh" queries differ, so that no response can be
+reused. Each round measures all servers one after the other; the median of the rounds counts. Our
+server runs as ``lance-ns serve``, once with one worker and once with a worker per core. Exit status 1
+if a bound is missed.
 
-Where there are four cores or more, half of them are the load generator's alone: on cores of the servers it
-takes turns with as many workers as there are, and what is timed is how long a turn is.
+With four cores or more, half of them are reserved for the load generator: on shared cores, the results
+would mostly show the scheduler's time slices.
 
-``--ceiling`` asks a bare uvicorn that answers a few bytes as well: what one process of Python that
-speaks ASGI can reach under this load at all.
+``--ceiling`` also measures a bare uvicorn that returns a few bytes: the maximum for one Python process
+with ASGI under this load.
 
-wrk is Debian's package of that name; ``--wrk PATH`` names another.
+wrk is the Debian package of that name; ``--wrk PATH`` selects another binary.
 """
 
 from __future__ import annotations
@@ -84,21 +84,21 @@ CALLS = {
     ),
     "list": ("GET", "/v1/namespace/$/table/list", None),
 }
-# Least throughput beside pylance's server: of one worker, and of as many as there are cores.
+# Minimum throughput relative to pylance's server: with one worker, and with a worker per core.
 ONE = {**dict.fromkeys(CALLS, 0.6), "list": 1.0}
 ALL = dict.fromkeys(ONE, 1.0)
 P99 = {64: 1.0, 512: 1.0}
-"""Longest p99 of describe beside pylance's, by clients; of as many workers as cores."""
+"""Maximum p99 of describe relative to pylance's server, by clients; with a worker per core."""
 
 
 def paths(path: str) -> list[str]:
-    """Return the paths that a call asks in turn."""
+    """Return the paths that a call requests in turn."""
     names = ["t", *(f"other{number:03}" for number in range(TABLES - 1))]
     return [path.format(name) for name in names] if "{}" in path else [path]
 
 
 def text_of(body: object, number: int | str) -> str:
-    """Return a body as JSON; where each is to be another, with a number of six digits."""
+    """Return a body as JSON; a fresh one contains a number of six digits."""
     text = json.dumps(body).replace('"@0.5NUMBER@"', "0.5NUMBER").replace("@NUMBER@", "NUMBER")
     return text.replace("NUMBER", str(number))
 
@@ -144,13 +144,13 @@ def running(command: list[str]) -> Iterator[str]:
 def ours(path: str, workers: int, *more: str) -> list[str]:
     return [
         *(sys.executable, "-c", OURS, "serve", "--impl", "dir", "-p", f"path={path}"),
-        # As many wait as there are clients: a refusal is no answer.
+        # As many may wait as there are clients: rejected requests would not count.
         *("--port", "0", "--workers", str(workers), "--limit", "waiting=2000", *more),
     ]
 
 
 def check(uri: str, name: str) -> int:
-    """Ask once, so that no server is measured that fails; return the size of the answer."""
+    """Send one request, so that a failing server is not measured; return the response size."""
     method, path, body = CALLS[name]
     request = urllib.request.Request(
         uri + paths(path)[0],
@@ -163,15 +163,15 @@ def check(uri: str, name: str) -> int:
 
 
 def script_of(name: str) -> str:
-    """Return what wrk runs: most requests are made beforehand, so that it has only to send them.
+    """Return the script for wrk; most requests are built in advance, so that it only sends them.
 
-    Their headers are in one order, as a client's library sends them; wrk's own differs from run to run.
+    Headers have a fixed order, like those of a client library; wrk's own order varies between runs.
     """
     method, path, body = CALLS[name]
     text = "" if body is None else text_of(body, "NUMBER")
     before, number, after = text.partition("NUMBER")
     if number:
-        # The clock is where it begins, so that no other measurement has sent the same.
+        # Starts at the clock, so that no other measurement has sent the same numbers.
         made = f"made({json.dumps(path)}, before .. (100000 + at) .. after)"
         beginning = f"local before, after = {json.dumps(before)}, {json.dumps(after)}\n"
         beginning += f"local at, last = {time.time_ns() // 1_000_000 % 900_000}, 900000\n"
@@ -202,10 +202,10 @@ end
 
 
 def load(wrk: list[str], folder: Path, uri: str, name: str, clients: int, seconds: float) -> tuple:
-    """Return calls a second and the 99th percentile in milliseconds."""
+    """Return calls per second and the 99th percentile in milliseconds."""
     script = folder / f"{name.replace(' ', '-')}.lua"
     script.write_text(script_of(name))
-    # Long enough for each of many clients to get some answers.
+    # Long enough for each of many clients to get several responses.
     seconds = max(1, round(seconds), clients // 100)
     run = subprocess.run(
         [

@@ -1,12 +1,12 @@
-"""The server under load: heavy queries beside describe, slow uploads, and mixed work under kills.
+"""The server under load: heavy queries next to describe, slow uploads, and mixed work with kills.
 
-    python benchmarks/server_load.py queries --seconds 60      # 200 heavy queries beside describe
-    python benchmarks/server_load.py slow                      # 200 trickling uploads, 200 half requests
+    python benchmarks/server_load.py queries --seconds 60      # 200 heavy queries next to describe
+    python benchmarks/server_load.py slow                      # 200 slow uploads, 200 partial requests
     python benchmarks/server_load.py mixed --minutes 30 --plot load.png
 
-Each starts ``lance-ns serve`` on a folder of its own, with one worker or as many as are asked for,
-and ends with exit status 1 where a bound is missed. The short forms (`--seconds 5`, `--minutes 1`)
-are for every day.
+Each one starts ``lance-ns serve`` on its own folder, with one worker or the requested number, and ends
+with exit status 1 if a bound is missed. The short forms (`--seconds 5`, `--minutes 1`) are for
+everyday use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_BYTES = 2 << 30
 UPLOAD_SECONDS = 5.0
 WARM_MINUTES = 5.0
 GROWTH = 1.25
-"""How much more than after the first minutes may be taken in the end."""
+"""Maximum growth until the end, relative to the use after the first minutes."""
 
 
 @contextlib.contextmanager
@@ -81,13 +81,13 @@ def processes(first: int) -> list[int]:
 
 
 def taken(pids: list[int]) -> tuple[int, int]:
-    """Return resident bytes and open descriptors of processes together."""
+    """Return the total resident bytes and open descriptors of processes."""
     size = files = 0
     for pid in pids:
         with contextlib.suppress(OSError, IndexError, ValueError):
             status = Path(f"/proc/{pid}/status").read_text()
             resident = re.search(r"VmRSS:\s+(\d+)", status)
-            # A process that was killed has none until it is waited for.
+            # A killed process has no such line until its parent waits for it.
             size += int(resident[1]) * 1024 if resident else 0
             files += len(os.listdir(f"/proc/{pid}/fd"))
     return size, files
@@ -116,7 +116,7 @@ def make_table(path: str, rows: int) -> None:
 
 
 def queries(options: argparse.Namespace, home: str) -> bool:
-    """Heavy queries (a vector search without an index, and all rows) beside describe."""
+    """Run heavy queries (a vector search without an index, and all rows) next to describe."""
     make_table(home, options.rows)
     heavy = (
         {"k": 100, "vector": {"single_vector": [0.5] * DIMENSION}},
@@ -138,14 +138,14 @@ def queries(options: argparse.Namespace, home: str) -> bool:
                     except httpx.HTTPError as error:
                         answers[type(error).__name__] += 1
 
-        # In a process of its own: 200 clients in this one would hold each other up.
+        # In a separate process: 200 clients in this one would delay each other.
         describing = subprocess.Popen(
             [sys.executable, __file__, "describe", "--uri", uri, "--seconds", str(options.seconds)],
             stdout=subprocess.PIPE,
             text=True,
         )
         threads = in_threads(options.clients, query)
-        # On a busy machine the clients may not all have begun by the end.
+        # On a busy machine, some clients may not have started by the end.
         while time.monotonic() < end or not most:
             most = max(most, taken(processes(process.pid))[0])
             time.sleep(0.2)
@@ -167,7 +167,7 @@ def queries(options: argparse.Namespace, home: str) -> bool:
 
 
 def describe(options: argparse.Namespace, home: str) -> bool:
-    """Ask for one table again and again, and print the times and how often each status came."""
+    """Request one table repeatedly; print the latencies and the number of each status."""
     times: list[float] = []
     statuses: Counter[int] = Counter()
     end = time.monotonic() + options.seconds
@@ -182,7 +182,7 @@ def describe(options: argparse.Namespace, home: str) -> bool:
 
 
 def slow(options: argparse.Namespace, home: str) -> bool:
-    """Uploads of a byte now and then, and requests that do not end, beside one of the usual kind."""
+    """Send slow uploads and incomplete requests, next to a regular one."""
     head = (
         b"POST /v1/table/%s/create HTTP/1.1\r\nHost: localhost\r\n"
         b"Content-Type: application/vnd.apache.arrow.stream\r\nContent-Length: 1000000\r\n\r\n"
@@ -229,7 +229,7 @@ def slow(options: argparse.Namespace, home: str) -> bool:
 
 
 def mixed(options: argparse.Namespace, home: str) -> bool:
-    """Appends, reads and metadata while a worker is killed now and then: what was acknowledged stays."""
+    """Append, read and describe while workers are killed: acknowledged rows must remain."""
     seconds = options.minutes * 60
     make_table(home, 2000)
     writers = 4
@@ -253,7 +253,7 @@ def mixed(options: argparse.Namespace, home: str) -> bool:
                         acknowledged[number].add(value)
                         answers["append"] += 1
                         if value % 200 == 199:
-                            # Keeps the number of versions within bounds, as a job would.
+                            # Limits the number of versions, like a maintenance job.
                             dataset = lance.dataset(f"{home}/{name}.lance")
                             dataset.optimize.compact_files()
                             dataset.cleanup_old_versions(timedelta(minutes=1))
@@ -315,7 +315,7 @@ def mixed(options: argparse.Namespace, home: str) -> bool:
 
 
 def is_flat(samples: list[tuple[float, int, int, int]], warm: float) -> bool:
-    """Return whether memory and descriptors of the last third are those after the start."""
+    """Return whether memory and descriptors in the last third equal those after the start."""
     after = [row for row in samples if row[0] >= warm]
     third = max(1, len(after) // 3)
     flat = True

@@ -1,10 +1,10 @@
-"""Lance through Spark beside Spark's own Parquet: ratios of rows a second, in one session.
+"""Compares Lance through Spark with Spark's own Parquet: ratios of rows per second, in one session.
 
-Both read and write the same rows in turns; a first round, which starts workers and compiles, does
-not count. Each ratio is that of the medians, Parquet's time by Lance's: more is better. Parquet is
-asked for what `read_table` is asked for, so its filter and projection are pushed down too. Shown
-beside, without a bound: the data source, pylance alone, and in processes of their own lance-ray and
-lance-spark, on the PySpark that it is for. In pieces: `--kinds`, `--measures`, `--peers`.
+Both read and write the same rows alternately; a first round, which starts workers and compiles, does
+not count. Each ratio is Parquet's median time divided by Lance's: higher is better. Parquet gets the
+same filter and projection as `read_table`, so they are pushed down, too. For information, without a
+bound: the data source, pylance alone, and in separate processes lance-ray and lance-spark, with the
+PySpark release that it supports. `--kinds`, `--measures` and `--peers` select parts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BOUNDS = {
     "append": (0.75, 2.0),
     "import": (1.0, 2.0),
 }
-"""Least ratio of each measure, for narrow rows and for vectors."""
+"""Minimum ratio of each measure, for narrow rows and for vectors."""
 PEER_PYSPARK = "pyspark==3.5.7"
 DIMENSIONS = 768
 ROWS_A_FILE = 1_000_000
@@ -53,7 +53,7 @@ Work = Callable[[], object]
 
 
 def narrow(start: int, rows: int) -> pa.Table:
-    """Make rows of a whole number, a number and 20 characters."""
+    """Generate rows with an integer, a float and 20 characters."""
     random = np.random.default_rng(start)
     digits = pa.array(random.integers(10**18, 10**19, rows, dtype=np.uint64)).cast("string")
     names = pc.binary_join_element_wise("n", digits, "")
@@ -63,7 +63,7 @@ def narrow(start: int, rows: int) -> pa.Table:
 
 
 def vectors(start: int, rows: int) -> pa.Table:
-    """Make rows of a whole number, a number and a vector."""
+    """Generate rows with an integer, a float and a vector."""
     random = np.random.default_rng(start)
     values = pa.array(random.random(rows * DIMENSIONS, dtype=np.float32))
     vector = pa.FixedSizeListArray.from_arrays(values, DIMENSIONS)
@@ -77,9 +77,9 @@ class Bench:
 
     Args:
         spark: the session.
-        folder: where both are.
-        rows: how many there are.
-        make: makes some.
+        folder: parent of both datasets.
+        rows: number of rows.
+        make: generates a range of rows.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class Bench:
             lance.write_dataset(table, self._lake / "t.lance", mode="append" if start else "create")
         self._types = "v:float32[768]" if make is vectors else None
         self._table().write.parquet(str(self._parquet))
-        # With a condition, or Spark would answer every later read of the same rows from the cache.
+        # With a condition; otherwise Spark would serve later reads of the same rows from the cache.
         self._cached = self._read().where("id >= 0").cache()
         assert self._cached.count() == rows
 
     def works(self) -> dict[str, tuple[Work, Work]]:
-        """Return what is measured: Lance's way and Parquet's."""
+        """Return the measured functions: Lance's and Parquet's."""
         few = f"id < {self._rows // 100}"
         return {
             "read": (lambda: self.drain(self._table()), lambda: self.drain(self._read())),
@@ -127,7 +127,7 @@ class Bench:
         }
 
     def others(self) -> dict[str, Work]:
-        """Return what is shown beside, without a bound."""
+        """Return functions that are measured without a bound."""
         source = self._spark.read.format("lance_namespace").options(**self._options)
         return {
             "read, data source": lambda: self.drain(source.load("t")),
@@ -139,7 +139,7 @@ class Bench:
 
     @property
     def lance(self) -> str:
-        """Where the rows are in Lance."""
+        """Path of the Lance dataset."""
         return str(self._lake / "t.lance")
 
     def _same(self, rows: int) -> None:
@@ -186,12 +186,12 @@ class Bench:
         self._read().write.mode("overwrite").parquet(str(self._folder / "copy.parquet"))
 
     def end(self) -> None:
-        """Free what Spark keeps."""
+        """Release Spark's cache."""
         self._cached.unpersist()
 
 
 def lance_ray(path: str, out: str) -> dict[str, Work]:
-    """Return what lance-ray does."""
+    """Return lance-ray's functions."""
     import lance_ray
     import ray
 
@@ -215,7 +215,7 @@ def lance_ray(path: str, out: str) -> dict[str, Work]:
 
 
 def lance_spark(path: str, out: str) -> dict[str, Work]:
-    """Return what lance-spark does: by coordinates it is there for Spark 3.5."""
+    """Return lance-spark's functions; it is published for Spark 3.5."""
     from pyspark.sql import SparkSession
 
     from lance_namespace_impls.spark.jars import lance_spark_jars
@@ -258,18 +258,18 @@ PEERS = {"lance-ray": lance_ray, "lance-spark": lance_spark}
 
 
 def peer(name: str, path: str, out: str, rounds: int) -> dict[str, float | str]:
-    """Return a peer's seconds for each measure, or why it has none."""
+    """Return a peer's seconds for each measure, or the reason for a missing one."""
     found: dict[str, float | str] = {}
     for measure, work in PEERS[name](path, out).items():
         try:
             found.update(timed({measure: work}, rounds))
-        except Exception as error:  # noqa: BLE001 what a peer cannot do is shown
+        except Exception as error:  # noqa: BLE001 the report shows what a peer cannot do
             found[measure] = str(error).splitlines()[0][:100]
     return found
 
 
 def beside(name: str, path: str, rounds: int) -> dict[str, float | str]:
-    """Run a peer in a process of its own, lance-spark on the PySpark that it is for."""
+    """Run a peer in a separate process, lance-spark with the PySpark release that it supports."""
     from tests.clients.packages import packages
 
     project = Path(__file__).parents[1]
@@ -292,7 +292,7 @@ def beside(name: str, path: str, rounds: int) -> dict[str, float | str]:
 
 
 def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Return the median seconds of each, run in turns after a round that does not count."""
+    """Return the median seconds of each, run alternately after a round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds + 1):
         for name, work in works.items():
@@ -306,7 +306,7 @@ def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
 def run(
     bench: Bench, kind: str, bound: int, rounds: int, measures: Sequence[str], peers: Sequence[str]
 ) -> list[str]:
-    """Time all and print it; return what fell below its bound."""
+    """Time all measures and print them; return those below their bound."""
     below = []
     works = bench.works()
     for name in measures:

@@ -1,8 +1,8 @@
-"""Rows a second of an import into Lance, beside Spark's own Parquet to Parquet.
+"""Compares rows per second of an import into Lance with Spark's own Parquet to Parquet.
 
-Both read the same Parquet files in the same session, in turns: `import_files` writes a Lance table
-of a directory namespace, ``spark.read.parquet(...).write.parquet(...)`` writes Parquet. A first
-round, which starts workers and compiles, does not count. Medians of the others are compared.
+Both read the same Parquet files in the same session, alternately: `import_files` writes a Lance table
+of a directory namespace, ``spark.read.parquet(...).write.parquet(...)`` writes Parquet. A first round,
+which starts workers and compiles, does not count. The medians of the others are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS_A_GROUP = 250_000
 
 
 def write_source(folder: Path, rows: int) -> None:
-    """Write files with a whole number, a number, 20 characters and a moment in each row."""
+    """Write files with an integer, a float, 20 characters and a timestamp in each row."""
     random = np.random.default_rng(7)
     folder.mkdir()
     for number, start in enumerate(range(0, rows, ROWS_A_FILE)):
@@ -53,7 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def run(spark: Any, folder: Path, rows: int, rounds: int) -> None:
-    """Time both in turns, check what they wrote and print the medians."""
+    """Time both alternately, check their output and print the medians."""
     source, lake, out = folder / "source", folder / "lake", folder / "out"
     write_source(source, rows)
 

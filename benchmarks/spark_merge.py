@@ -1,11 +1,12 @@
-"""`merge_into` beside Delta Lake's MERGE: a million rows into ten million, on one machine.
+"""Compares `merge_into` with Delta Lake's MERGE: a million rows into ten million, on one machine.
 
     python benchmarks/spark_merge.py
 
 Half of the source's keys are in the table, spread over all of it, and half are new. Each round merges
-into a fresh copy; the first one of each does not count. Delta Lake comes by its Maven coordinates. Its
-newest release is for Spark 4.1 and its MERGE fails on 4.3 (NoSuchMethodError), so it runs on PySpark
-3.5 in a process of its own, with the same settings. Fails below 1.0 times Delta's speed.
+into a fresh copy; the first round of each does not count. Delta Lake is loaded by its Maven
+coordinates. Its newest release supports Spark 4.1 and its MERGE fails on 4.3 (NoSuchMethodError), so
+it runs on PySpark 3.5 in a separate process, with the same settings. Fails below 1.0 times Delta's
+speed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SETTINGS = {
 
 
 def session(**more: str) -> Any:
-    """Start Spark, whichever PySpark this process has."""
+    """Start Spark with this process's PySpark."""
     from pyspark.sql import SparkSession
 
     from lance_namespace_impls.spark.java import use_java
@@ -52,7 +53,7 @@ def session(**more: str) -> Any:
 
 
 def source(spark: Any, rows: int, changes: int) -> Any:
-    """Return the rows to merge: those with even numbers have keys of the table."""
+    """Return the rows to merge: those with even numbers have keys of existing rows."""
     key = f"if(id % 2 = 0, id * {rows // changes}, {rows} + id)"
     keyed = spark.range(changes).selectExpr(f"{key} AS id").selectExpr(*COLUMNS)
     frame = keyed.selectExpr("id", "value + 1 AS value", "name").cache()
@@ -103,7 +104,7 @@ def delta(folder: Path, rows: int, changes: int, rounds: int) -> list[float]:
     spark = session(
         **{
             "spark.jars.packages": DELTA,
-            # As few as one machine needs: 50 by default.
+            # The minimum for one machine; the default is 50.
             "spark.databricks.delta.snapshotPartitions": "4",
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -131,7 +132,7 @@ ENGINES = {"lance": lance, "delta": delta}
 
 
 def run(engine: str, arguments: argparse.Namespace) -> float:
-    """Run an engine in a process of its own; return the median of its seconds."""
+    """Run an engine in a separate process; return the median of its seconds."""
     from tests.clients.packages import packages
 
     project = Path(__file__).parents[1]

@@ -1,8 +1,8 @@
-"""A catalog in a database with many tables: what a call costs there, against one with few.
+"""Compares calls on a database catalog with many tables to those with few.
 
 Prints the median of DescribeTable and of a page of ListTables in a namespace of 1,000, 10,000 and
-100,000 tables, on SQLite and PostgreSQL, taken in turns. Fails where a larger one takes more than the
-bound times as long as the smallest.
+100,000 tables, on SQLite and PostgreSQL, measured alternately. Fails if a larger namespace takes
+longer than the bound allows, relative to the smallest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGE = 100
 
 
 def fill(properties: dict[str, str], name: str, count: int) -> None:
-    """Put tables into a new namespace, past the interface."""
+    """Insert tables into a new namespace directly, without the interface."""
     with SqlNamespace.from_properties(properties) as catalog:
         catalog.create_namespace({"id": [name]})
     database = Database(SqlConfig.from_properties(properties))
@@ -65,7 +65,7 @@ def microseconds(call: Callable[[], object]) -> float:
 def measure(
     catalog: SqlNamespace, sizes: dict[str, int], rounds: int, calls: int
 ) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return time and ratio to the smallest of each call in each namespace: medians."""
+    """Return the median time of each call in each namespace, and its ratio to the smallest."""
     chance = random.Random(1)
 
     def describe(name: str) -> object:

@@ -1,8 +1,8 @@
-"""Reading one table of a million rows: our namespace against pylance, our server against its own.
+"""Reads a table of a million rows: our namespace relative to pylance, our server to pylance's.
 
-In process, the namespace is compared with the same call on pylance directly (bound 1.1). Over
-REST, our server is compared with pylance's `RestAdapter` (bound 1.25), for answers of 10 and of
-100,000 rows; one httpx client asks both. All figures are medians, taken in turns.
+In process, the namespace is compared with the same call on pylance directly (bound 1.1). Over REST,
+our server is compared with pylance's `RestAdapter` (bound 1.25), for responses of 10 and of 100,000
+rows; one httpx client calls both. All results are medians, measured alternately.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ with RestAdapter("dir", {"root": sys.argv[1]}, host="127.0.0.1", port=0) as serv
 
 
 def make_table(path: str, rows: int) -> Any:
-    """Write the table and index it."""
+    """Write the table and its index."""
     rng = np.random.default_rng(7)
 
     def batches() -> Any:
@@ -75,7 +75,7 @@ def make_table(path: str, rows: int) -> Any:
 def median_pair(
     ours: Callable[[], Any], theirs: Callable[[], Any], calls: int
 ) -> tuple[float, float]:
-    """Time two calls in turns; give the medians in milliseconds."""
+    """Time two calls alternately; return the medians in milliseconds."""
     for _ in range(3):
         ours(), theirs()
     times: tuple[list[float], list[float]] = ([], [])
@@ -89,7 +89,7 @@ def median_pair(
 
 
 def in_process(namespace: Any, calls: int) -> list[tuple[str, float, float]]:
-    """Compare with pylance, which opens the table anew as a caller of its own would."""
+    """Compare with pylance, which opens the table for each call, like a direct caller would."""
     import lance
 
     location = namespace.describe_table({"id": ["t"]}).location
@@ -136,7 +136,7 @@ def in_process(namespace: Any, calls: int) -> list[tuple[str, float, float]]:
 
 
 def over_rest(path: str, calls: int) -> list[tuple[str, float, float]]:
-    """Ask our server and pylance's the same queries."""
+    """Send the same queries to our server and pylance's."""
     ours = subprocess.Popen(
         [
             *(sys.executable, "-c", SERVE, "serve", "--impl", "dir"),

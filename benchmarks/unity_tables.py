@@ -1,9 +1,9 @@
-"""Unity Catalog: the pages of a listing of 1,000 tables, and what describe_table adds to bare HTTP.
+"""Unity Catalog: pages of a listing of 1,000 tables, and the overhead of describe_table over bare HTTP.
 
-Runs on the double of the tests in a process of its own, and with --real on the server that
-tests/servers/real.py starts or has the address of; or on any server with an empty catalog ``main``.
-Calls of both sides take turns on kept connections; of each round the medians are compared, and the
-median of the rounds counts. Exit status 1 where describe_table takes more than its bound.
+Runs on the tests' double in a separate process, and with --real on the server that
+tests/servers/real.py starts or has the URL of; or on any server with an empty catalog ``main``. Calls
+of both sides alternate on persistent connections; the medians of each round are compared, and the
+median of the rounds counts. Exit status 1 if describe_table exceeds its bound.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ with UnityDouble() as server:
 
 @contextmanager
 def double() -> Iterator[str]:
-    """Run the double in a process of its own; give its address."""
+    """Run the double in a separate process; yield its URL."""
     with subprocess.Popen(
         [sys.executable, "-c", DOUBLE], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -59,7 +59,7 @@ def double() -> Iterator[str]:
 
 
 def p50(calls: int, *sides: Callable[[], object]) -> list[float]:
-    """Time sides in turns; give the median of each in microseconds."""
+    """Time functions alternately; return the median of each in microseconds."""
     taken: list[list[int]] = [[] for _ in sides]
     for _ in range(calls):
         for side, times in zip(sides, taken, strict=True):
@@ -70,7 +70,7 @@ def p50(calls: int, *sides: Callable[[], object]) -> list[float]:
 
 
 def count_pages(namespace: UnityNamespace) -> tuple[int, int, float]:
-    """List the tables; give how many there are, the pages that it took, and the seconds."""
+    """List the tables; return their number, the number of pages, and the seconds."""
     pages = 0
 
     def count(request: httpx.Request) -> None:
@@ -84,7 +84,7 @@ def count_pages(namespace: UnityNamespace) -> tuple[int, int, float]:
 
 
 def main() -> int:
-    """Print the figures; give the exit status."""
+    """Print the results; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--endpoint", help="a server with a catalog 'main'; else the double")
     parser.add_argument("--real", action="store_true", help="the tests' real server too")

@@ -1,4 +1,4 @@
-"""Runs the codegen command; says what to install where its tools are missing."""
+"""Runs the codegen command; without its tools, reports what to install."""
 
 from __future__ import annotations
 

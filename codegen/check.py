@@ -1,7 +1,7 @@
-"""Finds what openapi-python-client would pass over in silence or tell without a line.
+"""Checks for errors that openapi-python-client ignores or reports without a line.
 
-Whatever is in a specification is either generated or refused here: a keyword without an effect
-would promise what neither client nor server keeps.
+Everything in a specification is either generated or rejected here: a keyword without an effect would
+promise something that neither client nor server implements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPERATION_KEYS = (
     "x-body-field",
     "x-response-field",
 )
-# What a caller must be allowed to do, in `Action` of the operation table.
+# Permissions that an operation may require, as in `Action` of the operation table.
 ACTIONS = ("read", "write", "manage")
 ERROR_KEYS = {"code": int, "name": str, "status": int, "description": str, "extends": str}
 SCHEMA_KEYS = frozenset(
@@ -61,7 +61,7 @@ FORMATS = {
 }
 CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-# Names that the modules of the generated package have beside the models.
+# Names in the modules of the generated package, in addition to the models.
 RESERVED = frozenset(
     {
         "Any",
@@ -89,7 +89,7 @@ def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Return every schema, the parts of others included, and where it stands."""
+    """Return every schema, including nested ones, with its place."""
     components = document.data["components"]
     for name, schema in components.get("schemas", {}).items():
         yield from _within(("components", "schemas", name), schema)
@@ -99,7 +99,7 @@ def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
 
 
 def parameters(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Return every parameter that is written out, and where it stands."""
+    """Return every inline parameter with its place."""
     for name, parameter in document.data["components"].get("parameters", {}).items():
         if "$ref" not in parameter:
             yield ("components", "parameters", name), parameter
@@ -122,7 +122,7 @@ def _within(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, dict[
 
 
 def missing_parts(document: Document) -> list[Problem]:
-    """Complain of parts of the document that are not there, or have nothing in them."""
+    """Report missing and empty parts of the document."""
     return [
         document.problem((), f"the part {part!r} is missing")
         for part in PARTS
@@ -148,7 +148,7 @@ def _values(node: Any, place: Place) -> Iterator[tuple[Place, Any]]:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Complain of everything that the parser would not; the document is sound OpenAPI already."""
+    """Report all errors that the parser does not report; the document is valid OpenAPI already."""
     yield from _top(document)
     yield from _dangling(document)
     yield from _routes(document)
@@ -166,7 +166,7 @@ def _top(document: Document) -> Iterator[Problem]:
         yield document.problem(("x-common-codes",), "must be a list of error codes")
     rows = document.data["x-error-codes"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        yield document.problem(("x-error-codes",), "must be a list of errors, one a row")
+        yield document.problem(("x-error-codes",), "must be a list of errors")
         return
     for index, row in enumerate(rows):
         yield from _error_row(document, ("x-error-codes", index), row)
@@ -187,7 +187,7 @@ def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterato
 def _misspelt(
     document: Document, place: Place, part: dict[str, Any], known: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Complain of extensions that are nearly one of ours; others are somebody else's."""
+    """Report misspelled extensions; unrelated extensions are third-party and allowed."""
     for key in part:
         if key.startswith("x-") and key not in known:
             for near in get_close_matches(key, [k for k in known if k.startswith("x-")], 1, 0.8):
@@ -197,7 +197,7 @@ def _misspelt(
 def _dangling(document: Document) -> Iterator[Problem]:
     for place, reference in document.references():
         if document.resolve(reference) is None:
-            yield document.problem(place, f"{reference} points at nothing")
+            yield document.problem(place, f"{reference} does not exist")
 
 
 def _routes(document: Document) -> Iterator[Problem]:
@@ -220,7 +220,7 @@ def _routes(document: Document) -> Iterator[Problem]:
             seen[identifier] += 1
             if seen[identifier] > 1:
                 yield document.problem(
-                    (*place, "operationId"), f"operationId {identifier} is there twice"
+                    (*place, "operationId"), f"operationId {identifier} is defined twice"
                 )
         for key, cause in _operation(operation):
             yield document.problem((*place, key), f"{identifier or path}: {cause}")
@@ -262,7 +262,7 @@ def _parameters(document: Document) -> Iterator[Problem]:
 
 
 def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Complain of one schema: the part of it, and what is wrong with it."""
+    """Report errors of one schema: the place within it, and the cause."""
     for key in schema:
         if key not in SCHEMA_KEYS and not key.startswith("x-"):
             yield (key,), f"the keyword {key} cannot be generated"
@@ -273,7 +273,7 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
     if "minItems" in schema and "array" not in kinds:
         yield ("minItems",), "minItems is for arrays only"
     if "array" in kinds and "items" not in schema:
-        yield ("type",), "the array does not say what its items are"
+        yield ("type",), "the array does not specify its items"
     if "enum" in schema and any(not isinstance(value, str) for value in schema["enum"]):
         yield ("enum",), "only an enum of strings can be generated"
     if "format" in schema and schema["format"] not in FORMATS.get(_sole(kinds), ()):
@@ -286,14 +286,14 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("x-client-default",), f"{wanted!r} cannot be a default of type {_sole(kinds)}"
     if "properties" in schema:
         if len(place) > 3:
-            yield (), "an object with fields needs a schema of its own under components"
+            yield (), "an object with fields must be a separate schema under components"
         if schema.get("additionalProperties"):
             yield (
                 ("additionalProperties",),
                 "an object has either fields or additionalProperties",
             )
     if "$ref" in schema and "type" in schema:
-        yield ("type",), "a $ref has no type of its own"
+        yield ("type",), "a $ref cannot have a type"
 
 
 def _fits(default: Any, kind: str, schema: dict[str, Any]) -> bool:
@@ -320,7 +320,7 @@ def _models(document: Document) -> Iterator[Problem]:
         other = modules.setdefault(snake(name), name)
         if other != name:
             yield document.problem(
-                place, f"the schemas {other} and {name} would be one module, {snake(name)}"
+                place, f"the schemas {other} and {name} would have the same module, {snake(name)}"
             )
         fields = schema.get("properties", {})
         for index, key in enumerate(schema.get("required", ())):
@@ -336,5 +336,6 @@ def _models(document: Document) -> Iterator[Problem]:
                 yield document.problem(where, f"{name}.{key} cannot be a name in Python")
             elif (before := attributes.setdefault(own, key)) != key:
                 yield document.problem(
-                    where, f"the fields {before} and {key} of {name} have one Python name, {own}"
+                    where,
+                    f"the fields {before} and {key} of {name} have the same Python name, {own}",
                 )

@@ -20,7 +20,7 @@ from .tools import ToolError, check_tools
 from .upstream import differences, read
 
 HERE = Path(__file__).resolve().parent
-# A checkout has rest.yaml beside codegen/; an installed package carries it inside.
+# In a checkout, rest.yaml is next to codegen/; an installed package contains it.
 INSTALLED = (HERE / "rest.yaml").exists()
 SPEC = HERE / "rest.yaml" if INSTALLED else HERE.parent / "rest.yaml"
 OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
@@ -32,11 +32,11 @@ PROGRAM = f"python -m {__package__}"
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
-    """Write or check the generated package; the exit status is 1 where something is wrong.
+    """Write or check the generated package; the exit status is 1 after an error.
 
     Args:
-        arguments: the command line; that of the process unless given.
-        program: what the command is called, which files and messages name.
+        arguments: the command line; defaults to that of the process.
+        program: name of the command in files and messages.
     """
     options = _arguments(arguments, program)
     target: Path = options.out / options.package
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
 
 
 def _last(target: Path) -> Path | None:
-    """Return the document to compare with: the one generated last, else the installed package's."""
+    """Return the document to compare with: the last generated one, else the installed package's."""
     if (beside := target / PUBLISHED).exists():
         return beside
     found = find_spec(PACKAGE) if target.name != PACKAGE else None
@@ -79,10 +79,10 @@ def _last(target: Path) -> Path | None:
 
 
 def _header(options: argparse.Namespace, program: str) -> str:
-    """Return the first lines of every file; they name the command that wrote it.
+    """Return the first lines of every file, which contain the command that wrote it.
 
-    Of a path from the root only the name is written, and of such a folder nothing: the package is
-    the same wherever it was made.
+    An absolute path is reduced to its name, and an absolute folder is omitted, so that the package
+    does not depend on the place where it was generated.
     """
     if options.package == PACKAGE and options.spec == SPEC:
         return HEADER
@@ -106,11 +106,11 @@ def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) ->
     try:
         published = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        cause = "is not JSON; take it from version control"
+        cause = "is not JSON; restore it from version control"
         raise SpecError([Problem(path, getattr(error, "lineno", None), cause)]) from error
     if problems := breaking_changes(document, published, allowed):
         hint = (
-            "breaks what is published; add operations of a new name (<name>V2) instead, "
+            "breaks the published protocol; add operations with a new name (<name>V2) instead, "
             "or pass --allow-breaking"
         )
         raise SpecError([*problems, Problem(document.path, None, hint)])
@@ -156,7 +156,7 @@ def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong."""
+    """A parser that reports errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2."""
@@ -183,10 +183,10 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         "--out",
         type=Path,
         default=OUT,
-        help="folder that the package is written into (default: generated)",
+        help="parent folder of the package (default: generated)",
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 where files differ"
+        "--check", action="store_true", help="write nothing; exit 1 if files differ"
     )
     parser.add_argument(
         "--published",
@@ -207,7 +207,7 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         type=Path,
         metavar="FILE",
         help="write nothing; list how another OpenAPI document of the protocol differs, and exit 1 "
-        "where it does",
+        "if it does",
     )
     return parser.parse_args(arguments)
 

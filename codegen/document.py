@@ -1,4 +1,4 @@
-"""rest.yaml as data, with the line of every part of it."""
+"""A parsed rest.yaml that knows the line of each of its parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 Place = tuple[str | int, ...]
-"""Where something stands in a document: the keys and indices that lead there."""
+"""The path of a part in a document: keys and indices."""
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a specification."""
+    """An error in a specification."""
 
     file: Path
     line: int | None
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
 
 
 class SpecError(Exception):
-    """The specification cannot be used; each problem is one line, ``file:line: cause``."""
+    """The specification is unusable; each problem is one line, ``file:line: cause``."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(
@@ -45,8 +45,8 @@ class Document:
 
     Args:
         path: the YAML file.
-        strict: whether to reject values that JSON does not have, such as dates; they are kept as
-            text otherwise.
+        strict: whether to reject values that JSON does not have, such as dates; otherwise they
+            become text.
 
     Raises:
         SpecError: the file cannot be read, is not YAML, or repeats a key.
@@ -67,7 +67,7 @@ class Document:
             raise SpecError([Problem(path, None, cause)]) from error
 
     def line(self, place: Place) -> int:
-        """Return the line of the deepest part of `place` that the file has, from 1."""
+        """Return the 1-based line of the deepest part of `place` that the file has."""
         node: Any = self._tree
         line = 1
         for step in place:
@@ -75,7 +75,7 @@ class Document:
                 key = next((key for key in node if str(key) == str(step)), None)
                 if key is None:
                     break
-                # Keys that `<<` merges in have no line of their own here.
+                # Keys merged by `<<` have no line of their own here.
                 line = node.lc.data[key][0] + 1 if key in (node.lc.data or ()) else line
                 node = node[key]
             elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
@@ -86,19 +86,19 @@ class Document:
         return line
 
     def problem(self, place: Place, cause: str) -> Problem:
-        """Create a problem of the part at `place`."""
+        """Create a problem for the part at `place`."""
         return Problem(self.path, self.line(place), cause)
 
     def references(self) -> Iterator[tuple[Place, str]]:
-        """Return every ``$ref`` and where it stands."""
+        """Return every ``$ref`` with its place."""
         yield from _references(self.data, ())
 
     def resolve(self, reference: str) -> Any:
-        """Return what a local ``$ref`` points at, or None."""
+        """Return the target of a local ``$ref``, or None."""
         return resolve(self.data, reference)
 
     def _plain(self, node: Any, place: Place) -> Any:
-        """Turn YAML nodes into what JSON knows."""
+        """Convert YAML nodes to JSON values."""
         match node:
             case CommentedMap():
                 return {str(k): self._plain(v, (*place, str(k))) for k, v in node.items()}
@@ -116,19 +116,17 @@ class Document:
                 return str(node)
         if not self._strict:
             return str(node)
-        raise SpecError(
-            [self.problem(place, f"{node!r} is not a value that JSON has; put it in quotes")]
-        )
+        raise SpecError([self.problem(place, f"{node!r} is not a JSON value; put it in quotes")])
 
 
 def resolve(data: dict[str, Any], reference: str) -> Any:
-    """Return what a local ``$ref`` within `data` points at, or None."""
+    """Return the target of a local ``$ref`` in `data`, or None."""
     found = target(data, reference)
     return None if found is None else found[1]
 
 
 def target(data: dict[str, Any], reference: str) -> tuple[Place, Any] | None:
-    """Return the place and the value that a local ``$ref`` within `data` points at, or None."""
+    """Return the place and the value of the target of a local ``$ref`` in `data`, or None."""
     node: Any = data
     place: list[str | int] = []
     if not reference.startswith("#/"):

@@ -1,7 +1,7 @@
-"""Runs openapi-python-client's parser. Whatever it warns of is an error here.
+"""Runs openapi-python-client's parser; its warnings are errors here.
 
-The parser reads the schemas and routes and decides what each thing is. Its Python types are left
-aside: they put a sentinel beside every optional field and make a class of every map.
+The parser reads the schemas and routes and determines the kind of each part. Its Python types are not
+used: they add a sentinel to every optional field and make a class of every map.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILE = "application/vnd.apache.arrow.file"
 
 @frozen
 class Parsed:
-    """What the parser made of a document."""
+    """The parser's result for a document."""
 
     models: dict[str, ModelProperty]
     """Objects by the name of their schema."""
@@ -39,12 +39,12 @@ class Parsed:
 
 
 def validate(document: Document) -> list[Problem]:
-    """Complain of what is not OpenAPI."""
+    """Report violations of OpenAPI."""
     try:
         OpenAPI.model_validate(document.data)
     except ValidationError as error:
         found = [(_place(document.data, row["loc"]), _cause(row)) for row in error.errors()]
-        # Of the branches of a union, the one that got furthest is the one that was meant.
+        # Of the branches of a union, the one with the deepest error is the intended one.
         return [
             document.problem(place, cause)
             for place, cause in found
@@ -63,7 +63,7 @@ def drive(document: Document) -> Parsed:
     """Parse a document.
 
     Raises:
-        SpecError: the parser warned of something.
+        SpecError: the parser warned about something.
     """
     config = Config.from_sources(
         ConfigFile(
@@ -83,7 +83,7 @@ def drive(document: Document) -> Parsed:
     if isinstance(data, GeneratorError):
         raise SpecError([_complaint(document, data)])
     warnings: list[ParseError] = list(data.errors)
-    if not warnings:  # else routes that need what is missing are complained of too
+    if not warnings:  # otherwise, routes that refer to an invalid part cause further warnings
         for collection in data.endpoint_collections_by_tag.values():
             warnings += collection.parse_errors
     if warnings:
@@ -95,13 +95,13 @@ def drive(document: Document) -> Parsed:
     }
     models = {str(model.class_info.name): model for model in data.models}
     problems = [
-        document.problem(("paths", path, method), "openapi-python-client has left the route out")
+        document.problem(("paths", path, method), "openapi-python-client omitted the route")
         for path, method, _ in routes(document)
         if (_bare(path), method) not in endpoints
     ] + [
         document.problem(
             ("components", "schemas", name),
-            f"openapi-python-client has no class for {name}: Python uses the name itself",
+            f"openapi-python-client has no class for {name}: Python reserves the name",
         )
         for name, schema in document.data["components"].get("schemas", {}).items()
         if "properties" in schema and name not in models
@@ -115,12 +115,12 @@ def drive(document: Document) -> Parsed:
 
 
 def _bare(path: str) -> str:
-    """A path without the names of its parameters, which the parser may change."""
+    """Return a path without the names of its parameters, which the parser may change."""
     return re.sub(r"{[^}]*}", "{}", path)
 
 
 def _complaint(document: Document, error: GeneratorError) -> Problem:
-    """Find the line that a complaint of the parser is about."""
+    """Convert a complaint of the parser to a problem with a line."""
     header = " ".join(error.header.split())
     cause = " ".join((error.detail or header).partition("\n\n")[0].split())
     place = next(_places(document, error, f"{header} {cause}"), ())
@@ -128,7 +128,7 @@ def _complaint(document: Document, error: GeneratorError) -> Problem:
 
 
 def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Place]:
-    """Return where a complaint may be about, the likeliest first."""
+    """Return the possible places of a complaint, the most likely one first."""
     within: Place = ()
     for path, method, _ in routes(document):
         if f"{method.upper()} {path} " in text:
@@ -151,7 +151,7 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
 
 
 def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
-    """Return every part of a document that holds all of `wanted`."""
+    """Return every part of a document that contains all entries of `wanted`."""
     if isinstance(node, dict):
         if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
             yield place
@@ -163,7 +163,7 @@ def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
 
 
 def _place(data: Any, location: Place) -> Place:
-    """Leave out of a pydantic location what is not in the document, such as names of classes."""
+    """Remove steps of a pydantic location that the document does not have, such as class names."""
     place: list[str | int] = []
     node = data
     for part in location:

@@ -1,4 +1,4 @@
-"""Which operations a change of the document touches."""
+"""Determines the operations that a change of the document affects."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ SCHEMA = "#/components/schemas/"
 
 
 def drafts(document: Json) -> frozenset[str]:
-    """Return the operations that are marked as drafts (`x-draft`), which may change."""
+    """Return the draft operations (`x-draft`), which may change."""
     return frozenset(name for name, raw in _routes(document) if raw.get("x-draft"))
 
 
 def touched(document: Json, place: Place) -> frozenset[str]:
-    """Return the operations that a place of a document belongs to.
+    """Return the operations to which a place of a document belongs.
 
-    A schema belongs to every operation that reaches it; what belongs to none in particular, such as
-    the table of errors, to all.
+    A schema belongs to every operation that refers to it, directly or indirectly. A part without a
+    specific operation, such as the table of errors, belongs to all.
     """
     if place[:1] == ("paths",) and len(place) > 2:
         raw = document.get("paths", {}).get(place[1], {}).get(place[2], {})

@@ -1,4 +1,4 @@
-"""What codegen knows of a specification: models, operations, error codes."""
+"""Data model of a specification: models, operations, error codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-# A field of such a name would hide what its model's own annotations and methods need.
+# A field with such a name would shadow a name that its model's annotations or methods use.
 TAKEN = frozenset(
     {
         "bool",
@@ -35,34 +35,34 @@ def snake(name: str) -> str:
 
 
 def attribute(key: str) -> str:
-    """Return the attribute that holds the field called `key`."""
+    """Return the attribute name of the field called `key`."""
     name = snake(key)
     return name + "_" if name in TAKEN else name
 
 
 @frozen
 class Type:
-    """A field's type: how Python names it and how it is read from JSON."""
+    """A field's type: its Python annotation and its JSON decoder."""
 
     annotation: str
     decoder: str
     decoders: frozenset[str]
-    """Names of the functions that the decoder calls."""
+    """Names of the functions that the decoder expression calls."""
     models: frozenset[str] = frozenset()
     nullable: bool = False
 
     @classmethod
     def plain(cls, annotation: str, decoder: str) -> Type:
-        """A type without parts; `decoder` may be called with arguments."""
+        """Return a type without parts; `decoder` may be a call with arguments."""
         return cls(annotation, decoder, frozenset((decoder.partition("(")[0],)))
 
     @classmethod
     def of(cls, model: str) -> Type:
-        """The type of a model."""
+        """Return the type of a model."""
         return cls(model, f"model({model!r})", frozenset(("model",)), frozenset((model,)))
 
     def within(self, annotation: str, decoder: str) -> Type:
-        """A type made of this one, whose place in `annotation` and `decoder` is ``{}``."""
+        """Return a type around this one, which replaces ``{}`` in `annotation` and `decoder`."""
         return evolve(
             self,
             annotation=annotation.format(self.annotation),
@@ -85,7 +85,7 @@ class Field:
     required: bool
     default: Any = None
     may_be_left_out: bool = False
-    """Whether it is required on the wire, and the client writes the default for its callers."""
+    """Whether it is required on the wire but optional for callers, with a default."""
 
     @property
     def attribute(self) -> str:
@@ -103,7 +103,7 @@ class Field:
 
 @define(kw_only=True)
 class Model:
-    """One attrs class."""
+    """An attrs class."""
 
     name: str
     description: str
@@ -115,22 +115,22 @@ class Model:
 
     @property
     def models(self) -> list[str]:
-        """Names of the other models that the fields hold."""
+        """Names of the other models in the types of the fields."""
         return sorted({name for each in self.fields for name in each.type.models} - {self.name})
 
     @property
     def decoders(self) -> list[str]:
-        """Names of the functions that read the fields."""
+        """Names of the functions that decode the fields."""
         return sorted({name for each in self.fields for name in each.type.decoders})
 
     def names(self, word: str) -> bool:
-        """Return whether an annotation of a field names `word`."""
+        """Return whether the annotation of a field contains `word`."""
         return any(re.search(rf"\b{word}\b", each.annotation) for each in self.fields)
 
 
 @define(kw_only=True)
 class QueryParameter:
-    """A query parameter and the key of the request field that it feeds."""
+    """A query parameter and the key of the request field that provides its value."""
 
     name: str
     key: str
@@ -140,7 +140,7 @@ class QueryParameter:
 
 @define(kw_only=True)
 class Operation:
-    """One operation, whatever the number of its routes."""
+    """An operation, with one or several routes."""
 
     name: str
     summary: str
@@ -173,9 +173,9 @@ class Operation:
 
     @property
     def arguments(self) -> str:
-        """What the method takes after ``self``."""
+        """The method's parameters after ``self``."""
         request = f"request: models.{self.request} | RequestLike"
-        if self.http_method == "GET":  # a listing; the root's unless it names another
+        if self.http_method == "GET":  # a listing; of the root by default
             request += " | None = None"
         return f"{request}, data: ArrowData" if self.body == "ARROW" else request
 
@@ -185,7 +185,7 @@ class Operation:
 
     @property
     def async_arguments(self) -> str:
-        """What the asynchronous method takes after ``self``."""
+        """The asynchronous method's parameters after ``self``."""
         return self.arguments.replace("ArrowData", "AsyncArrowData")
 
     @property
@@ -195,7 +195,7 @@ class Operation:
 
 @define(kw_only=True)
 class ErrorKind:
-    """One row of the error table."""
+    """An entry of the error table."""
 
     code: int
     name: str
@@ -203,7 +203,7 @@ class ErrorKind:
     description: str
     extends: str | None = None
     code_name: str = field(default="")
-    """Name of the plain error that has the code."""
+    """Name of the basic error with the same code."""
 
     @property
     def class_name(self) -> str:

@@ -1,4 +1,4 @@
-"""From routes to `Operation`s."""
+"""Conversion of routes to `Operation`s."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .driver import FILE, STREAM, text
 from .model import Model, Operation, QueryParameter, attribute
 
 JSON = "application/json"
-# Fields that travel as headers on every route, and the schemas that they have.
+# Fields that are sent as headers on every route, and their schemas.
 IN_HEADERS = {
     "x-request": {"identity": "Identity", "context": "Context"},
     "x-response": {"context": "Context"},
 }
-# Types that a parameter can carry as text.
+# Types that can be sent as text in a parameter.
 PARAMETER_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 METHOD_NAMES = ("namespace_id",)
 CONSTANTS = ("COMMON_CODES", "OPERATIONS")
@@ -27,7 +27,7 @@ CONSTANTS = ("COMMON_CODES", "OPERATIONS")
 
 @frozen
 class Route:
-    """One route of an operation."""
+    """A route of an operation."""
 
     path: str
     method: str
@@ -47,7 +47,7 @@ class Route:
 
 
 class OperationReader:
-    """Turns routes into `Operation`s; keeps the problems it meets."""
+    """Converts routes to `Operation`s, and collects problems."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class OperationReader:
             if code not in known:
                 cause = f"{route.name}: no error has code {code}"
             elif code in route.raw["x-codes"][:index]:
-                cause = f"{route.name}: code {code} is listed already"
+                cause = f"{route.name}: code {code} is already listed"
             else:
                 continue
             self._complain((*route.place, "x-codes", index), cause)
@@ -177,7 +177,7 @@ class OperationReader:
             yield (*route.place, "parameters", index), self._resolved(entry)
 
     def _fed(self, route: Route, name: str) -> tuple[Place, str | None]:
-        """Where a parameter stands, and the key of the request field that it feeds."""
+        """Return the place of a parameter, and the key of the request field for its value."""
         place, parameter = next(
             found for found in self._parameters(route) if found[1]["name"] == name
         )
@@ -191,7 +191,7 @@ class OperationReader:
     def _path_field(self, route: Route, name: str) -> str:
         place, key = self._fed(route, name)
         if key is not None and not name == key == attribute(key):
-            self._complain(place, f"path parameter {name} must feed a field of its own name")
+            self._complain(place, f"path parameter {name} must feed a field of the same name")
         elif key is not None:
             kind = "array" if name == "id" else "string"
             found = self._kind(self._schemas[route.raw["x-request"]]["properties"][key])
@@ -210,7 +210,7 @@ class OperationReader:
         return QueryParameter(name=name, key=key or name, type=kind, required=required)
 
     def _kind(self, schema: dict[str, Any]) -> str:
-        """The JSON type of a schema, null aside."""
+        """Return the JSON type of a schema, ignoring null."""
         if "$ref" in schema:
             return self._kind(self._document.resolve(schema["$ref"]))
         if kinds := schema.get("type"):
@@ -220,7 +220,7 @@ class OperationReader:
         return next((kind for kind in kinds if kind != "null"), "anything")
 
     def _check_carried(self, route: Route, operation: Operation) -> None:
-        """Every field of the request must have a way to the server."""
+        """Check that every field of the request is sent to the server."""
         fields = {field.key for field in self._models[operation.request].fields}
         if operation.body == "JSON" or not fields.issuperset(filter(None, [operation.body_field])):
             return
@@ -239,7 +239,7 @@ class OperationReader:
     # --- bodies
 
     def _content(self, place: Place, holder: dict[str, Any], known: tuple[str, ...]) -> str | None:
-        """The one media type of a body."""
+        """Return the media type of a body, which must be a single one."""
         content = list(holder.get("content", ()))
         if not content:
             return None
@@ -286,7 +286,7 @@ class OperationReader:
         return part
 
     def _check_field(self, route: Route, key: str, model: str, media: str | None) -> None:
-        """A bare body must be JSON and a field that its model has."""
+        """Check that a bare body is JSON and a field of its model."""
         field, owner = route.raw[key], route.raw[model]
         if field not in [each.key for each in self._models[owner].fields]:
             self._complain((*route.place, key), f"{owner} has no field {field}")
@@ -294,24 +294,24 @@ class OperationReader:
             self._complain((*route.place, key), f"{field} needs a body of {JSON}")
 
     def _check_whole(self, place: Place, holder: dict[str, Any], model: str) -> None:
-        """A JSON body without a field of its own must be the whole model."""
+        """Check that a JSON body without `x-...-field` is the whole model."""
         schema = holder["content"][JSON].get("schema", {})
         if schema.get("$ref") != f"#/components/schemas/{model}":
             self._complain((*place, "content", JSON), f"the body must be a $ref to {model}")
 
     def _check_by_name(self, route: Route, operation: Operation) -> None:
-        """A by-name route takes and gives what the other does, all of it in one place."""
+        """Check that a by-name route has the same content as the main route, all in the body."""
         wanted = STREAM if operation.body == "ARROW" else JSON
         body = self._resolved(route.raw.get("requestBody", {}))
         if list(body.get("content", ())) != [wanted]:
-            self._complain(route.place, f"{route.path} must take a body of {wanted}")
+            self._complain(route.place, f"{route.path} must accept a body of {wanted}")
         elif wanted == JSON:
             self._check_whole((*route.place, "requestBody"), body, operation.request)
         elif missing := self._parameters_missing(route, operation):
             self._complain(route.place, f"{route.path} lacks the parameters {missing}")
         if str(operation.status) not in route.raw["responses"]:
             self._complain(
-                (*route.place, "responses"), f"{route.path} must answer {operation.status} too"
+                (*route.place, "responses"), f"{route.path} must also return {operation.status}"
             )
 
     def _parameters_missing(self, route: Route, operation: Operation) -> str:

@@ -1,4 +1,4 @@
-"""From a document to a `Spec`."""
+"""Conversion of a document to a `Spec`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .model import ErrorKind, Spec
 from .operations import OperationReader
 from .schemas import SchemaReader
 
-# Errors that the client raises by itself, whatever the specification says.
+# Errors that the client itself raises, regardless of the specification.
 NEEDED_ERRORS = {
     "Unsupported": 0,
     "InvalidInput": 13,
@@ -26,10 +26,10 @@ NEEDED_ERRORS = {
 
 
 def parse(document: Document) -> Spec:
-    """Read a specification.
+    """Parse a specification.
 
     Raises:
-        SpecError: something in it is wrong, missing, or beyond what can be generated.
+        SpecError: a part is invalid, missing, or unsupported.
     """
     for step in (check.missing_parts, validate, check.problems):
         if problems := list(step(document)):
@@ -62,11 +62,13 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
     for index, row in _rows(document):
         place = ("x-error-codes", index)
         if row["name"] in names:
-            yield document.problem((*place, "name"), f"error {row['name']} is there twice")
+            yield document.problem((*place, "name"), f"error {row['name']} is defined twice")
         names.add(row["name"])
         if "extends" not in row:
             if row["code"] in codes:
-                yield document.problem((*place, "code"), f"error code {row['code']} is there twice")
+                yield document.problem(
+                    (*place, "code"), f"error code {row['code']} is defined twice"
+                )
             codes.add(row["code"])
         elif row["extends"] not in plain:
             yield document.problem(
@@ -74,7 +76,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
             )
         elif row["code"] not in plain.values():
             yield document.problem(
-                (*place, "code"), f"{row['name']}: no plain error has code {row['code']}"
+                (*place, "code"), f"{row['name']}: no basic error has code {row['code']}"
             )
     for index, code in enumerate(document.data["x-common-codes"]):
         if code not in codes:
@@ -85,7 +87,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
 
 
 def _errors(document: Document) -> Iterator[ErrorKind]:
-    """Return the plain errors by code, then those that extend one."""
+    """Return the basic errors by code, then those that extend one."""
     names = {row["code"]: row["name"] for _, row in _rows(document) if "extends" not in row}
     for _, row in sorted(
         _rows(document), key=lambda found: ("extends" in found[1], found[1]["code"])

@@ -1,8 +1,8 @@
-"""Keeps published operations as they are.
+"""Rejects breaking changes of published operations.
 
-A field that disappears, or one that becomes required, breaks clients and servers that are out
-there. The protocol has no versions inside an operation: such a change makes a new operation with
-a number behind its name, ``DescribeTableV2``.
+Removing a field, or making one required, breaks existing clients and servers. The protocol has no
+versions inside an operation: such a change requires a new operation with a numbered name, such as
+``DescribeTableV2``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def breaking_changes(
 ) -> list[Problem]:
     """Compare with the published document; each problem is one breaking change.
 
-    Drafts of the published document may change, and so may the operations in `allowed`; a schema
-    may where only such operations reach it.
+    Drafts of the published document and the operations in `allowed` may change; a schema may change
+    if only such operations use it.
     """
     free = allowed | drafts(published)
     return [
@@ -38,7 +38,7 @@ def breaking_changes(
 
 @frozen
 class _Comparison:
-    """An older and a newer document; changes are places in the newer one, and what they are."""
+    """An older and a newer document; changes are places in the newer one, with descriptions."""
 
     old: Json
     new: Json
@@ -55,7 +55,7 @@ class _Comparison:
             if name in new_schemas:
                 yield from self._schema(place, name, old, new_schemas[name])
             else:
-                yield place[:2], f"the published schema {name} is gone"
+                yield place[:2], f"the published schema {name} was removed"
 
     def _schema(self, place: Place, name: str, old: Json, new: Json) -> Iterator[tuple[Place, str]]:
         old_fields, new_fields = old.get("properties", {}), new.get("properties", {})
@@ -66,7 +66,7 @@ class _Comparison:
                 where = (*place, "properties", key)
                 yield from self._type(where, f"{name}.{key}", old_field, new_fields[key])
             else:
-                yield place, f"{name} has lost its field {key!r}"
+                yield place, f"{name} no longer has the field {key!r}"
         for index, key in enumerate(new.get("required", ())):
             if key not in old.get("required", ()):
                 yield (*place, "required", index), f"{name} now requires {key!r}"
@@ -79,7 +79,7 @@ class _Comparison:
         old, new = _resolve(self.old, old), _resolve(self.new, new)
         for value in old.get("enum", ()):
             if value not in new.get("enum", ()):
-                yield (*place, "enum"), f"{what} no longer takes {value!r}"
+                yield (*place, "enum"), f"{what} no longer accepts {value!r}"
         for key in ("default", "minimum", "minItems"):
             if old.get(key) != new.get(key):
                 before, after = old.get(key, "none"), new.get(key, "none")
@@ -93,7 +93,7 @@ class _Comparison:
                 new = self.new["paths"].get(path, {}).get(method)
                 route, place = f"{method.upper()} {path}", ("paths", path, method)
                 if new is None:
-                    yield place, f"the route {route} is gone"
+                    yield place, f"the route {route} was removed"
                     continue
                 before, after = self._shape(self.old, old), self._shape(self.new, new)
                 for key, value in before.items():
@@ -102,7 +102,7 @@ class _Comparison:
                 yield from self._parameters(place, route, old, new)
 
     def _shape(self, document: Json, operation: Json) -> Json:
-        """What a route takes and gives, apart from its parameters."""
+        """Return the content types and models of a route, without its parameters."""
         responses = operation.get("responses", {})
         body = _resolve(document, operation.get("requestBody", {}))
         status = next((key for key in responses if key.startswith("2")), "none")
@@ -125,7 +125,7 @@ class _Comparison:
         after = {p["name"]: p for p in _parameters(self.new, new)}
         for name, parameter in before.items():
             if name not in after:
-                yield (*place, "parameters"), f"{route} has lost its parameter {name}"
+                yield (*place, "parameters"), f"{route} no longer has the parameter {name}"
                 continue
             index = list(after).index(name)
             yield from self._type(
@@ -144,7 +144,7 @@ class _Comparison:
         for row in self.old.get("x-error-codes", ()):
             name = row["name"]
             if name not in new:
-                yield ("x-error-codes",), f"the error {name} is gone"
+                yield ("x-error-codes",), f"the error {name} was removed"
             elif (new[name]["code"], new[name]["status"]) != (row["code"], row["status"]):
                 index = self.new["x-error-codes"].index(new[name])
                 yield (
@@ -169,7 +169,7 @@ def _parameters(document: Json, operation: Json) -> list[Json]:
 
 
 def _describe(document: Json, schema: Json) -> str:
-    """Write a type in words; an object with fields is its name."""
+    """Describe a type in words; an object with fields is described by its name."""
     target = _resolve(document, schema)
     if "$ref" in schema and "properties" in target:
         return str(schema["$ref"].rsplit("/", 1)[1])

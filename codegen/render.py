@@ -1,4 +1,4 @@
-"""From a `Spec` to the files of the generated package."""
+"""Renders a `Spec` to the files of the generated package."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from .model import Operation, Spec
 from .tools import format_python
 
-LINE = 88  # what ruff takes unless it is told otherwise
-PROSE = 80  # columns that docstrings fill, so that escapes and quotes still fit into a line
+LINE = 88  # ruff's default
+PROSE = 80  # width of docstrings, which leaves room for escapes and quotes
 
 
 def _template(name: str) -> str:
@@ -22,7 +22,7 @@ def _template(name: str) -> str:
 
 
 HEADER = _template("header.jinja").strip()
-# So that the package is typed wherever it is generated, without a setting of the project around it.
+# Makes the package type-check anywhere, without settings of the surrounding project.
 UNTYPED = """\
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
@@ -33,11 +33,11 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     """Return the text of every generated file by its path in the package.
 
     Args:
-        spec: what the document says.
+        spec: the parsed document.
         header: first line of every file.
 
     Raises:
-        ToolError: ruff refuses what was made.
+        ToolError: ruff rejects the generated code.
     """
     env = Environment(
         loader=FunctionLoader(_template),
@@ -95,7 +95,7 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
 
 
 def _exports(spec: Spec) -> list[tuple[str, str]]:
-    """What the package itself offers, and from which of its modules."""
+    """Return the public names of the package, with their modules."""
     return [
         *((model.name, ".models") for model in spec.models),
         *((kind.class_name, ".errors") for kind in spec.errors),
@@ -114,7 +114,9 @@ def _exports(spec: Spec) -> list[tuple[str, str]]:
 
 def _operation_doc(operation: Operation, spec: Spec) -> str:
     article = "an" if operation.request[0] in "AEIOU" else "a"
-    args = [f"    request: {article} `{operation.request}`, or what stands for one."]
+    args = [
+        f"    request: {article} `{operation.request}`, a dict, or an object with ``model_dump()``."
+    ]
     if operation.body == "ARROW":
         args.append(
             "    data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC stream."
@@ -153,15 +155,15 @@ def _route_doc(operation: Operation) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Set the first sentence apart where it fits on a line."""
+    """Put the first sentence into its own paragraph if it fits on a line."""
     first, stop, rest = text.partition(". ")
     return f"{first}.\n\n{rest}" if stop and len(first) < PROSE - 8 else text
 
 
 def _docstring(text: str, indent: int) -> str:
-    """Write a docstring, wrapped; an indented line stays on its own.
+    """Format a docstring with wrapped lines; an indented line is not joined with others.
 
-    Of an entry such as ``name: what it is``, the lines that follow hang.
+    Continuation lines of an entry such as ``name: description`` have a hanging indent.
     """
     pad = " " * indent
     out: list[str] = []

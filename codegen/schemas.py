@@ -1,4 +1,4 @@
-"""From schemas to `Model`s."""
+"""Conversion of schemas to `Model`s."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .model import ANYTHING, Field, Model, Type
 
 
 class SchemaReader:
-    """Turns what the parser made of the schemas into `Model`s; keeps the problems it meets."""
+    """Converts the parser's schemas to `Model`s, and collects problems."""
 
     def __init__(self, document: Document, parsed: Mapping[str, ModelProperty]) -> None:
         self.problems: list[Problem] = []
@@ -39,7 +39,7 @@ class SchemaReader:
         self.problems.append(self._document.problem(place, cause))
 
     def models(self) -> list[Model]:
-        """Read every object that has fields; the others are maps or names for plain types."""
+        """Convert every object with fields; other schemas are maps or aliases of plain types."""
         return [
             self._model(name, schema, self._parsed[name])
             for name, schema in self._document.data["components"].get("schemas", {}).items()
@@ -80,19 +80,19 @@ class SchemaReader:
         place: Place,
         above: frozenset[str] = frozenset(),
     ) -> Type:
-        """Name the Python type of a property and the decoder that reads it.
+        """Return the Python type of a property with its decoder.
 
         Args:
-            above: the references that led here, so that one which leads back is seen.
+            above: references that led here, to detect cycles.
         """
         if isinstance(prop, ModelProperty):
-            # What a reference holds is a copy that may be older than the finished object.
+            # A reference contains a copy, which may be older than the finished object.
             prop = self._parsed.get(str(prop.class_info.name), prop)
             if not is_map(prop):
                 return Type.of(str(prop.class_info.name))
         while "$ref" in raw:
             if raw["$ref"] in above:
-                self._complain(place, f"{raw['$ref']} is made of itself")
+                self._complain(place, f"{raw['$ref']} contains itself")
                 return ANYTHING
             above |= {raw["$ref"]}
             place = ("components", "schemas", raw["$ref"].rsplit("/", 1)[1])
@@ -131,7 +131,7 @@ class SchemaReader:
     def _part(
         self, prop: PropertyProtocol, raw: dict[str, Any], place: Place, above: frozenset[str]
     ) -> Type:
-        """The type of what an array or a map holds, where null has to be spelt out."""
+        """Return the item type of an array or a map, with an explicit null."""
         part = self._type(prop, raw, place, above)
         return part.within("{} | None", "nullable({})") if part.nullable else part
 
@@ -160,5 +160,5 @@ class SchemaReader:
 
 
 def is_map(prop: ModelProperty) -> bool:
-    """An object with no fields of its own is a map."""
+    """Return whether an object is a map, which has no fields."""
     return prop.data.properties is None

@@ -1,4 +1,4 @@
-"""The tools that codegen drives, in the versions that give the same bytes on any machine."""
+"""The external tools of codegen, in the versions that produce identical output on any machine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ VERSIONS = {"openapi-python-client": "0.29.1", "ruff": "0.17.5"}
 
 
 class ToolError(Exception):
-    """A tool is missing, of another version, or refuses its work."""
+    """A tool is missing, has another version, or fails."""
 
 
 def check_tools() -> None:
-    """Raise unless the tools are there.
+    """Check that the tools are installed.
 
     Raises:
-        ToolError: one is missing or of another version.
+        ToolError: a tool is missing or has another version.
     """
     for name, wanted in VERSIONS.items():
         try:
@@ -35,10 +35,10 @@ def check_tools() -> None:
 
 
 def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
-    """Sort imports and `__all__`, drop the unused ones and format.
+    """Sort imports and `__all__`, remove unused imports, and format.
 
     Raises:
-        ToolError: ruff refuses the code.
+        ToolError: ruff rejects the code.
     """
     from ruff import find_ruff_bin
 
@@ -62,6 +62,6 @@ def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
             )
             if done.returncode:
                 raise ToolError(
-                    f"ruff {command[0]} refused the generated code:\n{done.stdout}{done.stderr}"
+                    f"ruff {command[0]} rejected the generated code:\n{done.stdout}{done.stderr}"
                 )
         return {name: (root / name).read_text(encoding="utf-8") for name in texts}

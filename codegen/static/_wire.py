@@ -1,4 +1,4 @@
-"""What clients of the protocol share: routes, bodies, answers and failures; it sends nothing."""
+"""Common parts of protocol clients, without I/O: routes, bodies, responses and failures."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Rows: TypeAlias = Iterator[bytes] | AsyncIterator[bytes]
 
 
 class HttpWire:
-    """Writes requests of operations, and reads what comes back.
+    """Builds requests of operations, and parses their responses.
 
     Args:
-        client: carries the timeouts and headers.
-        uri: the server's address, such as ``http://localhost:2333``.
-        delimiter: joins the levels of an identifier on a route.
+        client: has the timeouts and headers.
+        uri: URL of the server, such as ``http://localhost:2333``.
+        delimiter: separator between the levels of an identifier in a URL.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class HttpWire:
         self._delimiter_query = "delimiter=" + quote(delimiter, safe="")
 
     def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its kind and address."""
+        """Return an identifier of this namespace: its kind and URL."""
         return f"{type(self).__name__} {self._uri}"
 
     @contextmanager
     def _exchanging(self, operation: Operation[Any, Any]) -> Iterator[None]:
-        """Raise what the HTTP library raises of one exchange as an error of the protocol."""
+        """Translate exceptions of the HTTP library to protocol errors."""
         try:
             yield
         except httpx.InvalidURL as error:
@@ -88,7 +88,9 @@ class HttpWire:
         if isinstance(error, httpx.LocalProtocolError):
             return InvalidInputError(f"{operation.name} cannot be sent over HTTP: {cause}")
         if isinstance(error, httpx.DecodingError):
-            return InternalError(f"{operation.name}: {self._uri} answered unreadably: {cause}")
+            return InternalError(
+                f"{operation.name}: {self._uri} returned an unreadable response: {cause}"
+            )
         return ServiceUnavailableError(
             f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
         )
@@ -125,7 +127,7 @@ class HttpWire:
     def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
         query = self._delimiter_query
         if "id" not in operation.path_fields and request.context and "delimiter" in request.context:
-            # It only shapes the names in the answer, which the caller may want otherwise.
+            # It only affects the names in the response; the caller may choose another delimiter.
             query = "delimiter=" + quote(request.context["delimiter"], safe="")
         for parameter in operation.query:
             value = sent.get(parameter.field)
@@ -143,9 +145,9 @@ class HttpWire:
         headers: dict[str, str],
         content: bytes | Rows | None,
     ) -> httpx.Request:
-        """Build a request; ``httpx.Client.build_request`` takes twice as long for the same."""
+        """Build a request; ``httpx.Client.build_request`` takes twice as long."""
         merged = self._client.headers.copy()
-        if "," in merged.get("Accept-Encoding", ""):  # the library's own, which may be more
+        if "," in merged.get("Accept-Encoding", ""):  # the library's default, which may list more
             merged["Accept-Encoding"] = ACCEPTED_ENCODINGS
         merged.update(headers)
         return httpx.Request(
@@ -160,7 +162,7 @@ class HttpWire:
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
-        """Read an answer that is no rows, the body of which has come in."""
+        """Parse a response without rows, whose body has been read."""
         context = {HEADER_PREFIX + name: value for name, value in response.headers.items()}
         data: Any = {}
         if operation.answer is not Body.NONE and response.content:
@@ -169,8 +171,8 @@ class HttpWire:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 raise InternalError(
-                    f"{operation.name}: {self._uri} answered {response.status_code} with "
-                    f"{'JSON that is nested too deep' if deep else 'a body that is not JSON'}"
+                    f"{operation.name}: {self._uri} answered HTTP {response.status_code} with "
+                    f"{'JSON that is nested too deeply' if deep else 'a body that is not JSON'}"
                 ) from error
         if operation.answer is Body.FIELD:
             data = {operation.answer_field: data}
@@ -179,7 +181,7 @@ class HttpWire:
             answer = response_type.from_dict(data)
         except InvalidInputError as error:
             raise InternalError(
-                f"{operation.name}: {self._uri} answered wrongly: {error}"
+                f"{operation.name}: {self._uri} returned an invalid response: {error}"
             ) from error
         answer.context = {**context, **(answer.context or {})}
         return cast("Response", answer)
@@ -190,16 +192,17 @@ class HttpWire:
         chunks: Iterator[bytes],
         close: Callable[[], None],
     ) -> pa.RecordBatchReader:
-        """Return the rows of an answer, read from the server as they are asked for.
+        """Return the rows of a response, which are read from the server on demand.
 
         Args:
-            operation: what was asked.
+            operation: the called operation.
             chunks: the body, an Arrow IPC file.
-            close: called once, when all was read or reading failed.
+            close: called once, after the last row or a failure.
 
         Raises:
-            InternalError: code 18, it is no Arrow IPC file; reading on may raise it, too.
-            ServiceUnavailableError: code 17, the connection drops; reading on may raise it, too.
+            InternalError: code 18, it is not an Arrow IPC file; reading batches may raise it, too.
+            ServiceUnavailableError: code 17, the connection breaks; reading batches may raise
+                it, too.
         """
         import pyarrow as pa
 
@@ -215,7 +218,7 @@ class HttpWire:
                 if not isinstance(error, pa.ArrowException | OSError):
                     raise
                 raise InternalError(
-                    f"{operation.name}: the answer is not an Arrow IPC file: {error}"
+                    f"{operation.name}: the response is not an Arrow IPC file: {error}"
                 ) from error
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -223,10 +226,10 @@ class HttpWire:
                 with self._exchanging(operation):
                     yield from reader
                     while source.read(1 << 16):
-                        pass  # the footer: a connection is used again only after the whole answer
+                        pass  # the footer: a connection is reused only after the whole response
             except (pa.ArrowException, OSError) as error:
                 raise InternalError(
-                    f"{operation.name}: the answer was cut short: {error}"
+                    f"{operation.name}: the response was truncated: {error}"
                 ) from error
             finally:
                 body.close()
@@ -236,7 +239,7 @@ class HttpWire:
 
 @functools.lru_cache(maxsize=1024)
 def _url(text: str) -> httpx.URL:
-    """Parse a URL; programs ask for the same tables again and again."""
+    """Parse a URL; cached, since programs access the same tables repeatedly."""
     return httpx.URL(text)
 
 
@@ -261,30 +264,32 @@ def _request_headers(request: Any) -> dict[str, str]:
             headers["Authorization"] = f"Bearer {request.identity.auth_token}"
     for name, value in headers.items():
         if HEADER_NAME.fullmatch(name) is None:
-            raise InvalidInputError(f"context entry 'header.{name}': that is not a header's name")
+            raise InvalidInputError(
+                f"context entry 'header.{name}': this is not a valid header name"
+            )
         _check_value(name, value)
     return headers
 
 
 def _check_value(name: str, value: str) -> None:
     if HEADER_VALUE.fullmatch(value) is None:
-        # The value may be a secret; what a library says of it would show it.
+        # The value may be a secret, and a library's message would show it.
         raise InvalidInputError(
-            f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
-            "its ends"
+            f"header {name!r}: the value contains other characters than printable ASCII, or starts "
+            "or ends with a blank"
         )
 
 
 def is_refused(response: httpx.Response) -> bool:
-    """Return whether an answer is a failure; a redirection is one, since none is followed."""
+    """Return whether a response is a failure; redirects are failures, since none is followed."""
     return response.status_code >= 400 or response.status_code in (301, 302, 303, 307, 308)
 
 
 def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:
-    """Read the protocol error out of an HTTP failure.
+    """Convert an HTTP failure to a protocol error.
 
-    A body without a code of the protocol, say from a proxy, is given the code that its HTTP status
-    stands for.
+    If the body has no protocol code, for example because it comes from a proxy, the HTTP status
+    determines the code.
     """
     body: Any = None
     try:
@@ -313,7 +318,7 @@ def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNa
 
 
 _CODES = frozenset(map(int, errors.ErrorCode))
-# A path that a server does not know is an operation that it does not have.
+# If the server does not know a path, it does not have the operation.
 _CODE_FOR_STATUS = {
     400: 13,
     401: 16,
@@ -331,7 +336,7 @@ _CODE_FOR_STATUS = {
 
 
 def _error_text(body: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Return the message of an error body on one line, and the detail."""
+    """Return the message of an error body, on one line, and the detail."""
     text, detail = str(body.get("error") or body.get("detail") or ""), body.get("detail")
     line, _, rest = text.strip().partition("\n")
     return line.strip(), text if rest and detail is None else detail
@@ -341,18 +346,18 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
     status = response.status_code
     hint = "; is this a Lance namespace server?"
     if status == 413:
-        hint = "; that is more than it takes at once, send smaller parts"
+        hint = "; the request is too large for it, send smaller parts"
     elif status in (404, 405, 501):
-        hint = "; it does not have this operation, or is no Lance namespace server"
+        hint = "; it does not have this operation, or is not a Lance namespace server"
     elif status >= 500 or status in (401, 403, 429):
         hint = ""
-    # Without the query, which may hold storage options and so secrets.
+    # Without the query, which may contain storage options and thus secrets.
     url = response.request.url.copy_with(query=None)
     return f"{operation.name}: {url} answered HTTP {status} without an error code{hint}"
 
 
 class _BodyFile(io.RawIOBase):
-    """The body of a streamed response as a file."""
+    """The body of a streamed response as a file object."""
 
     def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
         self._chunks = chunks

@@ -1,7 +1,7 @@
-"""Bodies of HTTP answers, decoded in small pieces and bounded in size.
+"""Incremental, size-limited decoding of HTTP response bodies.
 
-A few hundred kilobytes of gzip may become hundreds of megabytes, and the HTTP library decodes them
-without a bound.
+A few hundred kilobytes of gzip may expand to hundreds of megabytes, and the HTTP library decodes
+them without a limit.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["ACCEPTED_ENCODINGS", "MAX_ANSWER_BYTES", "bound"]
 
 ACCEPTED_ENCODINGS = "gzip, deflate"
 MAX_ANSWER_BYTES = 64 << 20
-"""Size of an answer that is read whole, decoded."""
-# What a streamed answer may become when it is decoded: so many bytes for each that was sent, and so
-# many in any case.
+"""Maximum decoded size of a response that is read as a whole."""
+# Maximum decoded size of a streamed response: this many bytes per received byte, and this many in
+# any case.
 DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
 PIECE_BYTES = 1 << 16
@@ -26,13 +26,13 @@ MAX_ENCODINGS = 2
 
 
 def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> None:
-    """Decode and bound the body of an answer as it is read; one that was read is left alone.
+    """Decode and limit the body of a response as it is read; a body that was read is unchanged.
 
-    Reading on raises ``httpx.DecodingError`` for a body that is too large or cannot be decoded.
+    Reading then raises ``httpx.DecodingError`` for a body that is too large or cannot be decoded.
 
     Args:
-        response: an answer from ``send(..., stream=True)`` or a transport.
-        limit: size in bytes of the decoded body; if None, in proportion to the bytes received.
+        response: a response from ``send(..., stream=True)`` or a transport.
+        limit: maximum decoded size in bytes; if None, proportional to the received bytes.
     """
     if response.is_stream_consumed or response.is_closed or isinstance(response.stream, _Body):
         return
@@ -40,7 +40,7 @@ def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> Non
     encodings = [name for each in names if (name := each.strip().lower()) not in ("", "identity")]
     response.stream = _Body(response.stream, encodings, limit)
     if encodings:
-        # The library decodes what still has this header.
+        # The library would decode the body again if this header stayed.
         del response.headers["Content-Encoding"]
         response.headers.pop("Content-Length", None)
 
@@ -94,14 +94,14 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
                     raise httpx.DecodingError(f"the body is larger than {self._limit} bytes")
             elif decoders and self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._received:
                 raise httpx.DecodingError(
-                    f"{self._received} bytes become more than {self._decoded - 1} when they are "
+                    f"{self._received} bytes expand to more than {self._decoded - 1} when they are "
                     "decoded"
                 )
             yield piece
 
 
 class _Inflater:
-    """Decodes gzip or deflate, a piece at a time."""
+    """Incremental decoder of gzip or deflate."""
 
     def __init__(self, encoding: str) -> None:
         if encoding not in ("gzip", "x-gzip", "deflate"):
@@ -124,7 +124,7 @@ class _Inflater:
         except zlib.error as error:
             if not self._may_be_raw:
                 raise httpx.DecodingError(str(error)) from error
-            # Some servers leave out the header of zlib.
+            # Some servers omit the zlib header.
             self._may_be_raw = False
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
             return self._next(data)

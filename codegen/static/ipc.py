@@ -1,8 +1,8 @@
-"""Arrow IPC from elsewhere, checked before anything reads it.
+"""Validation of untrusted Arrow IPC data.
 
-What pyarrow reads it takes at its word: an offset beyond its buffer reads foreign memory or ends
-the process, and a few compressed bytes may claim any size. So the sizes that a message claims are
-compared with what was sent before it is decoded, and each batch is validated in full after that.
+pyarrow trusts the data: an offset beyond its buffer reads other memory or crashes the process, and
+a few compressed bytes may claim any size. So the sizes that a message claims are compared with the
+received bytes before it is decoded, and each decoded batch is fully validated.
 
 Source: the Arrow columnar format, "Serialization and Interprocess Communication".
 """
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = ["open_batches", "open_checked", "validated"]
 
-# What a stream may become when it is decoded: so many bytes for each that was sent, and so many
-# in any case. Columns of one value compress well beyond that, but seldom are this large.
+# Maximum decoded size of a stream: this many bytes per received byte, and this many in any case.
+# Columns with a single value compress better than that, but are rarely this large.
 DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
-# Rows of no bytes at all, such as nulls, that a batch may have.
+# Maximum rows in a batch without any bytes, such as nulls.
 EMPTY_ROWS = 1 << 20
 MAX_METADATA_BYTES = 16 << 20
 PIECE_BYTES = 64 << 20
 
 FEW_BYTES = 1 << 16
-"""Size of a stream in memory that is checked whole before its first batch is read."""
+"""In-memory streams up to this size are checked as a whole before the first batch is read."""
 
 CONTINUATION = b"\xff\xff\xff\xff"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
-# Arrow 0.17 wrote compressed bodies that only this entry in a message's metadata tells of.
+# Arrow 0.17 marked compressed bodies only by this entry in a message's metadata.
 EARLY_COMPRESSION = b"ARROW:experimental_compression"
 
 
@@ -41,10 +41,10 @@ def open_checked(source: Any, max_batch_bytes: int | None = None) -> pa.RecordBa
 
     Args:
         source: a binary file object, or bytes.
-        max_batch_bytes: size in bytes of the largest batch that is decoded; unbounded unless given.
+        max_batch_bytes: maximum decoded size of a batch in bytes; unlimited by default.
 
     Raises:
-        pyarrow.ArrowInvalid: it is no stream; reading a batch that is not valid raises it, too.
+        pyarrow.ArrowInvalid: it is not a stream; reading an invalid batch raises it, too.
     """
     import pyarrow as pa
 
@@ -54,7 +54,7 @@ def open_checked(source: Any, max_batch_bytes: int | None = None) -> pa.RecordBa
 def open_batches(
     source: Any, max_batch_bytes: int | None = None
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Open an Arrow IPC stream as `open_checked` does; return its schema and its batches."""
+    """Open an Arrow IPC stream like `open_checked`; return its schema and its batches."""
     import pyarrow as pa
 
     sizes = _Sizes(max_batch_bytes)
@@ -64,14 +64,14 @@ def open_batches(
         if source.size <= FEW_BYTES:
             few = _Messages(pa.BufferReader(source), sizes)
         source = pa.BufferReader(source)
-    # pyarrow reads few bytes past Python, which is asked for each piece of a message otherwise.
+    # For small data, pyarrow reads the buffer directly; otherwise it calls Python for each piece.
     stream = pa.ipc.open_stream(_Messages(source, sizes) if few is None else source)
     schema = stream.schema
     try:
         for field in schema:
             _check_names(field)
     except UnicodeDecodeError:
-        raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
+        raise pa.ArrowInvalid("the name of a column is not valid UTF-8") from None
     batches = stream if few is None else _once_checked(few, stream)
     return schema, validated(batches, sizes)
 
@@ -79,7 +79,7 @@ def open_batches(
 def _once_checked(
     messages: _Messages, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Hand batches on once the sizes of all messages are known to be right."""
+    """Return the batches after checking the sizes of all messages."""
     messages.check()
     yield from batches
 
@@ -87,10 +87,10 @@ def _once_checked(
 def validated(
     batches: Iterable[pa.RecordBatch], sizes: _Sizes | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Hand batches on once each is known to be valid in full.
+    """Return the batches, each after its full validation.
 
     Raises:
-        pyarrow.ArrowInvalid: one is not; it names the batch and the column.
+        pyarrow.ArrowInvalid: a batch is invalid; the message names the batch and the column.
     """
     import pyarrow as pa
 
@@ -105,14 +105,14 @@ def validated(
 
 
 def _check_names(field: pa.Field) -> None:
-    """Raise UnicodeDecodeError where the name of a field, or of one within it, is not UTF-8."""
+    """Raise UnicodeDecodeError if the name of a field or of a nested field is not UTF-8."""
     _ = field.name
     for i in range(field.type.num_fields):
         _check_names(field.type.field(i))
 
 
 def _fault(batch: pa.RecordBatch) -> str:
-    """Name the column that is not valid, and why."""
+    """Describe the first invalid column and its error."""
     import pyarrow as pa
 
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -120,11 +120,11 @@ def _fault(batch: pa.RecordBatch) -> str:
             column.validate(full=True)
         except pa.ArrowException as error:
             return f"column {name[:100]!r} is not valid: {' '.join(str(error).split())[:300]}"
-    return "its columns do not fit together"
+    return "its columns are inconsistent"
 
 
 class _Sizes:
-    """What a stream claims to hold, against what was sent of it."""
+    """Compares the sizes that a stream claims with the received bytes."""
 
     def __init__(self, max_batch_bytes: int | None) -> None:
         self._most = max_batch_bytes
@@ -133,25 +133,25 @@ class _Sizes:
         self._grown: dict[int, int] = {}
 
     def sent(self, count: int) -> None:
-        """Note that so many bytes came in."""
+        """Record the number of received bytes."""
         self._sent += count
 
     def check_length(self, body: int) -> None:
-        """Refuse a message whose body is larger than a batch may be."""
+        """Reject a message whose body exceeds the maximum size of a batch."""
         if body < 0:
             raise _invalid("a message has a negative length")
         if self._most is not None and body > self._most:
             raise _invalid(
-                f"a batch has {body} bytes, of which {self._most} are read; send smaller batches"
+                f"a batch has {body} bytes, the maximum is {self._most}; send smaller batches"
             )
 
     def check_decoded(self, decoded: int, rows: int, grown: int | None = None) -> None:
-        """Reject a batch before it is decoded if that would make too much of it.
+        """Reject a batch before it is decoded if its decoded size is too large.
 
         Args:
-            decoded: its size in bytes.
-            rows: its rows.
-            grown: number of the dictionary that it adds values to.
+            decoded: its decoded size in bytes.
+            rows: its number of rows.
+            grown: id of the dictionary to which it adds values.
         """
         self.check_length(decoded)
         if grown is not None:
@@ -160,23 +160,23 @@ class _Sizes:
         self._decoded += decoded
         if self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
             raise _invalid(
-                f"{self._sent} bytes would become {self._decoded} when they are decompressed; "
+                f"{self._sent} bytes would expand to {self._decoded} when they are decompressed; "
                 "send them without compression"
             )
         if rows > max(EMPTY_ROWS, 8 * decoded):
             raise _invalid(f"a batch claims {rows} rows in {decoded} bytes; send smaller batches")
 
     def check_expanded(self, batch: pa.RecordBatch) -> None:
-        """Refuse a batch whose values, written out one by one, are too much.
+        """Reject a batch whose values would take too much memory without sharing.
 
-        Views may name the same long value again and again, and Lance writes it for each.
+        Views may refer to the same long value repeatedly, and Lance writes it each time.
         """
         expanded = sum(map(_expanded, batch.columns))
         if expanded:
             self.check_length(expanded)
             if expanded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
                 raise _invalid(
-                    f"{self._sent} bytes name values of {expanded} bytes in a batch; "
+                    f"{self._sent} bytes refer to values of {expanded} bytes in a batch; "
                     "send smaller batches"
                 )
 
@@ -189,7 +189,7 @@ def _invalid(message: str) -> Exception:
 
 
 def _expanded(array: Any) -> int:
-    """Return how many bytes the values of views take, written out one by one."""
+    """Return the size in bytes of a view array's values if each one is stored separately."""
     import pyarrow as pa
 
     kind = array.type
@@ -219,12 +219,12 @@ def _view_lengths(array: Any) -> list[int]:
 
 
 class _Messages:
-    """A stream as a file that hands a message on only once its sizes are known to be right."""
+    """A file object that returns a message of a stream only after checking its sizes."""
 
     closed = False
 
     def __init__(self, source: Any, sizes: _Sizes) -> None:
-        # An Arrow file gives out its own memory where it can.
+        # An Arrow file returns its memory without a copy if possible.
         self._read = source.read_buffer if hasattr(source, "read_buffer") else source.read
         self._sizes = sizes
         self._piece: Any = b""
@@ -250,13 +250,13 @@ class _Messages:
         return b"".join(parts)
 
     def check(self) -> None:
-        """Read the messages to the end of the stream, and hand none on."""
+        """Check all messages up to the end of the stream, without returning them."""
         while self._head() and (metadata := self._metadata) is not None:
             self._metadata = None
             self._body(metadata)
 
     def _next(self) -> Any:
-        """Return the next part of the stream: what a message says of itself, or its body."""
+        """Return the next part of the stream: a message's metadata, or its body."""
         metadata, self._metadata = self._metadata, None
         body = self._body(metadata) if metadata is not None else b""
         return body if len(body) else self._head()
@@ -291,7 +291,7 @@ class _Messages:
         return prefix + self._metadata
 
     def _take(self, size: int) -> Any:
-        """Read so many bytes, or what there is; no more memory is taken than bytes come in."""
+        """Read up to `size` bytes; allocates no more memory than bytes arrive."""
         part = self._read(min(size, PIECE_BYTES)) if size else b""
         if len(part) == size or not len(part):
             return part
@@ -305,7 +305,7 @@ class _Messages:
         return b"".join(parts)
 
 
-# --- as much of the FlatBuffers encoding as tells the sizes; pyarrow does not show them
+# --- decoding of the FlatBuffers fields with the sizes, which pyarrow does not expose
 
 
 _read_u16 = struct.Struct("<H").unpack_from
@@ -318,7 +318,7 @@ def _u32(data: bytes, at: int) -> int:
 
 
 def _field(data: bytes, table: int, index: int) -> int | None:
-    """Return where a field of a table is; None where it is left out."""
+    """Return the position of a field in a table; None if the field is absent."""
     vtable = table - int(_read_i32(data, table)[0])
     if vtable < 0:
         raise struct.error("an offset lies outside of it")
@@ -350,10 +350,10 @@ def _body_length(metadata: bytes) -> int:
 
 
 def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | None:
-    """Return the bytes that a batch is to have when it is decoded, and its rows.
+    """Return the decoded size in bytes and the number of rows that a batch claims.
 
-    Third is the number of the dictionary that the batch adds values to, if it does. None if the
-    message is no batch.
+    The third value is the id of the dictionary to which the batch adds values, if it does. None if
+    the message is not a batch.
     """
     message = _u32(metadata, 0)
     kind_at = _field(metadata, message, 1)
@@ -366,7 +366,9 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
     if batch is None or kind not in (DICTIONARY_BATCH, RECORD_BATCH):
         return None
     if EARLY_COMPRESSION in metadata:
-        raise _invalid("the compression of Arrow 0.17 is not read; write it with a newer version")
+        raise _invalid(
+            "the compression of Arrow 0.17 is not supported; use a newer version to write it"
+        )
     length_at = _field(metadata, batch, 0)
     rows = 0 if length_at is None else int(struct.unpack_from("<q", metadata, length_at)[0])
     rows = max([rows, *(length for length, _ in _structs(metadata, batch, 1))])
@@ -374,18 +376,18 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
     decoded = 0
     for offset, length in _structs(metadata, batch, 2):
         if offset < 0 or length < 0 or offset + length > len(body):
-            raise _invalid("a buffer lies outside its message; was the stream cut short?")
+            raise _invalid("a buffer exceeds its message; was the stream truncated?")
         size = length
         if compressed and length:
             (size,) = struct.unpack_from("<q", body[offset : offset + length])
-            if size < 0:  # this buffer was left as it is
+            if size < 0:  # this buffer is not compressed
                 size = length
         decoded += size
     return decoded, rows, grown
 
 
 def _grown_dictionary(metadata: bytes, batch: int) -> int | None:
-    """Return the number of the dictionary that a batch adds to; None if it replaces one."""
+    """Return the id of the dictionary to which a batch adds values; None if it replaces one."""
     delta = _field(metadata, batch, 2)
     if delta is None or not metadata[delta]:
         return None

@@ -1,4 +1,4 @@
-"""The base of every model: attrs classes that read and write protocol JSON."""
+"""Base of all models: attrs classes that convert to and from protocol JSON."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Decoder: TypeAlias = Callable[[Any, str], T]
 
 
 class SupportsModelDump(Protocol):
-    """Anything that dumps itself to a dict: a pydantic model, pylance's request objects."""
+    """An object that converts itself to a dict: a pydantic model, pylance's request objects."""
 
     def model_dump(self) -> dict[str, Any]:
         """Return the fields by name."""
 
 
 RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
-"""What stands for a request besides its own model: a dict, or an object with ``model_dump()``."""
+"""Alternatives to a request's own model: a dict, or an object with ``model_dump()``."""
 
 
 def _invalid(where: str, wanted: str, value: Any) -> Exception:
     try:
         shown = repr(value)
     except RecursionError:
-        shown = "something of very many levels"
+        shown = "a value that is nested too deeply"
     if len(shown) > 60:
         shown = shown[:57] + "..."
     return _refused(f"{where} must be {wanted}, not {shown}")
@@ -42,26 +42,26 @@ def _refused(message: str) -> Exception:
 
 
 def anything(value: Any, where: str) -> Any:
-    """Take any JSON value as it is."""
+    """Decode any JSON value, unchanged."""
     return value
 
 
 def string(value: Any, where: str) -> str:
-    """Take a JSON string."""
+    """Decode a JSON string."""
     if not isinstance(value, str):
         raise _invalid(where, "a string", value)
     return value
 
 
 def boolean(value: Any, where: str) -> bool:
-    """Take a JSON boolean."""
+    """Decode a JSON boolean."""
     if not isinstance(value, bool):
         raise _invalid(where, "true or false", value)
     return value
 
 
 def integer(minimum: int | None = None) -> Decoder[int]:
-    """Take a whole number that is not below `minimum`."""
+    """Decode a whole number that is at least `minimum`."""
 
     def decode(value: Any, where: str) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -76,14 +76,14 @@ def integer(minimum: int | None = None) -> Decoder[int]:
 
 
 def number(value: Any, where: str) -> float:
-    """Take a JSON number."""
+    """Decode a JSON number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _invalid(where, "a number", value)
     return value
 
 
 def binary(value: Any, where: str) -> bytes:
-    """Take bytes, which JSON carries as base64 text."""
+    """Decode bytes, which are base64 text in JSON."""
     if isinstance(value, bytes):
         return value
     try:
@@ -93,7 +93,7 @@ def binary(value: Any, where: str) -> bytes:
 
 
 def timestamp(value: Any, where: str) -> datetime:
-    """Take an RFC 3339 timestamp."""
+    """Decode an RFC 3339 timestamp."""
     if isinstance(value, datetime):
         return value
     try:
@@ -103,7 +103,7 @@ def timestamp(value: Any, where: str) -> datetime:
 
 
 def choice(*allowed: str) -> Decoder[Any]:
-    """Take one of the `allowed` strings."""
+    """Decode one of the `allowed` strings."""
 
     def decode(value: Any, where: str) -> str:
         if not isinstance(value, str) or value not in allowed:
@@ -114,7 +114,7 @@ def choice(*allowed: str) -> Decoder[Any]:
 
 
 def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
-    """Take a JSON array of at least `min_items` items."""
+    """Decode a JSON array of at least `min_items` items."""
 
     def decode(value: Any, where: str) -> list[T]:
         if not isinstance(value, list | tuple):
@@ -127,7 +127,7 @@ def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
 
 
 def one_or_many(item: Decoder[T]) -> Decoder[list[T]]:
-    """Take a JSON array of one item at least, or one item on its own."""
+    """Decode a JSON array of at least one item, or a single item."""
     several = array(item, 1)
 
     def decode(value: Any, where: str) -> list[T]:
@@ -137,7 +137,7 @@ def one_or_many(item: Decoder[T]) -> Decoder[list[T]]:
 
 
 def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
-    """Take a JSON object as a plain dict."""
+    """Decode a JSON object as a dict."""
 
     def decode(value: Any, where: str) -> dict[str, T]:
         if not isinstance(value, Mapping):
@@ -148,7 +148,7 @@ def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
 
 
 def nullable(item: Decoder[T]) -> Decoder[T | None]:
-    """Take null where `item` alone would refuse it."""
+    """Decode null in addition to the values of `item`."""
 
     def decode(value: Any, where: str) -> T | None:
         return None if value is None else item(value, where)
@@ -157,7 +157,7 @@ def nullable(item: Decoder[T]) -> Decoder[T | None]:
 
 
 def model(name: str) -> Decoder[Any]:
-    """Take a JSON object as the model called `name`, whose module loads on first use."""
+    """Decode a JSON object as the model called `name`, whose module is loaded on first use."""
 
     def decode(value: Any, where: str) -> Any:
         from . import models
@@ -174,7 +174,7 @@ def model(name: str) -> Decoder[Any]:
 
 
 class Wire(NamedTuple):
-    """How one field of a model stands in JSON."""
+    """JSON representation of a model's field."""
 
     attribute: str
     key: str
@@ -183,7 +183,7 @@ class Wire(NamedTuple):
     required: bool = False
     nullable: bool = False
     may_be_left_out: bool = False
-    """Whether callers may leave out what is required; the default is sent for them."""
+    """Whether callers may omit a required field; its default is sent instead."""
 
 
 def _encode(value: Any) -> Any:
@@ -203,7 +203,7 @@ def _encode(value: Any) -> Any:
 class Model:
     """A request, a response or a part of one.
 
-    An absent optional field is ``None`` or the default that the specification names.
+    An absent optional field is ``None`` or the default in the specification.
     """
 
     __slots__ = ()
@@ -213,7 +213,7 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object as plain dicts, lists and scalars.
 
-        Fields that are absent or at their default are left out; a required field is always there.
+        Absent fields and fields with their default are omitted; required fields are always there.
         """
         out: dict[str, Any] = {}
         for attribute, key, _, default, required, *_ in self._wire:
@@ -223,9 +223,9 @@ class Model:
         return out
 
     def model_dump(self) -> dict[str, Any]:
-        """Return the same, by the name that pylance calls when it asks a namespace by itself.
+        """Return the same as `to_dict`; pylance calls this method.
 
-        It does so for a table's storage options, before the old ones expire.
+        It does so when it requests a table's new storage options, before the old ones expire.
         """
         return self.to_dict()
 
@@ -235,18 +235,18 @@ class Model:
 
         Args:
             data: the JSON object.
-            where: what to call the object in messages; its class name unless given.
+            where: name of the object in messages; defaults to its class name.
 
         Raises:
-            InvalidInputError: code 13, a field is missing or of the wrong type, or fields lie too
-                many levels deep.
+            InvalidInputError: code 13, a field is missing or has the wrong type, or fields are
+                nested too deeply.
         """
         if where is not None:
             return cls._decoded(data, where)
         try:
             return cls._decoded(data, cls.__name__)
         except RecursionError:
-            raise _refused(f"{cls.__name__} is nested too deeply; take levels out") from None
+            raise _refused(f"{cls.__name__} is nested too deeply; remove levels") from None
 
     @classmethod
     def _decoded(cls, data: Mapping[str, Any], where: str) -> Self:
@@ -262,19 +262,19 @@ class Model:
             elif null_ok and key in data:
                 values[attribute] = None
             else:
-                way_out = "; None is possible, too" if null_ok else ""
-                raise _refused(f"{where}.{key} must be given{way_out}")
+                alternative = "; None is allowed, too" if null_ok else ""
+                raise _refused(f"{where}.{key} is required{alternative}")
         return cls(**values)
 
     @classmethod
     def coerce(cls, request: Self | RequestLike | None) -> Self:
-        """Take this model, a dict, or any object with ``model_dump()`` (a pydantic model).
+        """Convert a request: this model, a dict, or any object with ``model_dump()`` (pydantic).
 
-        An ``id`` of ``""`` in a dict is the root, as an absent one is. A key of a dict that is no
-        field of the model is taken for a slip; what other tools' models have beyond it is ignored.
+        An ``id`` of ``""`` in a dict is the root, like an absent one. An unknown key of a dict is
+        an error, since it is probably a typo; additional fields of other tools' models are ignored.
 
         Raises:
-            InvalidInputError: code 13, the request is of another kind, or a field is wrong or
+            InvalidInputError: code 13, the request has another type, or a field is invalid or
                 unknown.
         """
         if isinstance(request, cls):
@@ -297,7 +297,7 @@ class Model:
 
     @classmethod
     def _filled(cls, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a caller's dict with what may be left out, in the dicts within it too."""
+        """Return a caller's dict with defaults for omitted fields, also in nested dicts."""
         from . import models
 
         filled: dict[str, Any] = {w.key: w.default for w in cls._wire if w.may_be_left_out}

@@ -1,4 +1,4 @@
-"""Rows as Python programs have them: frames, dicts, lists and numpy arrays."""
+"""Conversion of Python data to rows: frames, dicts, lists and numpy arrays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ __all__ = ["to_table"]
 
 
 def to_table(data: Any) -> pa.Table | None:
-    """Return rows given as Python objects as an Arrow table; None where they are none of these.
+    """Convert rows in Python objects to an Arrow table; None for other objects.
 
-    A column of numpy vectors of one length, nulls among them or not, or a two-dimensional array
+    A column of numpy vectors of equal length, with or without nulls, or a two-dimensional array
     becomes a column of fixed-size lists, which vector search needs. Named index levels of a pandas
-    frame become columns behind the others, as in pandas' own Parquet files; unnamed ones are left
-    out.
+    frame become the last columns, as in pandas' own Parquet files; unnamed ones are omitted.
 
     Args:
-        data: a pandas or polars frame, lazy too, a ``pyarrow.dataset.Dataset``, a list of dicts,
-            or a dict of columns.
+        data: a pandas or polars frame, including lazy ones, a ``pyarrow.dataset.Dataset``, a list
+            of dicts, or a dict of columns.
 
     Raises:
         InvalidInputError: code 13, the columns differ in length, or values of one column in type.
@@ -86,7 +85,7 @@ def _from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _named(name: Any, values: Any) -> Any:
-    """Return a column; an error names it."""
+    """Convert a column; errors name it."""
     import pyarrow as pa
 
     try:
@@ -108,9 +107,9 @@ def _column(values: Any) -> Any:
 
 
 def _vectors(values: Iterable[Any]) -> Any:
-    """Return numpy vectors of one length as fixed-size lists; None where they are not all such.
+    """Convert numpy vectors of equal length to fixed-size lists; None for any other values.
 
-    Missing ones (None, or a NaN as pandas has it) become nulls.
+    Missing vectors (None, or NaN in pandas) become nulls.
     """
     arrays = list(values)
     found = [each for each in arrays if _is_vector(each)]
@@ -131,12 +130,12 @@ def _vectors(values: Iterable[Any]) -> Any:
 
 
 def _is_vector(value: Any) -> bool:
-    """Return whether a value is a one-dimensional numpy array of numbers or truth values."""
+    """Return whether a value is a one-dimensional numpy array of numbers or booleans."""
     return getattr(value, "ndim", None) == 1 and value.dtype.kind in "fiub"
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a value stands for none: None, NaN, or pandas' NA and NaT."""
+    """Return whether a value is a missing one: None, NaN, or pandas' NA and NaT."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

@@ -2,7 +2,7 @@
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
 
-"""How `AsyncRestNamespace` talks HTTP."""
+"""HTTP transport of `AsyncRestNamespace`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class AsyncTransport(HttpWire):
     async def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may send it again where `operation` allows.
+        """Send a request once; a subclass may retry it if `operation` allows.
 
-        The body of the answer need not be read yet, also if it is not to be streamed.
+        The body of the response may still be unread, even if it is not to be streamed.
         """
         return await self._client.send(request, stream=True)
 
@@ -91,9 +91,9 @@ class AsyncTransport(HttpWire):
 
 
 class AsyncRows:
-    """Rows that come in from a server, a batch at a time: ``async for batch in rows``.
+    """Rows streamed from a server, one batch at a time: ``async for batch in rows``.
 
-    They are read to their end, or closed; ``async with`` closes them.
+    Read them to the end or close them; ``async with`` closes them.
     """
 
     schema: pa.Schema
@@ -101,7 +101,7 @@ class AsyncRows:
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        # A thread of its own: those that wait for a server must not keep others from running.
+        # A separate limiter: threads that wait for a server must not block other work.
         self._limiter = anyio.CapacityLimiter(1)
         self._batches: Iterator[pa.RecordBatch]
 
@@ -144,13 +144,13 @@ class AsyncRows:
         return batch
 
     async def read_all(self) -> pa.Table:
-        """Return the rows that are left as a table."""
+        """Return the remaining rows as a table."""
         import pyarrow as pa
 
         return pa.Table.from_batches([batch async for batch in self], self.schema)
 
     async def aclose(self) -> None:
-        """Close the connection where rows are left; closing again does nothing."""
+        """Close the connection if rows remain; closing again has no effect."""
         with anyio.CancelScope(shield=True):
             await self._response.aclose()
 
@@ -162,7 +162,7 @@ class AsyncRows:
 
 
 async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]]:
-    """Return rows, and the Arrow IPC stream that they become as it is read."""
+    """Return the rows with their Arrow IPC stream, which is produced as it is read."""
     from .arrow import RowStream, stream_chunks
 
     if isinstance(data, AsyncIterable) and not hasattr(data, "__arrow_c_stream__"):
@@ -171,7 +171,7 @@ async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]
     chunks = stream_chunks(rows.reader())
 
     async def sent() -> AsyncIterator[bytes]:
-        # Reading what the caller gave may wait for files or a database.
+        # Reading the caller's rows may wait for files or a database.
         while (chunk := await anyio.to_thread.run_sync(next, chunks, None)) is not None:
             yield chunk
 
@@ -188,9 +188,9 @@ async def _upload_async(
     schema = getattr(data, "schema", None) or getattr(first, "schema", None)
     if schema is None:
         raise InvalidInputError(
-            "the rows have no batch and no schema, so no columns either"
+            "the rows have neither a batch nor a schema, so their columns are unknown"
         )
-    # What `stream_chunks` reads next: it asks for one batch for each chunk after the first.
+    # Feeds `stream_chunks`, which requests one batch for each chunk after the first.
     turn: list[pa.RecordBatch] = []
 
     def taken() -> Iterator[pa.RecordBatch]:

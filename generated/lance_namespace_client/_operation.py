@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One row of the operation table."""
+"""An entry of the operation table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Response = TypeVar("Response")
 
 
 class Body(Enum):
-    """What an HTTP body holds."""
+    """Content of an HTTP body."""
 
     NONE = "none"
     JSON = "json"
@@ -30,33 +30,33 @@ class Body(Enum):
 
 
 class Action(Enum):
-    """What a caller must be allowed to do."""
+    """Permission that a caller needs."""
 
     READ = "read"
     WRITE = "write"
     """Change the rows, columns, indexes and versions of a table."""
     MANAGE = "manage"
-    """Change what tables and namespaces there are, and what is said about them."""
+    """Create, drop and rename tables and namespaces, and change their properties."""
 
 
 class Parameter(NamedTuple):
-    """A query parameter and the request field that it feeds."""
+    """A query parameter and the request field that provides its value."""
 
     name: str
     field: str
     """Key of the field in the request's JSON form."""
     type: str
-    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array``, which is
-    repeated, or ``object``, which travels as JSON text.
+    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array`` (a
+    repeated parameter), or ``object`` (sent as JSON text).
     """
     required: bool = False
 
 
 @frozen(kw_only=True)
 class Operation(Generic[Request, Response]):
-    """What the specification says of one operation.
+    """The specification of one operation.
 
-    The server, the REST client and the command line read it; nothing lists operations beside it.
+    The server, the REST client and the command line use this table; there is no other list.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Operation(Generic[Request, Response]):
     tag: str
     http_method: str
     path: str
-    """Route with ``{field}`` where a path segment feeds a request field."""
+    """Route with ``{field}`` for each path segment that comes from a request field."""
     request: str
     """Class name of the request model."""
     response: str
@@ -81,13 +81,13 @@ class Operation(Generic[Request, Response]):
     status: int = 200
     """HTTP status of success."""
     codes: tuple[int, ...] = ()
-    """Error codes that it may answer with beyond the common ones."""
+    """Error codes that it may return in addition to the common ones."""
     action: Action
-    """What a caller must be allowed to do to call it."""
+    """Permission that a caller needs."""
     repeatable: bool = False
-    """Whether the call may be sent again after an unknown outcome."""
+    """Whether the call may be retried if its outcome is unknown."""
     aliases: tuple[str, ...] = ()
-    """Older names of the operation that are served as well."""
+    """Older names of the operation, which are also served."""
 
     @property
     def names(self) -> tuple[str, ...]:

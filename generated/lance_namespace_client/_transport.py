@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""How `RestNamespace` talks HTTP."""
+"""HTTP transport of `RestNamespace`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Transport(HttpWire):
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may send it again where `operation` allows.
+        """Send a request once; a subclass may retry it if `operation` allows.
 
-        The body of the answer need not be read yet, also if it is not to be streamed.
+        The body of the response may still be unread, even if it is not to be streamed.
         """
         return self._client.send(request, stream=True)
 

@@ -2,7 +2,7 @@
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
 
-"""Rows in and out of an operation, as Arrow record batches."""
+"""Rows of requests and responses, as Arrow record batches."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 FILE_MAGIC = b"ARROW1"
-# Rows in so few bytes are read before a writer asks; compressed ones become 64 MiB at most.
+# Rows up to this size are read before a writer starts; decompressed, they take up to 64 MiB.
 FEW_BYTES = 1 << 16
-# Pieces of a batch that are handed on together.
+# Pieces of a batch are buffered up to this size.
 HELD_BYTES = 1 << 16
-# Levels of a type that readers of Arrow IPC accept.
+# Maximum nesting of a type that Arrow IPC readers accept.
 MAX_NESTING = 64
 
 
@@ -50,19 +50,18 @@ def __getattr__(name: str) -> Any:
 def to_reader(
     data: ArrowData, *, max_batch_bytes: int | None = None
 ) -> pa.RecordBatchReader:
-    """Return rows given in any of the usual forms as a reader.
+    """Return a reader for rows in any common form.
 
-    What comes as Arrow IPC is checked in full as it is read: offsets, UTF-8, dictionary indices,
-    and the size that compressed batches claim. Reading a batch that is not valid raises
-    ``pyarrow.ArrowInvalid``.
+    Arrow IPC data is fully validated as it is read: offsets, UTF-8, dictionary indices, and the
+    size that compressed batches claim. Reading an invalid batch raises ``pyarrow.ArrowInvalid``.
 
     Args:
-        data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; anything that exports
+        data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; any object that exports
             an Arrow C stream (polars, duckdb); a pandas frame, a lazy polars frame, a list of
-            dicts or a dict of columns, numpy arrays included; or an Arrow IPC stream as bytes or
+            dicts or a dict of columns, including numpy arrays; or an Arrow IPC stream as bytes or
             as a binary file object.
-        max_batch_bytes: size in bytes of the largest batch of an IPC stream that is decoded;
-            unbounded unless given.
+        max_batch_bytes: maximum decoded size in bytes of a batch in an IPC stream; unlimited by
+            default.
 
     Raises:
         InvalidInputError: code 13, the data is none of these or not an Arrow IPC stream.
@@ -96,7 +95,7 @@ def to_reader(
 
 
 def _is_in_memory(data: Any) -> bool:
-    """Return whether rows are an Arrow IPC stream in memory."""
+    """Return whether rows are bytes of an Arrow IPC stream in memory."""
     import pyarrow as pa
 
     return isinstance(data, bytes | bytearray | memoryview | pa.Buffer)
@@ -119,7 +118,7 @@ def _open_batches(
 
 
 def _has_few_bytes(data: Any) -> bool:
-    """Return whether rows are in memory already, and so few that their copy is no burden."""
+    """Return whether rows are in memory and small enough to copy."""
     import pyarrow as pa
 
     if isinstance(data, pa.Table | pa.RecordBatch):
@@ -135,10 +134,10 @@ def _line(error: BaseException) -> str:
 
 
 class RowStream:
-    """Rows on their way to a writer, a batch at a time: counted, and blamed if interrupted.
+    """A stream of rows for a writer, one batch at a time, that counts rows and records failures.
 
-    Libraries report rows that cannot be read to their end as failures of their own, say of storage.
-    Within `guarded` the failure of the rows takes the place of such a one.
+    Libraries report a failure while reading rows as their own failure, for example of storage.
+    `guarded` replaces it with the failure of the rows.
 
     Args:
         schema: columns of the rows.
@@ -148,12 +147,12 @@ class RowStream:
     def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
         self.schema = schema
         self.are_few = False
-        """Whether they are in memory already, and so few that they can be read again."""
+        """Whether the rows are in memory and small enough to be read again."""
         self._kept: pa.Table | None = None
         self.rows = 0
-        """Rows that were handed on so far."""
+        """Number of rows returned so far."""
         self.failure: Exception | None = None
-        """Why the rows were interrupted, as their maker raised it."""
+        """Original exception that interrupted the rows."""
         self._fault: LanceNamespaceError | None = None
         self._batches = iter(batches)
         self._first: pa.RecordBatch | None = None
@@ -161,11 +160,11 @@ class RowStream:
 
     @classmethod
     def of(cls, data: ArrowData, *, max_batch_bytes: int | None = None) -> RowStream:
-        """Return rows given in any of the usual forms as a stream; a stream is itself.
+        """Return a stream of rows in any common form; a stream is returned unchanged.
 
         Args:
-            data: as for `to_reader`.
-            max_batch_bytes: as for `to_reader`.
+            data: see `to_reader`.
+            max_batch_bytes: see `to_reader`.
 
         Raises:
             InvalidInputError: code 13, the data is none of the forms or not an Arrow IPC stream.
@@ -182,7 +181,7 @@ class RowStream:
 
     @property
     def can_begin_again(self) -> bool:
-        """Whether another reader would read all rows, since no more than one batch was."""
+        """Whether a new reader would return all rows, since at most one batch has been read."""
         return self.are_few or self._count < 2
 
     def reader(
@@ -193,7 +192,7 @@ class RowStream:
         """Return a reader of the rows.
 
         Args:
-            prepare: what is done to each batch before it is handed on; the same in each call.
+            prepare: applied to each batch before it is returned; the same function in each call.
             schema: schema of prepared batches, if it differs from that of the rows.
         """
         import pyarrow as pa
@@ -203,7 +202,7 @@ class RowStream:
             return pa.RecordBatchReader.from_batches(schema, self._each(prepare))
         if self._kept is None:
             self._kept = pa.Table.from_batches(self._each(prepare), schema)
-        # A writer's threads read these without a word of Python.
+        # A writer's threads read these without calling Python.
         return self._kept.to_reader()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -212,10 +211,10 @@ class RowStream:
 
     @contextmanager
     def guarded(self, subject: str | None = None) -> Iterator[None]:
-        """Raise why the rows were interrupted, if so, not what their consumer raises.
+        """Replace a consumer's exception by the failure that interrupted the rows, if there is one.
 
         Args:
-            subject: what the message is about.
+            subject: subject of the message, such as the operation.
 
         Raises:
             InvalidInputError: code 13, the rows cannot be read to their end.
@@ -245,10 +244,10 @@ class RowStream:
             raise fault from error
 
     def interrupted_by(self, error: Exception) -> LanceNamespaceError:
-        """Note why the rows were interrupted; return what `guarded` raises of it.
+        """Record why the rows were interrupted; return the error that `guarded` raises for it.
 
         Args:
-            error: what their maker raised.
+            error: the original exception.
         """
         from .errors import InvalidInputError, LanceNamespaceError
 
@@ -263,7 +262,7 @@ class RowStream:
 
 
 class _Chunks:
-    """A file object that hands on what is written to it; it holds no more than one batch."""
+    """A file object that collects written data; it holds at most one batch."""
 
     closed = False
 
@@ -276,7 +275,7 @@ class _Chunks:
         return len(part)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: writes are not buffered."""
 
     def close(self) -> None:
         self.closed = True
@@ -288,7 +287,7 @@ class _Chunks:
 
 
 def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
-    """Reject a type that Arrow IPC does not carry (code 13)."""
+    """Reject a type that Arrow IPC does not support (code 13)."""
     import pyarrow as pa
 
     from .errors import InvalidInputError
@@ -301,7 +300,7 @@ def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
     if pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type):
         raise InvalidInputError(
             f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not "
-            "carry; cast the column to the type of its values"
+            "support; cast the column to the type of its values"
         )
     for number in range(kind.num_fields):
         _check_sendable(kind.field(number).type, column, depth + 1)
@@ -313,7 +312,7 @@ def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
     for field in reader.schema:
         _check_sendable(field.type, field.name)
     sink = _Chunks()
-    # A writer hands on many small pieces, and with each one it would wait for its turn in Python.
+    # A writer produces many small pieces; without a buffer, each one would wait for Python's lock.
     held = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), HELD_BYTES)
     with held:
         with (
@@ -331,26 +330,27 @@ def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
 
 
 def stream_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
-    """Write record batches as an Arrow IPC stream, one batch a chunk."""
+    """Convert record batches to an Arrow IPC stream, one batch per chunk."""
     import pyarrow as pa
 
     return _chunks(reader, pa.ipc.new_stream)
 
 
 def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
-    """Write record batches as an Arrow IPC file, one batch a chunk."""
+    """Convert record batches to an Arrow IPC file, one batch per chunk."""
     import pyarrow as pa
 
     return _chunks(reader, pa.ipc.new_file)
 
 
 def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
-    """Open an Arrow IPC file to be read front to back, a batch at a time, each checked in full.
+    """Open an Arrow IPC file for sequential reading; each batch is fully validated.
 
-    The file format is the stream format between a magic and a footer, so no seeking is needed.
+    The file format is the stream format between a magic number and a footer, so no seeking is
+    needed.
 
     Raises:
-        pyarrow.ArrowInvalid: it is no such file; reading a batch that is not valid raises it, too.
+        pyarrow.ArrowInvalid: it is not such a file; reading an invalid batch raises it, too.
     """
     import pyarrow as pa
 
@@ -358,7 +358,7 @@ def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
 
     if source.read(len(FILE_MAGIC)) != FILE_MAGIC:
         raise pa.ArrowInvalid("not an Arrow IPC file: the magic is missing")
-    # Zeros fill up the magic to the writer's alignment: 8 bytes in most, 64 in Rust's.
+    # Zeros pad the magic to the writer's alignment: 8 bytes for most writers, 64 for Rust's.
     while source.peek(1)[:1] == b"\0":
         source.read(1)
     return open_checked(source)

@@ -17,11 +17,11 @@ __all__ = ["AsyncRestNamespace", "AsyncRows"]
 
 
 class AsyncRestNamespace(AsyncTransport):
-    """A namespace behind a server that speaks the REST protocol, for asynchronous programs.
+    """A namespace behind a server with the REST protocol, for asynchronous programs.
 
-    It sends what `RestNamespace` sends over an ``httpx.AsyncClient``, and fails as that does. Rows
-    come as `AsyncRows`, and are taken from an asynchronous iterator of record batches, too. A call
-    that is cancelled leaves its connection closed; what the server did of it stays unknown.
+    Requests and errors are those of `RestNamespace`, over an ``httpx.AsyncClient``. Rows are
+    returned as `AsyncRows`, and may be passed as an asynchronous iterator of record batches.
+    Canceling a call closes its connection; whether the server executed the call is then unknown.
     """
 
     async def create_namespace(

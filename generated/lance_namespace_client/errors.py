@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Error codes of the protocol and the exceptions that carry them."""
+"""Error codes of the protocol and their exceptions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class ErrorCode(IntEnum):
-    """Number of each kind of failure, as it stands in an error body."""
+    """Code of each kind of failure, as in an error body."""
 
     UNSUPPORTED = 0
     """The server or its catalog cannot do this operation, or not with these
@@ -147,15 +147,15 @@ class ErrorCode(IntEnum):
 
 
 class LanceNamespaceError(Exception):
-    """A failure with a protocol code; every exception of a namespace is one.
+    """A failure with a protocol code; the base class of all exceptions of a namespace.
 
     Args:
-        message: one line that says what is wrong and what to do. It names the object, unless
+        message: one line that states the problem and the fix. It names the object, unless
             `subject` does.
-        subject: what the message is about, which it is opened with where it is shown.
-        status: HTTP status; the usual one of the code unless given.
+        subject: subject of the message, which is shown before it.
+        status: HTTP status; defaults to that of the code.
         detail: more about the cause, for a log.
-        instance: the request or object that failed, where the server tells.
+        instance: the failed request or object, if the server reports it.
     """
 
     code: ErrorCode = ErrorCode.INTERNAL
@@ -179,7 +179,7 @@ class LanceNamespaceError(Exception):
 
     @property
     def message(self) -> str:
-        """The text, with the subject before it where there is one."""
+        """The text, preceded by the subject if there is one."""
         return f"{self.subject}: {self.text}" if self.subject else self.text
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ class LanceNamespaceError(Exception):
         return (_rebuild, (type(self), self.text, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the error body: ``error``, ``code``; ``detail`` and ``instance`` where known."""
+        """Return the error body: ``error``, ``code``; ``detail`` and ``instance`` if known."""
         body: dict[str, Any] = {"error": self.message, "code": int(self.code)}
         if self.detail is not None:
             body["detail"] = self.detail
@@ -389,7 +389,7 @@ class ServiceUnavailableError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """As every error, and `retry_after`: seconds to wait before the next try, where known."""
+        """Like other errors, with `retry_after`: seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 
@@ -437,7 +437,7 @@ class ThrottlingError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """As every error, and `retry_after`: seconds to wait before the next try, where known."""
+        """Like other errors, with `retry_after`: seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 
@@ -513,9 +513,9 @@ def error_for(
     instance: str | None = None,
     retry_after: float | None = None,
 ) -> LanceNamespaceError:
-    """Build the exception of a code; where two share a code, the HTTP status tells which.
+    """Build the exception for a code; if two share the code, the HTTP status decides.
 
-    A code that this version does not know becomes an `InternalError` that says so.
+    An unknown code results in an `InternalError` that contains it.
     """
     cls = _BY_CODE_AND_STATUS.get((code, status or 0)) or _BY_CODE.get(code)
     if cls is None:

@@ -15,15 +15,15 @@ DEFAULT_DELIMITER = "$"
 def join_identifier(
     names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER
 ) -> str:
-    """Write an identifier as a string; the root is the delimiter alone.
+    """Convert an identifier to a string; the root is the delimiter alone.
 
     Raises:
-        InvalidInputError: code 13, a name is empty, or contains the delimiter, or does together
-            with the delimiter beside it.
+        InvalidInputError: code 13, a name is empty or contains the delimiter, or the string would
+            be split into other names.
     """
     if isinstance(names, str):
         raise InvalidInputError(
-            f"an identifier is a list of levels, not the string {names!r}"
+            f"an identifier must be a list of levels, not the string {names!r}"
         )
     if not names:
         return delimiter
@@ -39,6 +39,6 @@ def join_identifier(
     text = delimiter.join(names)
     if text.split(delimiter) != list(names):
         raise InvalidInputError(
-            f"{text!r} would not be split into {list(names)!r} again: choose another 'delimiter'"
+            f"{text!r} would not be split back into {list(names)!r}: choose another 'delimiter'"
         )
     return text

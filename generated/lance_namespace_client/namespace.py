@@ -2,7 +2,7 @@
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
 
-"""The interface that every namespace offers, one method an operation."""
+"""The interface of all namespaces, with one method per operation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["LanceNamespace"]
 
 
 class LanceNamespace:
-    """A place that finds, creates and manages Lance tables.
+    """A namespace finds, creates and manages Lance tables.
 
-    Every operation takes its request as the model of this package, as a dict, or as any object
-    with ``model_dump()``. What a namespace does not support raises `UnsupportedError` (code 0).
+    Every operation accepts its request as a model of this package, as a dict, or as any object
+    with ``model_dump()``. An unsupported operation raises `UnsupportedError` (code 0).
     """
 
     def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its kind and where it is."""
+        """Return an identifier of this namespace: its kind and its address."""
         return type(self).__name__
 
     def _unsupported(self, operation: str) -> UnsupportedError:
@@ -51,7 +51,8 @@ class LanceNamespace:
         data is read or written.
 
         Args:
-            request: a `CreateNamespaceRequest`, or what stands for one.
+            request: a `CreateNamespaceRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The properties of the namespace as it now is, and a transaction id
@@ -82,7 +83,8 @@ class LanceNamespace:
         and a page token of another listing InvalidInput. Data is not touched.
 
         Args:
-            request: a `ListNamespacesRequest`, or what stands for one.
+            request: a `ListNamespacesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The names of the child namespaces on this page, and a page token
@@ -107,7 +109,8 @@ class LanceNamespace:
         below it are not looked at.
 
         Args:
-            request: a `DescribeNamespaceRequest`, or what stands for one.
+            request: a `DescribeNamespaceRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The properties of the namespace, as a map of text to text.
@@ -139,7 +142,8 @@ class LanceNamespace:
         Unsupported.
 
         Args:
-            request: a `DropNamespaceRequest`, or what stands for one.
+            request: a `DropNamespaceRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The properties the dropped namespace had, and a list of transaction
@@ -166,7 +170,8 @@ class LanceNamespace:
         namespace is looked at and data is not touched.
 
         Args:
-            request: a `NamespaceExistsRequest`, or what stands for one.
+            request: a `NamespaceExistsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             Nothing: the answer has no body, its status 200 says that the
@@ -197,7 +202,8 @@ class LanceNamespace:
         InvalidInput.
 
         Args:
-            request: a `ListTablesRequest`, or what stands for one.
+            request: a `ListTablesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The names of the tables on this page, and a page token while more
@@ -226,7 +232,8 @@ class LanceNamespace:
         read.
 
         Args:
-            request: a `ListTablesRequest`, or what stands for one.
+            request: a `ListTablesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The full string identifiers of the tables on this page, and a page
@@ -255,7 +262,8 @@ class LanceNamespace:
         replaced entry.
 
         Args:
-            request: a `RegisterTableRequest`, or what stands for one.
+            request: a `RegisterTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The location and properties the table is registered with, and a
@@ -290,7 +298,8 @@ class LanceNamespace:
         TableNotFound; rows are never read.
 
         Args:
-            request: a `DescribeTableRequest`, or what stands for one.
+            request: a `DescribeTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The table's location, storage options and properties, and the
@@ -318,7 +327,8 @@ class LanceNamespace:
         dataset exists too. Rows are not read.
 
         Args:
-            request: a `TableExistsRequest`, or what stands for one.
+            request: a `TableExistsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             Nothing: the answer has no body, its status 200 says that the table
@@ -347,7 +357,8 @@ class LanceNamespace:
         name that is not a Lance table is refused and stays.
 
         Args:
-            request: a `DropTableRequest`, or what stands for one.
+            request: a `DropTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The identifier, former location and properties of the dropped table,
@@ -375,7 +386,8 @@ class LanceNamespace:
         An entry that is not a Lance table is refused and stays.
 
         Args:
-            request: a `DeregisterTableRequest`, or what stands for one.
+            request: a `DeregisterTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The identifier, location and properties the table had, and a
@@ -406,7 +418,8 @@ class LanceNamespace:
         reused.
 
         Args:
-            request: a `RestoreTableRequest`, or what stands for one.
+            request: a `RestoreTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -437,7 +450,8 @@ class LanceNamespace:
         properties of the table stay as they are.
 
         Args:
-            request: a `RenameTableRequest`, or what stands for one.
+            request: a `RenameTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -469,8 +483,8 @@ class LanceNamespace:
         are another matter, see AlterTable.
 
         Args:
-            request: an `UpdateTableSchemaMetadataRequest`, or what stands for
-                one.
+            request: an `UpdateTableSchemaMetadataRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             A bare map of text to text: the schema metadata after the change.
@@ -501,7 +515,8 @@ class LanceNamespace:
         manifests are looked at, no rows.
 
         Args:
-            request: a `ListTableVersionsRequest`, or what stands for one.
+            request: a `ListTableVersionsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The versions on this page, each with its manifest path and what else
@@ -532,7 +547,8 @@ class LanceNamespace:
         false) answers Unsupported. Data files are not touched.
 
         Args:
-            request: a `CreateTableVersionRequest`, or what stands for one.
+            request: a `CreateTableVersionRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version that was committed, and a transaction id where the
@@ -561,7 +577,8 @@ class LanceNamespace:
         TableNotFound. Only manifests are looked at, no rows.
 
         Args:
-            request: a `DescribeTableVersionRequest`, or what stands for one.
+            request: a `DescribeTableVersionRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version: its number, manifest path and, where known, manifest
@@ -594,8 +611,8 @@ class LanceNamespace:
         delete single versions Unsupported.
 
         Args:
-            request: a `BatchDeleteTableVersionsRequest`, or what stands for
-                one.
+            request: a `BatchDeleteTableVersionsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             How many versions were deleted, and a transaction id where the
@@ -625,8 +642,8 @@ class LanceNamespace:
         storage alone answers Unsupported. Data files are not touched.
 
         Args:
-            request: a `BatchCreateTableVersionsRequest`, or what stands for
-                one.
+            request: a `BatchCreateTableVersionsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The versions that were committed, and a transaction id where the
@@ -658,7 +675,8 @@ class LanceNamespace:
         tables are managed by storage alone answers Unsupported.
 
         Args:
-            request: a `BatchCommitTablesRequest`, or what stands for one.
+            request: a `BatchCommitTablesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             One result for each operation, and a transaction id where the
@@ -690,7 +708,8 @@ class LanceNamespace:
         meanwhile ConcurrentModification. A missing table answers TableNotFound.
 
         Args:
-            request: an `AlterTableAlterColumnsRequest`, or what stands for one.
+            request: an `AlterTableAlterColumnsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The version of the table that holds the change, a whole number from
@@ -724,7 +743,8 @@ class LanceNamespace:
         are.
 
         Args:
-            request: an `UpdateFieldMetadataRequest`, or what stands for one.
+            request: an `UpdateFieldMetadataRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version of the table that holds the change, and the metadata of
@@ -756,7 +776,8 @@ class LanceNamespace:
         storage until those versions are cleaned up and the files rewritten.
 
         Args:
-            request: an `AlterTableDropColumnsRequest`, or what stands for one.
+            request: an `AlterTableDropColumnsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The version of the table without the columns, and a transaction id
@@ -786,7 +807,8 @@ class LanceNamespace:
         rows are not read.
 
         Args:
-            request: a `GetTableStatsRequest`, or what stands for one.
+            request: a `GetTableStatsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The total bytes, the numbers of rows and indexes, and the number of
@@ -821,7 +843,8 @@ class LanceNamespace:
         append after an unknown outcome may insert the rows twice.
 
         Args:
-            request: an `InsertIntoTableRequest`, or what stands for one.
+            request: an `InsertIntoTableRequest`, a dict, or an object with
+                ``model_dump()``.
             data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
                 stream.
 
@@ -863,7 +886,8 @@ class LanceNamespace:
         trying.
 
         Args:
-            request: a `MergeInsertIntoTableRequest`, or what stands for one.
+            request: a `MergeInsertIntoTableRequest`, a dict, or an object with
+                ``model_dump()``.
             data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
                 stream.
 
@@ -900,7 +924,8 @@ class LanceNamespace:
         earlier versions keep the old values.
 
         Args:
-            request: an `UpdateTableRequest`, or what stands for one.
+            request: an `UpdateTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The number of rows updated, the version that holds the change, its
@@ -933,7 +958,8 @@ class LanceNamespace:
         earlier versions still hold them until they are cleaned up.
 
         Args:
-            request: a `DeleteFromTableRequest`, or what stands for one.
+            request: a `DeleteFromTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version without the rows, and a transaction id where the catalog
@@ -968,7 +994,8 @@ class LanceNamespace:
         be used InvalidInput. The table is only read.
 
         Args:
-            request: a `QueryTableRequest`, or what stands for one.
+            request: a `QueryTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The selected rows as an Arrow IPC file. They arrive as a
@@ -999,7 +1026,8 @@ class LanceNamespace:
         predicate that cannot be read InvalidInput.
 
         Args:
-            request: a `CountTableRowsRequest`, or what stands for one.
+            request: a `CountTableRowsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The bare number of rows, a whole number of 64 bits from 0 up, not
@@ -1040,7 +1068,8 @@ class LanceNamespace:
         someone else meanwhile ConcurrentModification.
 
         Args:
-            request: a `CreateTableRequest`, or what stands for one.
+            request: a `CreateTableRequest`, a dict, or an object with
+                ``model_dump()``.
             data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
                 stream.
 
@@ -1073,7 +1102,8 @@ class LanceNamespace:
         Only metadata is read.
 
         Args:
-            request: an `ExplainTableQueryPlanRequest`, or what stands for one.
+            request: an `ExplainTableQueryPlanRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The plan as a bare JSON string for people to read, with no fixed
@@ -1103,7 +1133,8 @@ class LanceNamespace:
         changed; the measured figures differ from run to run.
 
         Args:
-            request: an `AnalyzeTableQueryPlanRequest`, or what stands for one.
+            request: an `AnalyzeTableQueryPlanRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The plan with its measurements as a bare JSON string for people to
@@ -1138,7 +1169,8 @@ class LanceNamespace:
         while existing columns are not rewritten.
 
         Args:
-            request: an `AlterTableAddColumnsRequest`, or what stands for one.
+            request: an `AlterTableAddColumnsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version of the table that has the columns, a whole number from 1
@@ -1173,8 +1205,8 @@ class LanceNamespace:
         second one.
 
         Args:
-            request: an `AlterTableBackfillColumnsRequest`, or what stands for
-                one.
+            request: an `AlterTableBackfillColumnsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The id of the job that was started.
@@ -1206,7 +1238,8 @@ class LanceNamespace:
         reads its source.
 
         Args:
-            request: a `RefreshMaterializedViewRequest`, or what stands for one.
+            request: a `RefreshMaterializedViewRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The id of the job that was started.
@@ -1239,7 +1272,8 @@ class LanceNamespace:
         without materialized views Unsupported. Source tables are only read.
 
         Args:
-            request: a `CreateMaterializedViewRequest`, or what stands for one.
+            request: a `CreateMaterializedViewRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The first version of the view, and the id of the job that fills it
@@ -1272,7 +1306,8 @@ class LanceNamespace:
         rows stay as they are; ListTableIndices tells how far the index is.
 
         Args:
-            request: a `CreateTableIndexRequest`, or what stands for one.
+            request: a `CreateTableIndexRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1305,7 +1340,8 @@ class LanceNamespace:
         written, rows stay as they are.
 
         Args:
-            request: a `CreateTableIndexRequest`, or what stands for one.
+            request: a `CreateTableIndexRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1336,7 +1372,8 @@ class LanceNamespace:
         another listing InvalidInput. Only metadata is read.
 
         Args:
-            request: a `ListTableIndicesRequest`, or what stands for one.
+            request: a `ListTableIndicesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The indexes on this page with name, UUID, columns, status and what
@@ -1365,7 +1402,8 @@ class LanceNamespace:
         Rows are not read.
 
         Args:
-            request: a `DescribeTableIndexStatsRequest`, or what stands for one.
+            request: a `DescribeTableIndexStatsRequest`, a dict, or an object
+                with ``model_dump()``.
 
         Returns:
             The index type, its distance type for vectors, the numbers of
@@ -1396,7 +1434,8 @@ class LanceNamespace:
         they are, queries just no longer use the index.
 
         Args:
-            request: a `DropTableIndexRequest`, or what stands for one.
+            request: a `DropTableIndexRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1422,7 +1461,8 @@ class LanceNamespace:
         listing InvalidInput. Rows are not read.
 
         Args:
-            request: a `ListTableTagsRequest`, or what stands for one.
+            request: a `ListTableTagsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The tags on this page by name, each with its version, branch and
@@ -1448,7 +1488,8 @@ class LanceNamespace:
         missing table TableNotFound. Rows are not read.
 
         Args:
-            request: a `GetTableTagVersionRequest`, or what stands for one.
+            request: a `GetTableTagVersionRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The version of the tag, a whole number from 1 up, and its branch.
@@ -1480,7 +1521,8 @@ class LanceNamespace:
         deleted.
 
         Args:
-            request: a `DeclareTableRequest`, or what stands for one.
+            request: a `DeclareTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The location, storage options and properties of the table, whether
@@ -1512,7 +1554,8 @@ class LanceNamespace:
         InvalidInput. Rows and versions stay as they are.
 
         Args:
-            request: a `CreateTableTagRequest`, or what stands for one.
+            request: a `CreateTableTagRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1541,7 +1584,8 @@ class LanceNamespace:
         answers TableNotFound. Rows stay as they are.
 
         Args:
-            request: a `DeleteTableTagRequest`, or what stands for one.
+            request: a `DeleteTableTagRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1569,7 +1613,8 @@ class LanceNamespace:
         ConcurrentModification. Rows and versions stay as they are.
 
         Args:
-            request: an `UpdateTableTagRequest`, or what stands for one.
+            request: an `UpdateTableTagRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1597,7 +1642,8 @@ class LanceNamespace:
         page token of another listing InvalidInput. Rows are not read.
 
         Args:
-            request: a `ListTableBranchesRequest`, or what stands for one.
+            request: a `ListTableBranchesRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The branches on this page by name, each with its parent, time of
@@ -1629,7 +1675,8 @@ class LanceNamespace:
         copied.
 
         Args:
-            request: a `CreateTableBranchRequest`, or what stands for one.
+            request: a `CreateTableBranchRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1658,7 +1705,8 @@ class LanceNamespace:
         InvalidTableState.
 
         Args:
-            request: a `DeleteTableBranchRequest`, or what stands for one.
+            request: a `DeleteTableBranchRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             A transaction id where the catalog has one.
@@ -1685,7 +1733,8 @@ class LanceNamespace:
         Unsupported. Data is not touched.
 
         Args:
-            request: a `DescribeTransactionRequest`, or what stands for one.
+            request: a `DescribeTransactionRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The status of the transaction and its properties.
@@ -1713,7 +1762,8 @@ class LanceNamespace:
         InvalidInput. A server without transactions answers Unsupported.
 
         Args:
-            request: an `AlterTransactionRequest`, or what stands for one.
+            request: an `AlterTransactionRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The status of the transaction and its properties after the change.
@@ -1738,7 +1788,8 @@ class LanceNamespace:
         looks at neither catalog objects nor data.
 
         Args:
-            request: a `ListOperationsRequest`, or what stands for one.
+            request: a `ListOperationsRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             The names of the supported operations.
@@ -1765,7 +1816,8 @@ class LanceNamespace:
         touched.
 
         Args:
-            request: an `AlterNamespaceRequest`, or what stands for one.
+            request: an `AlterNamespaceRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             All properties of the namespace after the change.
@@ -1794,7 +1846,8 @@ class LanceNamespace:
         Unsupported. The dataset is not touched and gets no new version.
 
         Args:
-            request: an `AlterTableRequest`, or what stands for one.
+            request: an `AlterTableRequest`, a dict, or an object with
+                ``model_dump()``.
 
         Returns:
             All properties of the table after the change.

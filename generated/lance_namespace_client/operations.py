@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMON_CODES", "OPERATIONS", "Action", "Body", "Operation", "Parameter"]
 
 COMMON_CODES = (0, 13, 15, 16, 17, 18, 19, 21)
-"""Error codes that any operation may answer with."""
+"""Error codes that any operation may return."""
 
 CREATE_NAMESPACE: Operation[
     models.CreateNamespaceRequest, models.CreateNamespaceResponse

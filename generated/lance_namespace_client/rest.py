@@ -23,9 +23,9 @@ __all__ = ["RestNamespace"]
 
 
 class RestNamespace(Transport, LanceNamespace):
-    """A namespace behind a server that speaks the REST protocol.
+    """A namespace behind a server with the REST protocol.
 
-    Failures of the server arrive as the error class of their code; a server that does not answer
+    Failures of the server raise the error class of their code; if the server does not answer, it
     is `ServiceUnavailableError` (code 17).
     """
 

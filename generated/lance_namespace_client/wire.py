@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""What HTTP requests and answers of the protocol are written with."""
+"""Encoding of HTTP requests and responses of the protocol."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ STREAM_TYPE = "application/vnd.apache.arrow.stream"
 """Media type of rows in a request."""
 
 HEADER_PREFIX = "header."
-"""Opens the keys of a request's context that travel as HTTP headers."""
+"""Prefix of the context keys of a request that are sent as HTTP headers."""
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""Matches the name of an HTTP header in full."""
+"""Pattern for the whole name of an HTTP header."""
 
-# A blank at an end would be lost, or refused by a library that shows the value.
+# A leading or trailing blank would be lost, or rejected by a library that shows the value.
 HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
-"""Matches the value of an HTTP header that arrives as it was sent, in full."""
+"""Pattern for the whole value of an HTTP header that arrives unchanged."""
 
 
 @lru_cache(maxsize=4096)
 def path_segment(text: str) -> str:
-    """Return text percent-encoded for one segment of a URL's path.
+    """Return a text as a percent-encoded segment of a URL's path.
 
-    A dot is encoded too, since clients fold ``/./`` and ``/../`` away.
+    Dots are also encoded, since clients resolve ``/./`` and ``/../``.
     """
     return quote(text, safe="").replace(".", "%2E")
 
 
 def retry_after_seconds(value: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait.
+    """Return the number of seconds in a Retry-After header.
 
     Args:
-        value: the header: seconds, or a date in the form of HTTP.
+        value: the header: seconds, or an HTTP date.
 
     Returns:
-        None where there is no header, or it is neither; 0 for a date that has passed.
+        None if the header is missing or invalid; 0 for a past date.
     """
     if value is None:
         return None

@@ -16,7 +16,7 @@ __all__ = ["CATALOG", "DATABASE", "GlueConfig"]
 CATALOG = "catalog"
 DATABASE = "database"
 
-# What STS takes for the length of a role session.
+# STS's limits for the duration of a role session.
 MIN_SESSION_SECONDS = 900
 MAX_SESSION_SECONDS = 43200
 
@@ -52,17 +52,16 @@ class GlueConfig(Config):
 
     catalog_id: str | None = option(
         default=None,
-        doc="catalog that is the root: an account, or account:catalog; the caller's account "
-        "unless given",
+        doc="catalog that is the root: an account, or account:catalog; defaults to the caller's account",
     )
     endpoint: str | None = option(
         default=None, doc="address of the Glue service, for metastores with the same API"
     )
     region: str | None = option(
-        default=None, doc="AWS region of Glue; that of the environment unless given"
+        default=None, doc="AWS region of Glue; defaults to the region of the environment"
     )
     profile_name: str | None = option(
-        default=None, doc="profile of the AWS configuration files to take credentials from"
+        default=None, doc="profile in the AWS configuration files that provides the credentials"
     )
     access_key_id: str | None = option(default=None, secret=True, doc="static access key")
     secret_access_key: str | None = option(
@@ -72,58 +71,59 @@ class GlueConfig(Config):
         default=None, secret=True, doc="session token of temporary credentials"
     )
     assume_role_arn: str | None = option(
-        default=None, doc="ARN of an IAM role that all Glue calls are made as"
+        default=None, doc="ARN of the IAM role to assume for all Glue calls"
     )
     assume_role_region: str | None = option(
-        default=None, doc="AWS region of the STS that gives the role; `region` unless given"
+        default=None, doc="AWS region of the STS endpoint; defaults to `region`"
     )
     assume_role_external_id: str | None = option(
-        default=None, doc="external id that the role asks of other accounts"
+        default=None, doc="external id that the role requires from other accounts"
     )
     assume_role_session_name: str | None = option(
-        default=None, doc="name of the role session; made up unless given"
+        default=None, doc="name of the role session; defaults to lance-namespace"
     )
     assume_role_timeout_sec: int = option(
         default=3600,
         unit="seconds",
         validator=_between(MIN_SESSION_SECONDS, MAX_SESSION_SECONDS),
-        doc="how long the role's credentials are valid before new ones are fetched",
+        doc="duration of the role session; its credentials are renewed before they expire",
     )
     max_retries: int | None = option(
         default=None,
         unit="tries after the first",
         validator=_between(0, 100),
-        doc="how often botocore repeats a call; unless given, as the AWS configuration says, except "
-        "that connecting is tried once",
+        doc="maximum retries of a call; defaults to the AWS configuration, except that a failed "
+        "connection is not retried",
     )
     retry_mode: str | None = option(
         default=None,
         validator=_one_of("legacy", "standard", "adaptive"),
-        doc="how botocore waits between tries: legacy, standard or adaptive",
+        doc="how botocore waits between retries: legacy, standard or adaptive",
     )
     connect_timeout: float = timeout_option(
         "connect_timeout",
         default=10.0,
         validator=_between(0.001, 3600),
-        doc="longest wait for a connection, for each try",
+        doc="maximum time to connect, per attempt",
     )
     read_timeout: float = timeout_option(
         "read_timeout",
         default=60.0,
         validator=_between(0.001, 3600),
-        doc="longest wait for an answer, for each try",
+        doc="maximum time to wait for a response, per attempt",
     )
     default_namespace_type: str = option(
         default=CATALOG,
         validator=_one_of(CATALOG, DATABASE),
-        doc="what CreateNamespace makes of one name: a catalog, or a database in the root",
+        doc="kind of namespace that CreateNamespace creates for a single name: a catalog, or a "
+        "database in the root",
     )
 
     def __attrs_post_init__(self) -> None:
         if (self.access_key_id is None) != (self.secret_access_key is None):
             missing = "secret_access_key" if self.secret_access_key is None else "access_key_id"
             raise InvalidInputError(
-                f"glue: half a key pair is given: {missing!r} is missing; give both or neither"
+                f"glue: incomplete key pair: {missing!r} is missing; set both or neither"
             )
         if self.session_token is not None and self.access_key_id is None:
             raise InvalidInputError(
@@ -131,13 +131,13 @@ class GlueConfig(Config):
             )
         if self.profile_name is not None and self.access_key_id is not None:
             raise InvalidInputError(
-                "glue: 'profile_name' and 'access_key_id' are two sets of credentials; give one"
+                "glue: 'profile_name' and 'access_key_id' are two sets of credentials; set one of them"
             )
         if self.assume_role_arn is None:
             self._refuse_role_settings()
 
     def _refuse_role_settings(self) -> None:
-        """Refuse settings of a role that is not named: the calls would run as someone else."""
+        """Reject role settings without a role: the calls would run with other credentials."""
         for name in ("region", "external_id", "session_name"):
             if getattr(self, f"assume_role_{name}") is not None:
                 raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""From Glue's failures to protocol errors.
+"""Translates Glue's failures to protocol errors.
 
 Source: the AWS Glue specification, "Error Handling" of each operation; the Glue API reference,
 "Errors" and "Common errors".
@@ -27,7 +27,7 @@ from lance_namespace_client.wire import retry_after_seconds
 
 from ..core.errors import first_line
 
-__all__ = ["answers", "code_of", "from_aws", "is_denied", "was_repeated"]
+__all__ = ["code_of", "from_aws", "is_denied", "translating", "was_repeated"]
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = ("AlreadyExistsException", "FederatedResourceAlreadyExistsException")
@@ -36,7 +36,7 @@ CHANGED = (
     "ConditionCheckFailureException",
     "VersionMismatchException",
 )
-# What a metastore answers that has the Glue API without catalogs.
+# Returned by metastores that implement the Glue API without catalogs.
 NO_SUCH_CALL = ("UnknownOperationException", "InvalidAction", "NotImplementedException")
 
 _DENIED = dict.fromkeys(
@@ -119,7 +119,7 @@ _BY_CODE: dict[str, type[LanceNamespaceError]] = {
     NOT_FOUND: NamespaceNotFoundError,
 }
 
-# What botocore raises by itself; the first that fits counts.
+# Exceptions that botocore itself raises; the first match counts.
 _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceError], str], ...] = (
     ((boto.NoRegionError,), InvalidInputError, "set 'region', or AWS_DEFAULT_REGION"),
     (
@@ -159,27 +159,27 @@ _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceErr
 
 
 def code_of(error: BaseException) -> str:
-    """Return AWS's name for a failure; empty where it is no answer of a service."""
+    """Return AWS's code for a failure; empty if the failure is not a service's response."""
     if not isinstance(error, boto.ClientError):
         return ""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def is_denied(error: BaseException) -> bool:
-    """Return whether the caller may not make that call."""
+    """Return whether the caller lacks the permission for that call."""
     return isinstance(error, boto.ClientError) and _kind(error) is ForbiddenError
 
 
 def was_repeated(error: boto.ClientError) -> bool:
-    """Return whether the failure is that of a further try of a call."""
+    """Return whether the failure occurred on a retry of the call."""
     return bool(error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0))
 
 
 @contextmanager
-def answers(
+def translating(
     *, missing: LanceNamespaceError, exists: LanceNamespaceError | None = None
 ) -> Iterator[None]:
-    """Raise an error of the protocol where Glue says that something is missing, or is there."""
+    """Translate Glue's "not found" and "already exists" failures to the passed protocol errors."""
     try:
         yield
     except boto.ClientError as error:
@@ -192,11 +192,11 @@ def answers(
 
 
 def from_aws(error: Exception, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of boto3; None where it is something else's.
+    """Translate a failure of boto3; None if the error is not from boto3.
 
     Args:
         error: the failure.
-        what: the operation and its object, to open the message with.
+        what: the operation and its object, which begin the message.
     """
     if isinstance(error, boto.ClientError):
         return _from_answer(error, what)
@@ -229,7 +229,11 @@ def _from_answer(error: boto.ClientError, what: str) -> LanceNamespaceError:
 
 
 def _wait(error: boto.ClientError) -> float:
-    """Return the seconds to wait: what the service asks for, else what botocore would wait next at most."""
-    about: dict[str, Any] = error.response.get("ResponseMetadata", {})
-    asked = retry_after_seconds(about.get("HTTPHeaders", {}).get("retry-after"))
-    return asked if asked is not None else float(min(2 ** about.get("RetryAttempts", 0), 20))
+    """Return the seconds to wait: the service's Retry-After, else botocore's longest next wait."""
+    metadata: dict[str, Any] = error.response.get("ResponseMetadata", {})
+    requested = retry_after_seconds(metadata.get("HTTPHeaders", {}).get("retry-after"))
+    return (
+        requested
+        if requested is not None
+        else float(min(2 ** metadata.get("RetryAttempts", 0), 20))
+    )

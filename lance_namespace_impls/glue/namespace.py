@@ -32,8 +32,8 @@ from ..core.location import absolute, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .config import CATALOG, DATABASE, GlueConfig
-from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
-from .places import Found, Place, Places, ambiguous, child_catalog_id, is_account, pages
+from .errors import NO_SUCH_CALL, NOT_FOUND, code_of, from_aws, translating, was_repeated
+from .places import Place, Places, ResolvedNamespace, ambiguous, child_catalog_id, is_account, pages
 from .records import (
     LOCATION,
     NAMESPACE_TYPE,
@@ -54,12 +54,12 @@ from .session import make_client
 __all__ = ["GlueNamespace"]
 
 NOT_SHOWN_ATOMIC = (
-    "AWS does not promise that UpdateTable of Glue checks a version and replaces it in one step; where it "
-    "does not, one of two commits at once would be lost"
+    "AWS does not guarantee that Glue's UpdateTable compares and replaces a version atomically; without "
+    "that, one of two concurrent commits would be lost"
 )
 MAX_NAME_LENGTH = 255
 """Characters of a name or of a property's key; AWS Glue's API reference, NameString and KeyString."""
-PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
+PAGE = 100  # Glue's maximum entries per page of databases, tables or functions
 
 
 class GlueNamespace(CatalogNamespace):
@@ -68,12 +68,12 @@ class GlueNamespace(CatalogNamespace):
     The root is the account's default catalog, or `catalog_id`. Its children are catalogs and
     databases; catalogs hold further catalogs and databases, and databases hold tables.
 
-    Glue locks nothing. AlterTable is safe against concurrent changes of the table by its version
-    id. AlterNamespace is not, except among threads of one process: Glue keeps no version of
-    catalogs and databases, so of two changes between one's read and write, the later wins. An
-    object that is put into a namespace between the last look of a DropNamespace and its end goes
-    with it. RenameTable copies the entry and deletes the old one; a change of the old one right
-    before its deletion is lost.
+    Glue has no locks. AlterTable detects concurrent changes of the table by its version id.
+    AlterNamespace does not, except between clients on one machine: Glue keeps no version of
+    catalogs and databases, so a concurrent change between its read and its write is overwritten.
+    DropNamespace also deletes an object that is added to the namespace after its last check.
+    RenameTable copies the entry and deletes the old one; a change of the old one right before its
+    deletion is lost.
 
     Source: the AWS Glue specification.
     """
@@ -92,23 +92,23 @@ class GlueNamespace(CatalogNamespace):
     def __init__(self, config: GlueConfig) -> None:
         super().__init__(config)
         self._lock = threading.Lock()
-        self._made: Any = None
+        self._client: Any = None
         self._places = Places(self._glue, config.catalog_id)
 
     def _glue(self) -> Any:
-        """Return the Glue client, which is made at the first call."""
-        client = self._made
+        """Return the Glue client; the first call creates it."""
+        client = self._client
         if client is None:
             with self._lock:
-                client = self._made
+                client = self._client
                 if client is None:
-                    client = self._made = make_client(self.config)
+                    client = self._client = make_client(self.config)
         return client
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         with self._lock:
-            client, self._made = self._made, None
+            client, self._client = self._client, None
         if client is not None:
             client.close()
 
@@ -131,34 +131,34 @@ class GlueNamespace(CatalogNamespace):
     # --- namespaces
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._found(parent).place
+        place = self._resolve(parent).place
         if place.database is not None:
             return sorted_after((), after)
-        with answers(missing=namespace_not_found(parent)):
+        with translating(missing=namespace_not_found(parent)):
             catalogs = {entry["Name"]: entry for entry in self._child_catalogs(place)}
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        # A walk goes into them next.
+        # A recursive walk reads them next.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
-                self.answered((*parent, name), Found(Place(entry["CatalogId"]), entry))
+                self.answered((*parent, name), ResolvedNamespace(Place(entry["CatalogId"]), entry))
         for name, entry in databases.items():
-            self.answered((*parent, name), Found(Place(place.catalog_id, name), entry))
+            self.answered((*parent, name), ResolvedNamespace(Place(place.catalog_id, name), entry))
         return sorted_after({*catalogs, *databases}, after)
 
-    def _found(self, identifier: Identifier) -> Found:
-        """Return a namespace, which is asked for once an operation."""
+    def _resolve(self, identifier: Identifier) -> ResolvedNamespace:
+        """Return a namespace; an operation requests it only once."""
         return self.asked_once(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """Return the direct child catalogs; the default catalog's own entry is none."""
-        # With IncludeRoot, GetCatalogs takes no parent.
-        asked: dict[str, Any] = {"IncludeRoot": True}
+        """Return the direct child catalogs, without the default catalog's own entry."""
+        # GetCatalogs accepts no parent together with IncludeRoot.
+        arguments: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
-            asked = {"ParentCatalogId": place.catalog_id}
+            arguments = {"ParentCatalogId": place.catalog_id}
         try:
-            for entry in pages(self._glue().get_catalogs, "CatalogList", **asked):
+            for entry in pages(self._glue().get_catalogs, "CatalogList", **arguments):
                 if _is_child(entry, place.catalog_id):
                     yield entry
         except ClientError as error:
@@ -175,30 +175,32 @@ class GlueNamespace(CatalogNamespace):
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         kind = self._kind_of_new(identifier, properties)
-        given = {key: value for key, value in properties.items() if key != NAMESPACE_TYPE}
+        plain_properties = {
+            key: value for key, value in properties.items() if key != NAMESPACE_TYPE
+        }
         parent = self._places.look_up(identifier[:-1]).place
         if parent.database is not None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be created: "
                 f"{format_identifier(identifier[:-1])} is a database and holds tables only"
             )
-        there, _ = self._places.ask(identifier)
-        if there:
+        existing, _ = self._places.candidates(identifier)
+        if existing:
             raise namespace_exists(identifier)
         self._places.forget(identifier)
-        with answers(
+        with translating(
             missing=namespace_not_found(identifier[:-1]), exists=namespace_exists(identifier)
         ):
             if kind == CATALOG:
-                return self._make_catalog(identifier, given)
-            return self._make_database(identifier, parent, given)
+                return self._make_catalog(identifier, plain_properties)
+            return self._make_database(identifier, parent, plain_properties)
 
     def _kind_of_new(self, identifier: Identifier, properties: Mapping[str, str]) -> str:
-        """Return what a new namespace is to be.
+        """Return the kind of a new namespace: catalog or database.
 
         Raises:
-            InvalidInputError: code 13, there is no such kind.
-            UnsupportedError: code 0, Glue cannot make a catalog there.
+            InvalidInputError: code 13, an unknown kind.
+            UnsupportedError: code 0, Glue cannot create a catalog there.
         """
         usual = self.config.default_namespace_type if len(identifier) == 1 else DATABASE
         kind = properties.get(NAMESPACE_TYPE, usual).lower()
@@ -209,8 +211,8 @@ class GlueNamespace(CatalogNamespace):
             )
         if kind == CATALOG and len(identifier) > 1:
             raise UnsupportedError(
-                f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog takes no "
-                "parent, so a catalog can be made on the first level only"
+                f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog accepts no "
+                "parent, so catalogs can be created on the first level only"
             )
         return kind
 
@@ -220,12 +222,12 @@ class GlueNamespace(CatalogNamespace):
         if child_catalog_id(None, identifier[-1]) is None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be a catalog: its name is longer "
-                "than 64 characters, an account number, or has one of / \\ . :"
+                "than 64 characters, is an account number, or contains one of / \\ . :"
             )
         root = self.config.catalog_id
         if root is not None and root != self._own_account():
             raise UnsupportedError(
-                f"CreateNamespace {format_identifier(identifier)}: Glue makes catalogs in the "
+                f"CreateNamespace {format_identifier(identifier)}: Glue creates catalogs in the "
                 f"caller's default catalog only, and the root is {root}"
             )
         self._glue().create_catalog(
@@ -242,27 +244,27 @@ class GlueNamespace(CatalogNamespace):
     def _make_database(
         self, identifier: Identifier, parent: Place, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        made: dict[str, Any] = with_properties({"Name": identifier[-1]}, properties)
-        if "LocationUri" not in made and self.config.root is not None:
-            made["LocationUri"] = default_location(self.config.root, identifier)
-        self._glue().create_database(DatabaseInput=made, **parent.scope)
-        return properties_of(Found(Place(parent.catalog_id, identifier[-1]), made))
+        database: dict[str, Any] = with_properties({"Name": identifier[-1]}, properties)
+        if "LocationUri" not in database and self.config.root is not None:
+            database["LocationUri"] = default_location(self.config.root, identifier)
+        self._glue().create_database(DatabaseInput=database, **parent.scope)
+        return properties_of(ResolvedNamespace(Place(parent.catalog_id, identifier[-1]), database))
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        found = self._places.look_up(identifier)
-        place = found.place
-        with answers(missing=namespace_not_found(identifier)):
-            if holds := self._first_object(place):
-                raise namespace_not_empty(identifier, holds)
+        namespace = self._places.look_up(identifier)
+        place = namespace.place
+        with translating(missing=namespace_not_found(identifier)):
+            if first_object := self._first_object(place):
+                raise namespace_not_empty(identifier, first_object)
             self._places.forget(identifier)
             if place.database is None:
                 self._glue().delete_catalog(CatalogId=place.catalog_id)
             else:
                 self._glue().delete_database(Name=place.database, **place.scope)
-        return properties_of(found)
+        return properties_of(namespace)
 
     def _first_object(self, place: Place) -> str | None:
-        """Name something that a namespace holds, whatever it is; None where it is empty."""
+        """Describe the first object of any kind in a namespace; None if it is empty."""
         if place.database is None:
             for catalog in self._child_catalogs(place):
                 return f"catalog {catalog['Name']}"
@@ -283,50 +285,58 @@ class GlueNamespace(CatalogNamespace):
         if NAMESPACE_TYPE in changed:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
-                "CreateNamespace; what a namespace is cannot be changed"
+                "CreateNamespace; the kind of a namespace cannot be changed"
             )
-        # Glue keeps no version of it: at least those on this machine wait for one another.
+        # Glue keeps no version of a namespace; serialize at least the changes on this machine.
         with object_lock(self.lock_id, identifier):
-            found = self._places.look_up(identifier)
-            place = found.place
-            properties = changed_properties(properties_of(found), changed, removed)
+            namespace = self._places.look_up(identifier)
+            place = namespace.place
+            properties = changed_properties(properties_of(namespace), changed, removed)
             members = ("Description", "LocationUri")
-            kept = {key: value for key, value in found.entry.items() if key not in members}
-            with answers(missing=namespace_not_found(identifier)):
+            other_fields = {
+                key: value for key, value in namespace.entry.items() if key not in members
+            }
+            with translating(missing=namespace_not_found(identifier)):
                 if place.database is None:
-                    entry = with_properties(self._as_input("CatalogInput", kept), properties)
+                    entry = with_properties(
+                        self._as_input("CatalogInput", other_fields), properties
+                    )
                     self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
                 else:
-                    entry = with_properties(self._as_input("DatabaseInput", kept), properties)
+                    entry = with_properties(
+                        self._as_input("DatabaseInput", other_fields), properties
+                    )
                     self._glue().update_database(
                         Name=place.database, DatabaseInput=entry, **place.scope
                     )
-            return properties_of(Found(place, entry))
+            return properties_of(ResolvedNamespace(place, entry))
 
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._found(parent).place
+        place = self._resolve(parent).place
         if place.database is None:
             return sorted_after((), after)
         where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
-        with answers(missing=namespace_not_found(parent)):
+        with translating(missing=namespace_not_found(parent)):
             tables = pages(self._glue().get_tables, "TableList", **where)
-            found = {table["Name"]: as_listed(table) for table in tables if is_lance_table(table)}
+            lance_tables = {
+                table["Name"]: as_listed(table) for table in tables if is_lance_table(table)
+            }
 
         return SortedTables(
-            sorted(found),
-            lambda names, _: ((name, found[name]) for name in names),
+            sorted(lance_tables),
+            lambda names, _: ((name, lance_tables[name]) for name in names),
             lambda name, listed: partial(from_listed, (*parent, name), place, listed),
             after,
         )
 
     def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]
-        place = self._places.remembered(parent)
+        place = self._places.cached(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
         if place is None or table is None:
-            # What was remembered may be out of date.
+            # The remembered place may be out of date.
             place = self._places.look_up(parent).place
             table = self._read_table(place, identifier[-1])
         if table is None:
@@ -349,7 +359,7 @@ class GlueNamespace(CatalogNamespace):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> GlueTable:
-        database = self._found(identifier[:-1])
+        database = self._resolve(identifier[:-1])
         if database.place.database is None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: "
@@ -364,10 +374,10 @@ class GlueNamespace(CatalogNamespace):
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> GlueTable:
-        """Replace a table's entry by another, in one step.
+        """Replace a table's entry with another one atomically.
 
         Raises:
-            ConcurrentModificationError: code 14, someone changed the old one meanwhile.
+            ConcurrentModificationError: code 14, the old entry changed concurrently.
         """
         old = self.load_table(identifier)
         table = new_table(identifier, location, properties)
@@ -375,12 +385,12 @@ class GlueNamespace(CatalogNamespace):
         return as_entry(identifier, old.place, table)
 
     def default_location(self, identifier: Identifier) -> str | None:
-        database = self._found(identifier[:-1])
+        database = self._resolve(identifier[:-1])
         if database.place.database is None:
             return None
         return absolute(self._default_location(identifier, database))
 
-    def _default_location(self, identifier: Identifier, database: Found) -> str:
+    def _default_location(self, identifier: Identifier, database: ResolvedNamespace) -> str:
         own = database.entry.get("LocationUri")
         if own:
             return default_location(own, identifier[-1:])
@@ -393,7 +403,7 @@ class GlueNamespace(CatalogNamespace):
 
     def _create(self, identifier: Identifier, place: Place, table: Mapping[str, Any]) -> None:
         parent = identifier[:-1]
-        with answers(missing=namespace_not_found(parent), exists=table_exists(identifier)):
+        with translating(missing=namespace_not_found(parent), exists=table_exists(identifier)):
             self._glue().create_table(DatabaseName=place.database, TableInput=table, **place.scope)
 
     def remove_table(self, entry: TableEntry) -> None:
@@ -401,7 +411,7 @@ class GlueNamespace(CatalogNamespace):
             raise table_not_found(entry.id)
 
     def _delete(self, identifier: Identifier, place: Place) -> bool:
-        """Delete a table's entry; False where there is none (any more)."""
+        """Delete a table's entry; False if there is none, for example after a concurrent deletion."""
         try:
             self._glue().delete_table(
                 DatabaseName=place.database, Name=identifier[-1], **place.scope
@@ -409,19 +419,19 @@ class GlueNamespace(CatalogNamespace):
         except ClientError as error:
             if code_of(error) != NOT_FOUND:
                 raise
-            # A deletion that botocore repeated may have taken effect at its first try.
+            # A deletion that botocore retried may have succeeded on its first attempt.
             return was_repeated(error)
         return True
 
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change a table's parameters; all else that Glue keeps of it stays.
+        """Change a table's parameters; the rest of its entry is unchanged.
 
         Raises:
             TableNotFoundError: code 4.
-            ConcurrentModificationError: code 14, someone changed the table since it was read.
-            InvalidInputError: code 13, it would be no Lance table any more.
+            ConcurrentModificationError: code 14, the table changed after it was read.
+            InvalidInputError: code 13, the change would remove the mark of a Lance table.
         """
         table = glue_table(entry)
         properties = changed_properties(entry.properties, changed, removed)
@@ -434,9 +444,9 @@ class GlueNamespace(CatalogNamespace):
         return properties
 
     def _update(self, table: GlueTable, new: Mapping[str, Any]) -> None:
-        """Write a table's entry anew, unless it changed since it was read."""
+        """Overwrite a table's entry, unless it changed after it was read."""
         version = {"VersionId": table.entry["VersionId"]} if "VersionId" in table.entry else {}
-        with answers(missing=table_not_found(table.id)):
+        with translating(missing=table_not_found(table.id)):
             self._glue().update_table(
                 DatabaseName=table.place.database, TableInput=new, **version, **table.place.scope
             )
@@ -444,17 +454,16 @@ class GlueNamespace(CatalogNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Copy the table's entry to its new name and delete the old one.
 
-        Glue has no rename. The old entry is read again before it is deleted; where it changed
-        meanwhile, the copy is rolled back. A window is left between that read and the deletion: a
-        change that someone makes in it is lost. Readers may see both names for a moment, never
-        none. The data stays where it is; partitions, column statistics, older versions of the
-        entry and Lake Formation grants are not copied.
+        Glue has no rename. The old entry is read again before it is deleted; if it changed, the copy
+        is rolled back. A change between that read and the deletion is lost. Readers may briefly see
+        both names, but always at least one. The data is not moved; partitions, column statistics,
+        older versions of the entry and Lake Formation grants are not copied.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
-            TableNotFoundError: code 4, the table went meanwhile.
+            TableNotFoundError: code 4, the table was deleted concurrently.
             TableAlreadyExistsError: code 5.
-            ConcurrentModificationError: code 14, the table changed meanwhile.
+            ConcurrentModificationError: code 14, the table changed concurrently.
         """
         old = glue_table(entry)
         target = self._places.look_up(new[:-1]).place
@@ -472,23 +481,23 @@ class GlueNamespace(CatalogNamespace):
         try:
             self._delete(old.id, old.place)
         except (BotoCoreError, ClientError):
-            # The deletion may have taken effect all the same; then the copy is the table.
+            # The deletion may have succeeded despite the failure; then the copy is the table.
             if self._read_table(old.place, old.id[-1]) is None:
                 return
             self._delete(new, target)
             raise
 
     def _refuse_changed(self, old: GlueTable) -> None:
-        now = self._read_table(old.place, old.id[-1])
-        if now is None:
+        current = self._read_table(old.place, old.id[-1])
+        if current is None:
             raise table_not_found(old.id)
-        if now != old.entry:
+        if current != old.entry:
             raise ConcurrentModificationError(
                 f"table {format_identifier(old.id)} changed while it was renamed; try again"
             )
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of an entry that Glue takes back, by botocore's model of the service."""
+        """Return the fields of an entry that Glue accepts as input, by botocore's service model."""
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
 
@@ -502,12 +511,12 @@ def _check_length(what: str, text: str) -> None:
 
 
 def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
-    """Return whether a catalog is directly in its parent; the default catalog is in none."""
+    """Return whether a catalog is a direct child of `parent`; the default catalog never is."""
     path = _path(entry.get("CatalogId", entry["Name"]))
     above = "" if parent is None else _path(parent)
     return path != "" and path.rpartition("/")[0] == above
 
 
 def _path(catalog_id: str) -> str:
-    """Return the names in a catalog id, joined by ``/``; the account's own catalog has none."""
+    """Return the path of names in a catalog id; empty for the account's default catalog."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]

@@ -1,7 +1,7 @@
-"""Where a namespace is in Glue.
+"""Resolution of namespaces to catalogs and databases in Glue.
 
-A first name may be a catalog or a database of the root; a further name a catalog or a database of
-the catalog before it. What a name stands for is remembered for a while.
+The first name is a catalog or a database of the root; each further name is a catalog or a database
+of the preceding catalog. Results are cached for `SECONDS_REMEMBERED`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from ..catalog.errors import namespace_not_found
 from ..core.identifiers import Identifier, format_identifier
 from .errors import NO_SUCH_CALL, NOT_FOUND, code_of, is_denied
 
-__all__ = ["Found", "Place", "Places", "ambiguous", "child_catalog_id", "is_account", "pages"]
+__all__ = [
+    "Place",
+    "Places",
+    "ResolvedNamespace",
+    "ambiguous",
+    "child_catalog_id",
+    "is_account",
+    "pages",
+]
 
 MAX_LOCATIONS = 10_000
 SECONDS_REMEMBERED = 300
@@ -29,44 +37,44 @@ ACCOUNT_DIGITS = 12
 
 
 class Place(NamedTuple):
-    """A catalog, or a database in one."""
+    """A catalog, or a database in a catalog."""
 
     catalog_id: str | None
-    """None: the caller's default catalog."""
+    """None for the caller's default catalog."""
     database: str | None = None
 
     @property
     def scope(self) -> dict[str, str]:
-        """The ``CatalogId`` of a request, where one is needed."""
+        """The ``CatalogId`` of a request, if it needs one."""
         return {} if self.catalog_id is None else {"CatalogId": self.catalog_id}
 
 
-class Found(NamedTuple):
-    """A namespace as Glue has it now."""
+class ResolvedNamespace(NamedTuple):
+    """A namespace with its current entry in Glue."""
 
     place: Place
     entry: Mapping[str, Any]
 
 
 def pages(
-    call: Callable[..., Mapping[str, Any]], key: str, **given: Any
+    call: Callable[..., Mapping[str, Any]], key: str, **request: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Return the entries of a listing, over all its pages; a page may be empty and not the last."""
+    """Return the entries of all pages of a listing; a page before the last may be empty."""
     while True:
-        page = call(**given)
+        page = call(**request)
         yield from page[key]
         if not page.get("NextToken"):
             return
-        given["NextToken"] = page["NextToken"]
+        request["NextToken"] = page["NextToken"]
 
 
 def is_account(catalog_id: str) -> bool:
-    """Return whether a catalog id is an account's, and so that of its default catalog."""
+    """Return whether a catalog id is an account number, which identifies its default catalog."""
     return len(catalog_id) == ACCOUNT_DIGITS and catalog_id.isdigit()
 
 
 def child_catalog_id(parent: str | None, name: str) -> str | None:
-    """Return the id of a catalog in a catalog; None where no catalog can have that name."""
+    """Return the id of a child catalog; None if a catalog cannot have that name."""
     if len(name) > MAX_CATALOG_NAME_LENGTH or is_account(name) or any(c in "/\\.:" for c in name):
         return None
     if parent is None:
@@ -75,69 +83,69 @@ def child_catalog_id(parent: str | None, name: str) -> str | None:
 
 
 class Places:
-    """Finds namespaces, and remembers where they are.
+    """Resolves namespaces, and caches the results.
 
     Args:
-        client: gives the Glue client.
-        root: id of the root catalog; None is the caller's default one.
+        client: returns the Glue client.
+        root: id of the root catalog; None for the caller's default catalog.
     """
 
     def __init__(self, client: Callable[[], Any], root: str | None) -> None:
         self._client = client
         self._root = root
-        self._known: OrderedDict[Identifier, tuple[float, Place]] = OrderedDict()
+        self._cache: OrderedDict[Identifier, tuple[float, Place]] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, identifier: Identifier) -> Place:
-        """Return the place of a namespace, from memory where it is known.
+        """Return the place of a namespace, from the cache if possible.
 
         Raises:
             NamespaceNotFoundError: code 1.
             InvalidTableStateError: code 19, a catalog and a database share the name.
         """
-        return self.remembered(identifier) or self.look_up(identifier).place
+        return self.cached(identifier) or self.look_up(identifier).place
 
-    def remembered(self, identifier: Identifier) -> Place | None:
-        """Return the place of a namespace if it is known and not too old."""
+    def cached(self, identifier: Identifier) -> Place | None:
+        """Return the cached place of a namespace; None if there is none or it expired."""
         if not identifier:
             return Place(self._root)
-        known = self._known.get(identifier)
-        if known is None or known[0] < time.monotonic():
+        entry = self._cache.get(identifier)
+        if entry is None or entry[0] < time.monotonic():
             return None
-        return known[1]
+        return entry[1]
 
-    def look_up(self, identifier: Identifier) -> Found:
-        """Ask Glue for a namespace.
+    def look_up(self, identifier: Identifier) -> ResolvedNamespace:
+        """Look up a namespace in Glue.
 
         Raises:
             NamespaceNotFoundError: code 1.
             InvalidTableStateError: code 19, a catalog and a database share the name.
         """
         if not identifier:
-            return Found(Place(self._root), {})
-        parent_was_known = len(identifier) > 1 and self.remembered(identifier[:-1]) is not None
+            return ResolvedNamespace(Place(self._root), {})
+        parent_was_known = len(identifier) > 1 and self.cached(identifier[:-1]) is not None
         try:
             return self._look_up(identifier)
         except NamespaceNotFoundError:
             if not parent_was_known:
                 raise
-        # What was remembered of the parent may be out of date; by now it is forgotten.
+        # The cached parent may have been out of date; the failure removed it from the cache.
         return self._look_up(identifier)
 
-    def _look_up(self, identifier: Identifier) -> Found:
-        found, denials = self.ask(identifier)
-        if len(found) == 1:
-            self._remember(identifier, found[0].place)
-            return found[0]
+    def _look_up(self, identifier: Identifier) -> ResolvedNamespace:
+        matches, denials = self.candidates(identifier)
+        if len(matches) == 1:
+            self._remember(identifier, matches[0].place)
+            return matches[0]
         self.forget(identifier)
-        if found:
+        if matches:
             raise ambiguous(identifier)
         if denials:
             raise denials[0]
         raise namespace_not_found(identifier)
 
-    def ask(self, identifier: Identifier) -> tuple[list[Found], list[Exception]]:
-        """Ask for all that has a name, and give what denied an answer.
+    def candidates(self, identifier: Identifier) -> tuple[list[ResolvedNamespace], list[Exception]]:
+        """Return the catalogs and databases with a name, and the errors of denied requests.
 
         Raises:
             NamespaceNotFoundError: code 1, the parent is missing.
@@ -145,11 +153,11 @@ class Places:
         parent = self.find(identifier[:-1])
         if parent.database is not None:
             return [], []
-        found: list[Found] = []
+        matches: list[ResolvedNamespace] = []
         denials: list[Exception] = []
-        for question in (self._catalog, self._database):
+        for lookup in (self._catalog, self._database):
             try:
-                answer = question(parent, identifier[-1])
+                match = lookup(parent, identifier[-1])
             except ClientError as error:
                 if code_of(error) in (NOT_FOUND, *NO_SUCH_CALL):
                     continue
@@ -157,40 +165,40 @@ class Places:
                     raise
                 denials.append(error)
             else:
-                found += [answer] if answer is not None else []
-        return found, denials
+                matches += [match] if match is not None else []
+        return matches, denials
 
-    def _catalog(self, parent: Place, name: str) -> Found | None:
+    def _catalog(self, parent: Place, name: str) -> ResolvedNamespace | None:
         catalog_id = child_catalog_id(parent.catalog_id, name)
         if catalog_id is None:
             return None
         entry = self._client().get_catalog(CatalogId=catalog_id)["Catalog"]
-        return Found(Place(entry.get("CatalogId", catalog_id)), entry)
+        return ResolvedNamespace(Place(entry.get("CatalogId", catalog_id)), entry)
 
-    def _database(self, parent: Place, name: str) -> Found:
+    def _database(self, parent: Place, name: str) -> ResolvedNamespace:
         entry = self._client().get_database(Name=name, **parent.scope)["Database"]
-        return Found(Place(parent.catalog_id, name), entry)
+        return ResolvedNamespace(Place(parent.catalog_id, name), entry)
 
     def _remember(self, identifier: Identifier, place: Place) -> None:
         with self._lock:
-            self._known[identifier] = (time.monotonic() + SECONDS_REMEMBERED, place)
-            self._known.move_to_end(identifier)
-            if len(self._known) > MAX_LOCATIONS:
-                self._known.popitem(last=False)
+            self._cache[identifier] = (time.monotonic() + SECONDS_REMEMBERED, place)
+            self._cache.move_to_end(identifier)
+            if len(self._cache) > MAX_LOCATIONS:
+                self._cache.popitem(last=False)
 
     def forget(self, identifier: Identifier) -> None:
-        """Forget a namespace, and those above and below it."""
+        """Remove a namespace, its ancestors and its descendants from the cache."""
         depth = len(identifier)
         with self._lock:
-            for known in list(self._known):
-                if known[:depth] == identifier or known == identifier[: len(known)]:
-                    del self._known[known]
+            for cached in list(self._cache):
+                if cached[:depth] == identifier or cached == identifier[: len(cached)]:
+                    del self._cache[cached]
 
 
 def ambiguous(identifier: Identifier) -> InvalidTableStateError:
-    """Build the error for a catalog and a database of one name (code 19)."""
+    """Build the error for a catalog and a database with the same name (code 19)."""
     name = format_identifier(identifier)
     return InvalidTableStateError(
-        f"namespace {name} is ambiguous: there are a catalog {identifier[-1]!r} and a database "
-        f"{identifier[-1]!r} in the same parent; rename or remove one"
+        f"namespace {name} is ambiguous: the parent has both a catalog {identifier[-1]!r} and a "
+        f"database {identifier[-1]!r}; rename or remove one"
     )

@@ -1,4 +1,4 @@
-"""Glue's entries as ours, and back."""
+"""Conversion between Glue's entries and table entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import absolute, stored_form
-from .places import Found, Place
+from .places import Place, ResolvedNamespace
 
 __all__ = [
     "DESCRIPTION",
@@ -27,8 +27,8 @@ __all__ = [
     "GlueTable",
     "as_entry",
     "as_listed",
-    "from_listed",
     "changed_properties",
+    "from_listed",
     "glue_table",
     "is_lance_table",
     "members",
@@ -50,7 +50,7 @@ NO_OPTIONS: Mapping[str, str] = {}
 
 @frozen(kw_only=True)
 class GlueTable(TableEntry):
-    """A Lance table, and its entry in Glue as it was read."""
+    """A Lance table with its Glue entry at the time it was read."""
 
     place: Place
     entry: Mapping[str, Any]
@@ -66,7 +66,7 @@ def new_table(
 def new_entry(
     identifier: Identifier, location: str | None, properties: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an entry of a Lance table at a location as it is written."""
+    """Return an entry of a Lance table, with the location unchanged."""
     return {
         "Name": identifier[-1],
         "TableType": EXTERNAL_TABLE,
@@ -76,15 +76,15 @@ def new_entry(
 
 
 def is_lance_table(table: Mapping[str, Any]) -> bool:
-    """Return whether an entry is a Lance table's."""
+    """Return whether an entry describes a Lance table."""
     return table.get("TableType") == EXTERNAL_TABLE and is_lance(table.get("Parameters"))
 
 
 def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> GlueTable:
-    """Return the table of an entry in Glue.
+    """Return the Lance table that a Glue entry describes.
 
     Raises:
-        InvalidInputError: code 13, it is no Lance table.
+        InvalidInputError: code 13, it is not a Lance table.
         InvalidTableStateError: code 19, it has no location.
     """
     if not is_lance_table(table):
@@ -94,7 +94,7 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
     if not location:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no location in Glue; deregister it with the "
-            "Glue API, or give its StorageDescriptor a Location"
+            "Glue API, or set the Location of its StorageDescriptor"
         )
     return GlueTable(
         id=identifier,
@@ -106,13 +106,13 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
 
 
 def as_listed(table: Mapping[str, Any]) -> Listed:
-    """Return what a listing keeps of an entry, which may be large: what leads to the table's data."""
+    """Reduce an entry, which may be large, to what a listing keeps: location and storage options."""
     options = storage_options(table["Parameters"])
     return table.get("StorageDescriptor", {}).get("Location"), options or NO_OPTIONS
 
 
 def from_listed(identifier: Identifier, place: Place, listed: Listed) -> GlueTable:
-    """Return the table of which that was kept.
+    """Return the table from the data that a listing keeps.
 
     Raises:
         InvalidTableStateError: code 19, it has no location.
@@ -122,43 +122,43 @@ def from_listed(identifier: Identifier, place: Place, listed: Listed) -> GlueTab
 
 
 def glue_table(entry: TableEntry) -> GlueTable:
-    """Return a table's entry as the one of Glue that it is."""
+    """Narrow a table's entry to a Glue entry."""
     assert isinstance(entry, GlueTable)
     return entry
 
 
-def properties_of(found: Found) -> dict[str, str]:
-    """Return a namespace's properties: its parameters, its description, a database's location."""
-    properties = dict(found.entry.get("Parameters") or {})
-    if found.entry.get("Description") is not None:
-        properties[DESCRIPTION] = found.entry["Description"]
-    if found.place.database is not None and found.entry.get("LocationUri"):
-        properties[LOCATION] = found.entry["LocationUri"]
+def properties_of(namespace: ResolvedNamespace) -> dict[str, str]:
+    """Return a namespace's properties: parameters, description and, for a database, its location."""
+    properties = dict(namespace.entry.get("Parameters") or {})
+    if namespace.entry.get("Description") is not None:
+        properties[DESCRIPTION] = namespace.entry["Description"]
+    if namespace.place.database is not None and namespace.entry.get("LocationUri"):
+        properties[LOCATION] = namespace.entry["LocationUri"]
     return properties
 
 
 def with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
-    """Write properties to an entry; the description and a database's location are members of it."""
-    of_database = "Name" in entry
-    members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
+    """Return an entry with properties; description and a database's location are its own fields."""
+    is_database = "Name" in entry
+    members = (DESCRIPTION, LOCATION) if is_database else (DESCRIPTION,)
     plain = {key: value for key, value in properties.items() if key not in members}
-    made = {**entry, "Parameters": plain}
+    updated = {**entry, "Parameters": plain}
     if DESCRIPTION in properties:
-        made["Description"] = properties[DESCRIPTION]
-    if of_database and LOCATION in properties:
-        made["LocationUri"] = absolute(properties[LOCATION])
-    return made
+        updated["Description"] = properties[DESCRIPTION]
+    if is_database and LOCATION in properties:
+        updated["LocationUri"] = absolute(properties[LOCATION])
+    return updated
 
 
 def changed_properties(
     properties: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
 ) -> dict[str, str]:
-    """Return properties after a change."""
+    """Return the properties after a change."""
     return {key: v for key, v in {**properties, **changed}.items() if key not in removed}
 
 
 def members(value: Any, shape: Any) -> Any:
-    """Leave out of an answer what a request of that shape does not have."""
+    """Remove the fields of a response that the request shape does not have."""
     if shape.type_name == "structure":
         return {
             name: members(member, shape.members[name])

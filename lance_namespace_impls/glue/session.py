@@ -1,7 +1,7 @@
 """The Glue client and the credentials it signs with.
 
-The client is what ``boto3.client("glue")`` gives. It is made by botocore as boto3 would make it:
-importing the rest of boto3, which is for other services, takes a tenth of the time to a first call.
+The client equals the result of ``boto3.client("glue")``. botocore creates it the way boto3 does:
+importing the rest of boto3, which serves other services, takes a tenth of the time to a first call.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .config import GlueConfig
 
 __all__ = ["make_client"]
 
-# Role credentials are renewed when this part of their life is left, at most this many seconds
-# before they run out: calls that only may renew, and calls that wait until it is done.
+# Role credentials are renewed when this fraction of their lifetime remains, at most this many seconds
+# before they expire. In the first window a call may renew them; in the second it must wait for that.
 MAY_RENEW = (1 / 3, 900)
 MUST_RENEW = (1 / 6, 600)
 
 
 def make_client(config: GlueConfig) -> Any:
-    """Create a Glue client; its role credentials renew themselves.
+    """Create a Glue client whose role credentials are renewed automatically.
 
     Raises:
-        botocore.exceptions.BotoCoreError: there is no region, no such profile and the like.
-        botocore.exceptions.ClientError: STS refuses the role.
-        ValueError: the endpoint is not an address.
+        botocore.exceptions.BotoCoreError: no region, an unknown profile and the like.
+        botocore.exceptions.ClientError: STS rejects the role.
+        ValueError: the endpoint is not a URL.
     """
     session = _new_session(config)
     keys = {
@@ -41,7 +41,7 @@ def make_client(config: GlueConfig) -> Any:
     if config.assume_role_arn is not None:
         region = {"region_name": config.assume_role_region}
         sts = _new_client(config, session, "sts", **keys, **region)
-        # A session keeps the credentials that it found first, so the role gets one of its own.
+        # A session keeps the first credentials it finds, so the role gets a separate session.
         session, keys = _new_session(config), {}
         role = CredentialResolver([_Role(config, sts)])
         session.register_component("credential_provider", role)
@@ -75,20 +75,20 @@ def _begin_call(model: Any, context: dict[str, Any], **_: Any) -> None:
 
 
 def _end_call(
-    context: dict[str, Any], exception: BaseException | None = None, **given: Any
+    context: dict[str, Any], exception: BaseException | None = None, **event: Any
 ) -> None:
     opened, call = context.pop(_CALL)
     if exception is not None:
         call.result = type(exception).__name__
-    elif "Error" in given["parsed"]:
-        call.result = str(given["parsed"]["Error"].get("Code"))
+    elif "Error" in event["parsed"]:
+        call.result = str(event["parsed"]["Error"].get("Code"))
     opened.__exit__(None, None, None)
 
 
 def _give_up_connecting(caught_exception: Exception | None = None, **_: Any) -> None:
-    """Report a service that cannot be reached at once, where no tries were asked for.
+    """Fail immediately if the service is unreachable and `max_retries` is not set.
 
-    botocore's usual tries would make it several times the timeout.
+    botocore's default retries would multiply the timeout.
     """
     if isinstance(caught_exception, ConnectTimeoutError | EndpointConnectionError):
         raise caught_exception
@@ -138,10 +138,10 @@ class _Role(CredentialProvider):  # type: ignore[misc]
         return min(int(self._seconds * part), longest)
 
     def _fetch(self) -> dict[str, str]:
-        given = self._sts.assume_role(**self._request)["Credentials"]
+        credentials = self._sts.assume_role(**self._request)["Credentials"]
         return {
-            "access_key": given["AccessKeyId"],
-            "secret_key": given["SecretAccessKey"],
-            "token": given["SessionToken"],
-            "expiry_time": given["Expiration"].isoformat(),
+            "access_key": credentials["AccessKeyId"],
+            "secret_key": credentials["SecretAccessKey"],
+            "token": credentials["SessionToken"],
+            "expiry_time": credentials["Expiration"].isoformat(),
         }

@@ -1,4 +1,4 @@
-"""A metastore of whichever release."""
+"""A Hive Metastore namespace that detects the release of the metastore."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ __all__ = ["HiveNamespace"]
 
 
 class HiveNamespace(HiveBase, abstract=True):
-    """The Lance tables of a Hive Metastore, whichever release it is.
+    """The Lance tables of a Hive Metastore of any supported release.
 
-    Connecting asks the metastore: where it has catalogs it is a `Hive3Namespace`, else a
-    `Hive2Namespace`.
+    Connecting detects the release: the result is a `Hive3Namespace` if the metastore has catalogs,
+    otherwise a `Hive2Namespace`.
     """
 
     @classmethod
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as text, bare or with the impl as prefix.
+        """Connect with text properties, with or without the impl as prefix.
 
         Raises:
-            InvalidInputError: code 13, a property is unknown or of the wrong type.
-            ServiceUnavailableError: code 17, the metastore cannot be asked for its release.
+            InvalidInputError: code 13, a property is unknown or has the wrong type.
+            ServiceUnavailableError: code 17, the metastore is unreachable.
         """
         config = cls.config_type.from_properties(properties, other_impls)
-        return cast("Self", _chosen(config))
+        return cast("Self", _connected(config))
 
 
-def _chosen(config: HiveConfig) -> HiveBase:
+def _connected(config: HiveConfig) -> HiveBase:
     metastore = Metastore(config, with_catalogs=False)
     try:
         has_catalogs = metastore.has_catalogs()
     except (TException, UnreachableError) as error:
-        found = from_metastore(error, "hive: the metastore cannot be asked for its release")
-        raise found or error from error
+        failure = from_metastore(error, "hive: the metastore's release cannot be determined")
+        raise failure or error from error
     finally:
         metastore.close()
     properties = attrs.asdict(config)

@@ -47,13 +47,12 @@ from ..core.paging import sorted_after
 from .client import Metastore
 from .config import HiveConfig
 from .errors import error_text, from_metastore
-from .folders import MadeFirst, is_local
+from .folders import PrecreatedFolder, is_local
 from .locks import Locks, Place, of_database, of_table
 from .records import (
     DESCRIPTION,
     EXTERNAL_TABLE,
     LOCATION,
-    asked_location,
     change_database,
     change_table,
     database_properties,
@@ -63,6 +62,7 @@ from .records import (
     new_database,
     new_table,
     plain_location,
+    requested_location,
 )
 
 if TYPE_CHECKING:
@@ -71,32 +71,32 @@ if TYPE_CHECKING:
 __all__ = ["FAILED_TO_STORE", "HiveBase"]
 
 NOT_ATOMIC = (
-    "the metastore's check of the value that a change replaces is not atomic, so that of two commits at "
-    "once one would be lost"
+    "the metastore does not compare and replace a value atomically, so one of two concurrent commits "
+    "would be lost"
 )
 ALTER_TRIES = 10
-# Tables asked for in one call: few at first, since a page may need no more. The metastore's own
-# clients ask for 300 to 1,000.
+# Tables per request: few at first, since a page may need no more. The metastore's own clients
+# request 300 to 1,000.
 FIRST_BATCH = 50
 LATER_BATCH = 500
-# What the metastore answers where a change cannot be made, whichever object is the reason.
+# Errors for an impossible change; they do not identify the object that is the reason.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
 FAILED_TO_STORE = (MetaException, TApplicationException)
-"""What Hive 4 answers where someone else stored a record of that name at the same moment."""
-# Most characters of a catalog's, a database's and a table's name: what the columns hold, in all
-# releases alike.
+"""Raised by Hive 4 when another client stores a record of the same name concurrently."""
+# Maximum lengths of the names of a catalog, a database and a table: the column sizes, which are equal
+# in all releases.
 NAME_LENGTHS = (256, 128, 256)
-# Longer keys of a database are lost without an error, longer ones of a table are a server error.
+# Longer keys of a database are lost without an error; longer keys of a table cause a server error.
 DATABASE_KEY_LENGTH, TABLE_KEY_LENGTH = 180, 256
 VALUE_LENGTH = 4000
-"""Characters in the value of a property of a database; a table has longer ones in some releases."""
+"""Maximum length of a database property's value; some releases allow longer ones for tables."""
 
 
 class HiveBase(CatalogNamespace, abstract=True):
     """The Lance tables of a Hive Metastore.
 
-    Methods here take the last two levels of an identifier as catalog and database; the two forms
-    differ in what is above.
+    Methods here use the last two levels of an identifier as catalog and database. The two forms
+    differ in the levels above.
     """
 
     config_type = HiveConfig
@@ -113,11 +113,11 @@ class HiveBase(CatalogNamespace, abstract=True):
         self._metastore.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the metastore; None for another one."""
+        """Return the protocol error for a failure of the metastore; None for other failures."""
         return from_metastore(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Refuse names that the metastore reads as something else (code 13)."""
+        """Reject names that the metastore would interpret differently or cannot store (code 13)."""
         super().check_identifier(operation, request)
         identifiers = [parse_identifier(getattr(request, "id", None))]
         if operation == "RenameTable":
@@ -151,13 +151,13 @@ class HiveBase(CatalogNamespace, abstract=True):
 
     def _database(self, identifier: Identifier) -> Database:
         try:
-            return self._metastore.database(*_padded(identifier))
+            return self._metastore.database(*_catalog_and_database(identifier))
         except (NoSuchObjectException, UnknownDBException) as error:
             raise namespace_not_found(identifier) from error
 
     def _database_exists(self, identifier: Identifier) -> bool:
         try:
-            self._metastore.database(*_padded(identifier))
+            self._metastore.database(*_catalog_and_database(identifier))
         except (NoSuchObjectException, UnknownDBException):
             return False
         return True
@@ -165,13 +165,13 @@ class HiveBase(CatalogNamespace, abstract=True):
     def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        catalog, name = _padded(identifier)
+        catalog, name = _catalog_and_database(identifier)
         location = default_location(self.config.root, identifier)
         database = new_database(catalog, name, properties, location)
         if self._database_exists(identifier):
             raise namespace_exists(identifier)
         try:
-            with MadeFirst(database.locationUri):
+            with PrecreatedFolder(database.locationUri):
                 self._metastore.create_database(database)
         except AlreadyExistsException as error:
             raise namespace_exists(identifier) from error
@@ -182,7 +182,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             if self._database_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        with suppress(NamespaceNotFoundError):  # it was made, and has been dropped since
+        with suppress(NamespaceNotFoundError):  # it was created, but has been dropped since
             database = self._database(identifier)
         return database_properties(database)
 
@@ -192,45 +192,47 @@ class HiveBase(CatalogNamespace, abstract=True):
         return database_properties(database)
 
     def _drop_database(self, identifier: Identifier, cascade: bool) -> None:
-        """Drop a database, and all in it if asked to; no data is deleted."""
-        where = _padded(identifier)
+        """Drop a database, with `cascade` including its tables; no data is deleted."""
+        path = _catalog_and_database(identifier)
         if cascade:
-            self._drop_all_tables(where)
+            self._drop_all_tables(path)
         try:
-            self._metastore.drop_database(*where, cascade=cascade)
+            self._metastore.drop_database(*path, cascade=cascade)
         except InvalidOperationException as error:
             raise namespace_not_empty(identifier, error_text(error)) from error
         except (MetaException, NoSuchObjectException) as error:
-            # Hive 2 and 3 answer a NullPointerException for a database that is not there.
+            # Hive 2 and 3 raise a NullPointerException for a missing database.
             if not self._database_exists(identifier):
                 raise namespace_not_found(identifier) from error
             raise
 
-    def _drop_all_tables(self, where: tuple[str | None, str]) -> None:
-        for name in self._metastore.table_names(*where):
+    def _drop_all_tables(self, path: tuple[str | None, str]) -> None:
+        for name in self._metastore.table_names(*path):
             try:
-                self._metastore.drop_table(*where, name)
+                self._metastore.drop_table(*path, name)
             except NoSuchObjectException:
-                continue  # someone else was faster
+                continue  # another client dropped it first
             except (MetaException, InvalidOperationException):
-                continue  # a view depends on it: dropping the database does it in the right order
+                continue  # a view depends on it: dropping the database uses the right order
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        with self._changing("AlterNamespace", identifier, of_database(identifier[-1])) as last:
+        with self._locked_for_change(
+            "AlterNamespace", identifier, of_database(identifier[-1])
+        ) as renew_lock:
             database = self._database(identifier)
             before = (database.description, database.locationUri)
             change_database(database, changed, removed)
             after = (database.description, database.locationUri)
             if before != after and not self.with_catalogs and not self._metastore.has_catalogs():
                 raise UnsupportedError(
-                    f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} and "
-                    f"{LOCATION} of a database that exists"
+                    f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} or "
+                    f"{LOCATION} of an existing database"
                 )
-            last()
+            renew_lock()
             try:
-                self._metastore.alter_database(_padded(identifier)[0], database)
+                self._metastore.alter_database(_catalog_and_database(identifier)[0], database)
             except _REFUSED as error:
                 if not self._database_exists(identifier):
                     raise namespace_not_found(identifier) from error
@@ -238,13 +240,13 @@ class HiveBase(CatalogNamespace, abstract=True):
             return database_properties(self._database(identifier))
 
     @contextmanager
-    def _changing(
+    def _locked_for_change(
         self, operation: str, identifier: Identifier, place: Place
     ) -> Iterator[Callable[[], None]]:
-        """Keep everyone else from changing an object, which is then read and written.
+        """Lock an object that is read and then written, to prevent concurrent changes.
 
         Yields:
-            what to call right before it is written.
+            a callable to call right before the write.
         """
         server, seconds = ",".join(self.config.uri), self.config.read_timeout
         with object_lock(server, place, seconds):
@@ -258,28 +260,28 @@ class HiveBase(CatalogNamespace, abstract=True):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        where = _padded(parent)
+        path = _catalog_and_database(parent)
         try:
-            names = self._metastore.lance_table_names(*where)
+            names = self._metastore.lance_table_names(*path)
         except UnknownDBException as error:
             raise namespace_not_found(parent) from error
         if names is None:
-            names = self._lance_names_among(parent, self._metastore.table_names(*where))
-        if not names:  # before 4.2 the metastore lists nothing of a database that is not there
+            names = self._lance_names_among(parent, self._metastore.table_names(*path))
+        if not names:  # before 4.2 the metastore returns an empty list for a missing database
             self._require_namespace(parent)
         return sorted_after(names, after)
 
     def _lance_names_among(self, parent: Identifier, names: list[str]) -> list[str]:
-        found: list[str] = []
-        left = iter(names)
-        while batch := list(islice(left, LATER_BATCH)):
+        lance_names: list[str] = []
+        remaining = iter(names)
+        while batch := list(islice(remaining, LATER_BATCH)):
             tables = self._many_tables(parent, batch)
-            found += [table.tableName for table in tables if is_lance_table(table)]
-        return found
+            lance_names += [table.tableName for table in tables if is_lance_table(table)]
+        return lance_names
 
     def _many_tables(self, parent: Identifier, names: list[str]) -> list[Table]:
         try:
-            return self._metastore.tables(*_padded(parent), names)
+            return self._metastore.tables(*_catalog_and_database(parent), names)
         except UnknownDBException as error:
             raise namespace_not_found(parent) from error
 
@@ -288,7 +290,7 @@ class HiveBase(CatalogNamespace, abstract=True):
 
     def _lance_table(self, identifier: Identifier) -> Table:
         try:
-            table = self._metastore.table(*_padded(identifier[:-1]), identifier[-1])
+            table = self._metastore.table(*_catalog_and_database(identifier[:-1]), identifier[-1])
         except NoSuchObjectException as error:
             raise table_not_found(identifier) from error
         return _required_lance(identifier, table)
@@ -298,14 +300,14 @@ class HiveBase(CatalogNamespace, abstract=True):
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
         size = FIRST_BATCH
         while batch := list(islice(names, size)):
-            found = {table.tableName: table for table in self._many_tables(parent, batch)}
+            tables = {table.tableName: table for table in self._many_tables(parent, batch)}
             for name in batch:
-                yield name, partial(_entry_or_missing, (*parent, name), found.get(name))
+                yield name, partial(_entry_or_missing, (*parent, name), tables.get(name))
             size = LATER_BATCH
 
     def _table_exists(self, identifier: Identifier) -> bool:
         try:
-            self._metastore.table(*_padded(identifier[:-1]), identifier[-1])
+            self._metastore.table(*_catalog_and_database(identifier[:-1]), identifier[-1])
         except NoSuchObjectException:
             return False
         return True
@@ -334,21 +336,21 @@ class HiveBase(CatalogNamespace, abstract=True):
     def _new_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> Table:
-        """Build the record of a table that is not there yet."""
+        """Build the record of a new table."""
         parent, name = identifier[:-1], identifier[-1]
         database = self.asked_once(self._database, parent)
         if location is None:
             location = self._location_in(database, identifier)
         user = self.config.user()
         owner = user[0] if user else None
-        table = new_table(*_padded(parent), name, location, properties, owner)
+        table = new_table(*_catalog_and_database(parent), name, location, properties, owner)
         if self._table_exists(identifier):
             raise table_exists(identifier)
         return table
 
     def _store_table(self, identifier: Identifier, table: Table) -> None:
         try:
-            with MadeFirst(table.sd.location):
+            with PrecreatedFolder(table.sd.location):
                 self._metastore.create_table(table)
         except AlreadyExistsException as error:
             raise table_exists(identifier) from error
@@ -362,7 +364,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             raise
 
     def resolved_location(self, location: str) -> str:
-        return asked_location(location)
+        return requested_location(location)
 
     def default_location(self, identifier: Identifier) -> str:
         database = self.asked_once(self._database, identifier[:-1])
@@ -376,18 +378,18 @@ class HiveBase(CatalogNamespace, abstract=True):
 
     def remove_table(self, entry: TableEntry) -> None:
         try:
-            self._metastore.drop_table(*_padded(entry.id[:-1]), entry.id[-1])
+            self._metastore.drop_table(*_catalog_and_database(entry.id[:-1]), entry.id[-1])
         except NoSuchObjectException as error:
             raise table_not_found(entry.id) from error
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         old = entry.id
-        with self._changing("RenameTable", old, of_table(*old[-2:])) as last:
+        with self._locked_for_change("RenameTable", old, of_table(*old[-2:])) as renew_lock:
             table = self._lance_table(old)
             table.dbName, table.tableName = new[-2:]
-            last()
+            renew_lock()
             try:
-                self._metastore.alter_table(*_padded(old[:-1]), old[-1], table)
+                self._metastore.alter_table(*_catalog_and_database(old[:-1]), old[-1], table)
             except _REFUSED as error:
                 if not self._database_exists(new[:-1]):
                     raise namespace_not_found(new[:-1]) from error
@@ -400,19 +402,20 @@ class HiveBase(CatalogNamespace, abstract=True):
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change parameters on top of the latest record.
+        """Change parameters in the latest record.
 
-        Again if a writer was faster that takes no lock: some releases see to it that most are told
-        from one another.
+        Retried if a writer that uses no lock was faster; some releases detect most such conflicts.
         """
-        with self._changing("AlterTable", entry.id, of_table(*entry.id[-2:])) as last:
+        with self._locked_for_change(
+            "AlterTable", entry.id, of_table(*entry.id[-2:])
+        ) as renew_lock:
             for _ in range(ALTER_TRIES):
                 table = self._lance_table(entry.id)
                 expected = change_table(table, changed, removed)
-                last()
+                renew_lock()
                 try:
                     self._metastore.alter_table(
-                        *_padded(entry.id[:-1]), entry.id[-1], table, expected
+                        *_catalog_and_database(entry.id[:-1]), entry.id[-1], table, expected
                     )
                 except _REFUSED as error:
                     if not self._table_exists(entry.id):
@@ -438,8 +441,8 @@ def _entry_or_missing(identifier: Identifier, table: Table | None) -> TableEntry
     return entry_of(identifier, _required_lance(identifier, table))
 
 
-def _padded(identifier: Identifier) -> tuple[str | None, str]:
-    """Return catalog and database; the two-level form names no catalog."""
+def _catalog_and_database(identifier: Identifier) -> tuple[str | None, str]:
+    """Return catalog and database; the catalog is None in the two-level form."""
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 
@@ -450,21 +453,21 @@ def _check_property(key: str, value: str | None, longest: int) -> None:
     for what, (text, most) in lengths.items():
         if (length := java_length(text)) > most:
             raise InvalidInputError(
-                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores up to {most}"
+                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores at most {most}"
             )
 
 
 def java_length(text: str) -> int:
-    """Return the length of a text in Java's characters, which the columns of the metastore count."""
+    """Return the length of a text in UTF-16 units, as Java and the metastore's columns count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _check_name(name: str, most: int) -> None:
     if (length := java_length(name)) > most:
         raise InvalidInputError(
-            f"name {name[:20]!r}...: it has {length} characters; Hive takes {most} here"
+            f"name {name[:20]!r}...: it has {length} characters; Hive accepts at most {most} here"
         )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(
-            f"name {name!r}: in Hive a name has no '@' or '#' and no space at either end"
+            f"name {name!r}: Hive names cannot contain '@' or '#', or start or end with a space"
         )

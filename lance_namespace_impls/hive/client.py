@@ -1,8 +1,8 @@
-"""The metastore's calls, on whichever release answers.
+"""The metastore's calls, for all supported releases.
 
-Hive 4 has dropped calls that Hive 2 and 3 rely on, and Hive 2 lacks those that took their place.
-Where a call has two forms, the newer one is tried first; that a metastore does not know it is
-remembered for its connection.
+Hive 4 has removed calls that Hive 2 and 3 rely on, and Hive 2 lacks their replacements. If a call
+has two forms, the newer one is tried first; the connection remembers which calls the metastore does
+not know.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from .records import NO_STATISTICS
 
 __all__ = ["Metastore", "settable"]
 
-# Writers use any case for the type. Which tables are external the metastore decides by their
-# parameter when it stores them: Hive 2 takes TRUE alone, Hive 3 any case.
+# Writers use any case for the type. The metastore derives from the EXTERNAL parameter which tables are
+# external: Hive 2 accepts only TRUE, Hive 3 any case.
 TYPE = "hive_filter_field_params__table_type"
 LANCE_FILTER = f'{TYPE} like "(?i)lance"'
 EXTERNAL_FILTER = {
@@ -59,15 +59,16 @@ EXTERNAL_FILTER = {
 USUAL_CASE_FILTER = f'{TYPE} = "lance"'
 OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
 
-# Lengths of time as the metastore's settings have them, with their units in seconds.
+# Durations in the metastore's settings, and their units in seconds.
 _LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def settable(error: TException) -> TException:
-    """Return an exception of the bindings, which takes attributes from now on.
+    """Return an exception of the Thrift bindings, made mutable.
 
-    Theirs take none, and a context manager that one passes through sets its traceback.
+    The bindings' exceptions are immutable, but a context manager sets the traceback of an exception
+    that passes through it.
     """
     kind: Any = type(error)
     object.__setattr__(error, "__class__", _mutable(kind))
@@ -76,7 +77,7 @@ def settable(error: TException) -> TException:
 
 @cache
 def _mutable(kind: type[TException]) -> type[TException]:
-    """Return a class of exceptions like `kind` whose attributes can be set."""
+    """Return a subclass of the exception class `kind` whose attributes can be set."""
     plain = {"__setattr__": Exception.__setattr__, "__delattr__": Exception.__delattr__}
     return type(kind.__name__, (kind,), {**plain, "__module__": kind.__module__})
 
@@ -84,13 +85,13 @@ def _mutable(kind: type[TException]) -> type[TException]:
 class Metastore:
     """A Hive Metastore.
 
-    Methods raise the Thrift exceptions that the metastore answers with, and `UnreachableError`
-    where it does not answer. A catalog of None is the metastore's default one.
+    Methods raise the metastore's Thrift exceptions, and `UnreachableError` if it does not answer. A
+    catalog of None is the metastore's default one.
 
     Args:
-        config: where it is and how to talk to it.
-        with_catalogs: whether catalogs are going to be named. Hive 2 ignores them without a word,
-            so a metastore that has none is refused then.
+        config: address and connection settings.
+        with_catalogs: whether calls will name catalogs. Hive 2 ignores them silently, so a metastore
+            without catalogs is then rejected.
     """
 
     def __init__(self, config: HiveConfig, *, with_catalogs: bool) -> None:
@@ -117,7 +118,7 @@ class Metastore:
                 "use impl hive2"
             )
 
-    def _ask(self, work: Callable[[Connection], Any]) -> Any:
+    def _read(self, work: Callable[[Connection], Any]) -> Any:
         return self._run(work, repeatable=True)
 
     def _change(self, work: Callable[[Any], Any]) -> None:
@@ -132,22 +133,22 @@ class Metastore:
                 raise
 
     def has_catalogs(self) -> bool:
-        """Return whether it is Hive 3 or newer; Hive 2 does not know the call for catalogs."""
-        return bool(self._ask(_has_catalogs))
+        """Return whether the metastore is Hive 3 or newer; Hive 2 does not know the catalog call."""
+        return bool(self._read(_has_catalogs))
 
     def ping(self) -> None:
-        """Raise unless it answers."""
-        self._ask(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
+        """Raise an exception if the metastore does not answer."""
+        self._read(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
 
     # --- catalogs
 
     def catalog_names(self) -> list[str]:
         """List the catalogs."""
-        return list(self._ask(lambda on: on.client.get_catalogs()).names)
+        return list(self._read(lambda on: on.client.get_catalogs()).names)
 
     def catalog(self, name: str) -> Catalog:
-        """Look a catalog up (NoSuchObjectException)."""
-        return self._ask(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
+        """Return a catalog (NoSuchObjectException)."""
+        return self._read(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
 
     def create_catalog(self, catalog: Catalog) -> None:
         """Create a catalog (AlreadyExistsException)."""
@@ -166,54 +167,54 @@ class Metastore:
     # --- databases
 
     def database_names(self, catalog: str | None) -> list[str]:
-        """List the databases; of a catalog that is not there, none."""
+        """List the databases of a catalog; none if the catalog is missing."""
         if catalog is None:
-            return list(self._ask(lambda on: on.client.get_all_databases()))
-        return list(self._ask(lambda on: on.client.get_databases(_within(catalog, "*"))))
+            return list(self._read(lambda on: on.client.get_all_databases()))
+        return list(self._read(lambda on: on.client.get_databases(_within(catalog, "*"))))
 
     def database(self, catalog: str | None, name: str) -> Database:
-        """Look a database up (NoSuchObjectException)."""
-        return self._ask(lambda on: on.client.get_database(_within(catalog, name)))
+        """Return a database (NoSuchObjectException)."""
+        return self._read(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
         """Create a database (AlreadyExistsException; InvalidObjectException without its catalog)."""
         self._change(lambda client: client.create_database(database))
 
     def alter_database(self, catalog: str | None, database: Database) -> None:
-        """Change a database; all of it is written."""
+        """Change a database; the whole record is overwritten."""
         name = _within(catalog, database.name)
         self._change(lambda client: client.alter_database(name, database))
 
     def drop_database(self, catalog: str | None, name: str, *, cascade: bool) -> None:
-        """Drop a database and leave all data (InvalidOperationException: it is not empty)."""
+        """Drop a database but not its data (InvalidOperationException: it is not empty)."""
         self._change(lambda client: client.drop_database(_within(catalog, name), False, cascade))
 
     # --- tables
 
     def table_names(self, catalog: str | None, database: str) -> list[str]:
-        """List everything in a database that is a table or view; of a missing database, nothing."""
-        return list(self._ask(lambda on: on.client.get_all_tables(_within(catalog, database))))
+        """List all tables and views of a database; none if the database is missing."""
+        return list(self._read(lambda on: on.client.get_all_tables(_within(catalog, database))))
 
     def lance_table_names(self, catalog: str | None, database: str) -> list[str] | None:
-        """List the external tables with ``table_type=lance``; None where it cannot filter."""
+        """List the external tables with ``table_type=lance``; None if the metastore cannot filter."""
         name = _within(catalog, database)
 
         def filtered(on: Connection, wanted: str) -> list[str]:
-            return list(_first_known(on, ("get_table_names_by_filter", (name, wanted, -1))))
+            return list(_first_supported(on, ("get_table_names_by_filter", (name, wanted, -1))))
 
         def names(on: Connection) -> list[str]:
             external = EXTERNAL_FILTER[_has_catalogs(on)]
             if _has_catalogs(on):
                 return filtered(on, f"{LANCE_FILTER} and {external}")
-            # Hive 2 takes several times as long where one question holds both. Hardly ever is there
-            # a type in another case, and that is quickly known.
-            found = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
+            # On Hive 2, one filter for both conditions takes several times as long. Types in another
+            # case are rare, and the check for them is fast.
+            matches = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
             if filtered(on, OTHER_CASE_FILTER):
-                found |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
-            return list(found)
+                matches |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
+            return list(matches)
 
         try:
-            return list(self._ask(names))
+            return list(self._read(names))
         except (MetaException, InvalidOperationException):
             return None
         except TApplicationException as error:
@@ -222,10 +223,10 @@ class Metastore:
             return None
 
     def table(self, catalog: str | None, database: str, name: str) -> Table:
-        """Look a table up (NoSuchObjectException)."""
+        """Return a table (NoSuchObjectException)."""
         request = GetTableRequest(database, name, catName=catalog)
-        answer = self._ask(
-            lambda on: _first_known(
+        answer = self._read(
+            lambda on: _first_supported(
                 on,
                 ("get_table_req", (request,)),
                 ("get_table", (_within(catalog, database), name)),
@@ -234,10 +235,10 @@ class Metastore:
         return getattr(answer, "table", answer)
 
     def tables(self, catalog: str | None, database: str, names: Sequence[str]) -> list[Table]:
-        """Look several tables up; those that are not there are left out (UnknownDBException)."""
+        """Return several tables, without the missing ones (UnknownDBException)."""
         request = GetTablesRequest(dbName=database, tblNames=list(names), catName=catalog)
-        answer = self._ask(
-            lambda on: _first_known(
+        answer = self._read(
+            lambda on: _first_supported(
                 on,
                 ("get_table_objects_by_name_req", (request,)),
                 ("get_table_objects_by_name", (_within(catalog, database), list(names))),
@@ -257,15 +258,15 @@ class Metastore:
         table: Table,
         expected: tuple[str, str] | None = None,
     ) -> None:
-        """Change or rename a table; all of it is written.
+        """Change or rename a table; the whole record is overwritten.
 
         Args:
             catalog: the table's catalog.
             database: the table's database.
-            name: the table's name until now.
-            table: what it becomes.
-            expected: a parameter that must still have this value, else MetaException. Hive 2.3.10
-                and 4 look at it, 3.1 does not.
+            name: the table's current name.
+            table: the new record.
+            expected: a parameter and the value that it must still have; otherwise the metastore
+                raises MetaException. Hive 2.3.10 and 4 check it, 3.1 does not.
         """
         properties = {NO_STATISTICS: "true"}
         if expected is not None:
@@ -277,18 +278,18 @@ class Metastore:
         )
 
     def drop_table(self, catalog: str | None, database: str, name: str) -> None:
-        """Drop a table and leave its data (NoSuchObjectException)."""
+        """Drop a table but not its data (NoSuchObjectException)."""
         self._change(lambda client: client.drop_table(_within(catalog, database), name, False))
 
     # --- locks
 
     def lock(self, place: tuple[str, str], holder: tuple[str, str], mark: str) -> LockResponse:
-        """Ask for the lock that excludes all others from a table; it may have to be waited for.
+        """Request the exclusive lock on a table; the answer may be that the lock is waiting.
 
         Args:
-            place: database and table, which need not be there.
-            holder: user and host, to be shown to others.
-            mark: agent, to be shown to others.
+            place: database and table, which need not exist.
+            holder: user and host, shown to other clients.
+            mark: agent, shown to other clients.
         """
         component = LockComponent(
             type=LockType.EXCLUSIVE,
@@ -301,40 +302,38 @@ class Metastore:
         return self._pool.run(lambda on: on.client.lock(request), repeatable=False)
 
     def check_lock(self, number: int) -> LockResponse:
-        """Ask whether a lock is held by now (NoSuchLockException)."""
-        return self._ask(lambda on: on.client.check_lock(CheckLockRequest(number)))
+        """Return the current state of a requested lock (NoSuchLockException)."""
+        return self._read(lambda on: on.client.check_lock(CheckLockRequest(number)))
 
     def heartbeat(self, number: int) -> None:
-        """Report that a lock's holder is alive (NoSuchLockException)."""
-        self._ask(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
+        """Report that a lock's holder is still alive (NoSuchLockException)."""
+        self._read(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
 
     def unlock(self, number: int) -> None:
-        """Release a lock, if it is there."""
-        self._ask(lambda on: on.client.unlock(UnlockRequest(number)))
+        """Release a lock if it exists."""
+        self._read(lambda on: on.client.unlock(UnlockRequest(number)))
 
     def locks(self, place: tuple[str, str]) -> list[ShowLocksResponseElement]:
-        """List those who hold a table's lock or wait for it."""
-        found = self._ask(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
-        return [each for each in found if (each.dbname, each.tablename) == place]
+        """List the held and the waiting locks on a table."""
+        waiting = self._read(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
+        return [each for each in waiting if (each.dbname, each.tablename) == place]
 
     def lock_seconds(self) -> float:
-        """Ask how long a lock lasts after the last that was heard of its holder."""
-        text = self._ask(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
-        found = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
-        if found is None:
-            raise UnsupportedError(
-                f"the metastore's hive.txn.timeout={text!r} is no length of time"
-            )
-        return float(found[1]) * _SECONDS[found[2]]
+        """Return the seconds after which a lock expires without a heartbeat."""
+        text = self._read(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
+        duration = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
+        if duration is None:
+            raise UnsupportedError(f"the metastore's hive.txn.timeout={text!r} is not a duration")
+        return float(duration[1]) * _SECONDS[duration[2]]
 
 
 def _within(catalog: str | None, name: str) -> str:
-    """Write the name of a database as calls without a field for the catalog take it."""
+    """Return a database name that includes the catalog, for calls without a catalog field."""
     return name if catalog is None else f"@{catalog}#{name}"
 
 
 def _has_catalogs(connection: Connection) -> bool:
-    """Ask, once a connection, whether the metastore is Hive 3 or newer."""
+    """Return whether the metastore is Hive 3 or newer; called once per connection."""
     if connection.has_catalogs is None:
         try:
             connection.client.get_catalogs()
@@ -346,8 +345,8 @@ def _has_catalogs(connection: Connection) -> bool:
     return connection.has_catalogs
 
 
-def _first_known(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
-    """Call the first of several methods that the metastore knows."""
+def _first_supported(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
+    """Call the first of several methods that the metastore supports."""
     for method, arguments in forms:
         if method in connection.lacks:
             continue

@@ -22,7 +22,7 @@ DEFAULT_PORT = 9083
 
 @frozen
 class Host:
-    """Where a metastore listens."""
+    """Address of a metastore."""
 
     name: str
     port: int
@@ -41,7 +41,7 @@ def _host(uri: str) -> Host:
     extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
     if parts.scheme != "thrift" or not parts.hostname or not port or extra:
         raise InvalidInputError(
-            f"uri {shown(uri)!r} is not of the form thrift://host:port; several are separated by "
+            f"uri {shown(uri)!r} does not have the form thrift://host:port; separate several with "
             "commas"
         )
     return Host(parts.hostname, port)
@@ -49,19 +49,19 @@ def _host(uri: str) -> Host:
 
 def _uris(uris: tuple[str, ...]) -> tuple[str, ...]:
     if not uris:
-        raise InvalidInputError("uri is empty; it is of the form thrift://host:port")
+        raise InvalidInputError("uri is empty; it needs the form thrift://host:port")
     return tuple(str(_host(uri)) for uri in uris)
 
 
 def _positive(config: Any, attribute: attrs.Attribute[Any], value: float) -> None:
     if not (0 < value < math.inf):
         name = attribute.metadata.get("name") or attribute.name
-        raise InvalidInputError(f"property {name!r} must be more than 0, not {value}")
+        raise InvalidInputError(f"property {name!r} must be greater than 0, not {value}")
 
 
 def _ugi(config: Any, attribute: attrs.Attribute[Any], value: str | None) -> None:
     if value is not None and not value.partition(":")[0].strip():
-        raise InvalidInputError(f"ugi {value!r} is not of the form user or user:group1,group2")
+        raise InvalidInputError(f"ugi {value!r} does not have the form user or user:group1,group2")
 
 
 @attrs.define(kw_only=True)
@@ -74,8 +74,8 @@ class HiveConfig(Config):
     impl: ClassVar[str] = "hive"
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "hadoop.": Foreign(
-            "no Hadoop configuration is read; the metastore's address is 'uri', options of the object "
-            "store are 'storage.*'"
+            "Hadoop configuration is not read; set the metastore's address as 'uri' and options of the "
+            "object store as 'storage.*'"
         ),
     }
 
@@ -85,7 +85,7 @@ class HiveConfig(Config):
         also=("hadoop.hive.metastore.uris",),
         default=(f"thrift://localhost:{DEFAULT_PORT}",),
         converter=_uris,
-        doc="where the metastore listens, thrift://host:port; of several, separated by commas, the "
+        doc="address of the metastore, thrift://host:port; of several, separated by commas, the "
         "first that answers is used",
     )
 
@@ -100,30 +100,30 @@ class HiveConfig(Config):
         "connect_timeout",
         default=10.0,
         validator=_positive,
-        doc="how long a metastore may take to accept a connection",
+        doc="maximum time to connect to the metastore",
     )
 
     read_timeout: float = timeout_option(
         "read_timeout",
         default=60.0,
         validator=_positive,
-        doc="how long a metastore may stay silent during a call",
+        doc="maximum time that the metastore may send nothing during a call",
     )
 
     ugi: str | None = option(
         default=None,
         validator=_ugi,
-        doc="on whose behalf the metastore is asked: user, or user:group1,group2",
+        doc="user for calls to the metastore: user, or user:group1,group2",
     )
 
     locks: bool = option(
         default=True,
-        doc="whether a change takes the metastore's lock on its table or namespace; false loses none "
-        "only where no other process makes changes",
+        doc="whether a change acquires the metastore's lock on its table or namespace; with false, "
+        "concurrent changes by several processes can be lost",
     )
 
     def hosts(self) -> tuple[Host, ...]:
-        """Return the metastores in the order in which they are tried."""
+        """Return the metastores in the order in which connections are tried."""
         return tuple(_host(uri) for uri in self.uri)
 
     def user(self) -> tuple[str, list[str]] | None:

@@ -1,7 +1,7 @@
-"""From the metastore's failures to protocol errors.
+"""Translates the metastore's failures to protocol errors.
 
-The metastore answers many failures with a bare MetaException and says what it is about in the
-text only. Whether an object is missing or in the way depends on the call and is decided there.
+The metastore reports many failures as a bare MetaException whose text alone describes the cause.
+Whether an object is missing or already exists depends on the call and is decided by the caller.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from .pool import UnreachableError
 
-__all__ = ["from_metastore", "error_text"]
+__all__ = ["error_text", "from_metastore"]
 
-# First match wins: the exception, a pattern in its text, and the error that it stands for.
+# First match wins: the exception class, a pattern in its text, and the protocol error.
 _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] = (
     (UnreachableError, "", ServiceUnavailableError),
     (
@@ -45,7 +45,7 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (ttypes.InvalidInputException, "", InvalidInputError),
     (TException, "", InternalError),
 )  # fmt: skip
-# Hadoop's words for a scheme that it does not know, or whose classes are not installed.
+# Hadoop's messages for an unknown scheme, and for one whose classes are not installed.
 _NO_FILE_SYSTEM = re.compile(
     r"No FileSystem for scheme|ClassNotFoundException: Class \S+FileSystem"
 )
@@ -53,26 +53,26 @@ _PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in
 
 
 def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of the metastore, or give None where it is not one.
+    """Translate a failure of the metastore; None if the error is not one.
 
     Args:
         error: the failure.
-        what: the operation and its object, to open the message with.
+        what: the operation and its object, which begin the message.
     """
     text = error_text(error)
     if isinstance(error, TException) and _NO_FILE_SYSTEM.search(text):
         return InvalidInputError(
-            f"{what}: the metastore has no file system for the location; choose one that it can open, "
-            f"such as s3a://, or add the file system to the metastore: {text}"
+            f"{what}: the metastore has no file system for the location; choose a location that it can "
+            f"open, such as s3a://, or add the file system to the metastore: {text}"
         )
-    for kind, pattern, found in _PATTERNS:
+    for kind, pattern, protocol_error in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):
-            return found(f"{what}: {text}")
+            return protocol_error(f"{what}: {text}")
     return None
 
 
 def error_text(error: BaseException) -> str:
-    """Return the text of a failure in the metastore, on one line."""
+    """Return the text of a metastore failure on one line."""
     message = getattr(error, "message", None)
     if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
         return first_line(Exception(message))

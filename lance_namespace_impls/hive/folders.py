@@ -1,8 +1,8 @@
-"""Folders, made before the metastore would make them.
+"""Folders on local storage, created before the metastore would create them.
 
-The metastore makes the folder of a new record where it finds none. If it then cannot store the
-record, it deletes that folder again, with all that is in it by then: of two who make one table at
-once, the slower one takes the rows of the faster one along. A folder that it finds it leaves alone.
+The metastore creates the folder of a new record if it is missing. If it then cannot store the record,
+it deletes that folder with all its contents: when two clients create the same table concurrently, the
+slower one deletes the rows of the faster one. The metastore does not delete a folder that existed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from pymetastore.hive_metastore.ttypes import InvalidObjectException
 
 from .records import plain_location
 
-__all__ = ["MadeFirst", "is_local"]
+__all__ = ["PrecreatedFolder", "is_local"]
 
 
 @define
-class MadeFirst:
-    """Create a folder on local storage before a record is stored whose location it is.
+class PrecreatedFolder:
+    """Create the folder of a record on local storage before the record is stored.
 
-    It goes again where the record is refused as such. After other failures it stays, empty: it may
-    have become somebody else's who makes the same thing.
+    The folder is removed if the metastore rejects the record as invalid. After other failures it
+    stays, empty: another client may already use it for the same object.
 
     Args:
-        location: as the record has it; nothing is done for one that is not on local storage.
+        location: location in the record; does nothing if it is not on local storage.
     """
 
-    # No generator: contextlib cannot raise pymetastore's exceptions again, which are immutable.
+    # Not a generator: contextlib cannot re-raise pymetastore's exceptions, which are immutable.
 
     location: str
     _made: list[Path] = field(factory=list, init=False)
@@ -47,7 +47,7 @@ class MadeFirst:
     ) -> None:
         if isinstance(error, InvalidObjectException):
             for folder in self._made:
-                with suppress(OSError):  # someone uses it
+                with suppress(OSError):  # another client uses it
                     folder.rmdir()
 
 
@@ -57,9 +57,9 @@ def is_local(location: str) -> bool:
 
 
 def _make(folder: Path) -> list[Path]:
-    """Create a folder and those above it, and return the new ones, the innermost first."""
+    """Create a folder and its parents, and return the new ones, innermost first."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    # What this process may not make the metastore may, and it says what is wrong.
+    # The metastore may have permissions that this process lacks, and it reports what is wrong.
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     return missing

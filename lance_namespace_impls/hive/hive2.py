@@ -19,7 +19,7 @@ __all__ = ["Hive2Namespace"]
 
 
 class Hive2Namespace(HiveBase):
-    """The two-level form: databases of the metastore's default catalog, and their tables.
+    """Namespace with two levels: databases of the metastore's default catalog, and their tables.
 
     Source: the general specification, "Lance HMS Namespace".
     """

@@ -1,4 +1,4 @@
-"""The three-level form, with the catalogs that Hive has since release 3."""
+"""The three-level form, with the catalogs that Hive supports since release 3."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..core.paging import sorted_after
 from .base import FAILED_TO_STORE, NOT_ATOMIC, HiveBase
 from .config import Hive3Config
 from .errors import error_text
-from .folders import MadeFirst
+from .folders import PrecreatedFolder
 from .locks import of_catalog
 from .records import (
     CATALOG_LOCATION,
@@ -36,14 +36,14 @@ from .records import (
 
 __all__ = ["Hive3Namespace"]
 
-# The metastore makes this database in every catalog, and drops it with the catalog.
+# The metastore creates this database in every catalog, and drops it with the catalog.
 DEFAULT_DATABASE = "default"
-# This catalog cannot be dropped, whatever the metastore is configured to.
+# This catalog cannot be dropped, regardless of the metastore's configuration.
 DEFAULT_CATALOG = "hive"
 
 
 class Hive3Namespace(HiveBase):
-    """The three-level form: catalogs, databases and tables.
+    """Namespace with three levels: catalogs, databases and tables.
 
     Source: the Hive 3.x specification.
     """
@@ -74,7 +74,7 @@ class Hive3Namespace(HiveBase):
         if len(parent) > 1:
             return super().child_namespaces(parent, after)
         names = self._metastore.database_names(parent[0])
-        if not names:  # of a catalog that is not there the metastore lists nothing
+        if not names:  # the metastore returns an empty list for a missing catalog
             self._require_namespace(parent)
         return sorted_after(names, after)
 
@@ -101,7 +101,7 @@ class Hive3Namespace(HiveBase):
         if self._catalog_exists(identifier):
             raise namespace_exists(identifier)
         try:
-            with MadeFirst(catalog.locationUri):
+            with PrecreatedFolder(catalog.locationUri):
                 self._metastore.create_catalog(catalog)
         except AlreadyExistsException as error:
             raise namespace_exists(identifier) from error
@@ -109,7 +109,7 @@ class Hive3Namespace(HiveBase):
             if self._catalog_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        with suppress(NamespaceNotFoundError):  # it was made, and has been dropped since
+        with suppress(NamespaceNotFoundError):  # it was created, but has been dropped since
             catalog = self._catalog(identifier)
         return catalog_properties(catalog)
 
@@ -118,10 +118,12 @@ class Hive3Namespace(HiveBase):
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
             return super().change_namespace(identifier, changed, removed)
-        with self._changing("AlterNamespace", identifier, of_catalog(identifier[0])) as last:
+        with self._locked_for_change(
+            "AlterNamespace", identifier, of_catalog(identifier[0])
+        ) as renew_lock:
             catalog = self._catalog(identifier)
             change_catalog(catalog, changed, removed)
-            last()
+            renew_lock()
             self._metastore.alter_catalog(catalog)
             return catalog_properties(self._catalog(identifier))
 
@@ -135,7 +137,7 @@ class Hive3Namespace(HiveBase):
         return properties
 
     def _drop_databases(self, catalog: Identifier, cascade: bool) -> None:
-        """Drop the databases of a catalog, ``default`` among them; without cascade, that alone."""
+        """Drop the databases of a catalog, including ``default``; only that one without cascade."""
         names = self._metastore.database_names(catalog[0])
         others = [name for name in names if name != DEFAULT_DATABASE]
         if others and not cascade:
@@ -144,13 +146,13 @@ class Hive3Namespace(HiveBase):
             try:
                 self._drop_database((*catalog, name), cascade)
             except NamespaceNotFoundError:
-                continue  # someone else was faster
+                continue  # another client dropped it first
 
     def _drop_empty_catalog(self, identifier: Identifier, catalog: Catalog) -> None:
-        """Drop a catalog without databases and keep what is at its location.
+        """Drop a catalog without databases, but keep the data at its location.
 
-        The metastore deletes the folder of a catalog that it drops. So the catalog is sent
-        elsewhere first, to a folder that does not exist.
+        The metastore deletes the folder of a catalog that it drops. So the catalog's location is
+        first changed to a folder that does not exist.
         """
         location = catalog.locationUri
         catalog.locationUri = f"{location.rstrip('/')}/.dropped-{uuid.uuid4().hex}"
@@ -161,13 +163,13 @@ class Hive3Namespace(HiveBase):
             raise namespace_not_found(identifier) from error
         except Exception as error:
             catalog.locationUri = location
-            self._bring_back(catalog)
+            self._restore(catalog)
             if isinstance(error, InvalidOperationException):
                 raise namespace_not_empty(identifier, error_text(error)) from error
             raise
 
-    def _bring_back(self, catalog: Catalog) -> None:
-        """Undo the preparations for dropping a catalog, which then was not dropped."""
+    def _restore(self, catalog: Catalog) -> None:
+        """Restore a catalog after a failed drop: its location and its ``default`` database."""
         self._metastore.alter_catalog(catalog)
         if DEFAULT_DATABASE not in self._metastore.database_names(catalog.name):
             self._metastore.create_database(

@@ -1,8 +1,8 @@
-"""The metastore's own locks, held while a record is read and written back.
+"""Locks of the metastore, held from the read of a record to its write.
 
-The metastore writes a whole record, and its check that the record is not out of date is not atomic.
-Its lock service is: Hive and Iceberg take the same locks on tables. A holder that is killed leaves
-its lock behind; it counts for as long as the metastore says, from the last sign of life.
+The metastore overwrites whole records, and its check for outdated records is not atomic. Its lock
+service is atomic: Hive and Iceberg use the same locks on tables. The lock of a killed process expires
+after a timeout that the metastore defines, counted from the last heartbeat.
 """
 
 from __future__ import annotations
@@ -34,57 +34,57 @@ from .pool import UnreachableError
 __all__ = ["Lock", "Locks", "Place", "of_catalog", "of_database", "of_table"]
 
 Place = tuple[str, str]
-"""What is locked: a database and a table, as the metastore's locks name them."""
+"""The name of a lock: a database and a table, as in the metastore's locks."""
 
 AGENT = "lance-namespace"
 FIRST_WAIT = 0.02
 MAX_WAIT = 0.5
-# How often one who waits looks for locks whose holders are gone.
+# Interval at which a waiting client looks for expired locks.
 POLL_SECONDS = 2.0
-# The lock service answers these where its tables are not there, and where it has no such call.
+# Errors if the tables of the lock service are missing, and if the lock call is unknown.
 _NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
-# Most characters of a name in the tables of the lock service; a table's may be longer.
+# Maximum length of a name in the tables of the lock service; table names may be longer.
 NAME_LENGTH = 128
 
 
 def of_table(database: str, table: str) -> Place:
-    """Return what is locked to change a table; its catalog is none of the locks' matters."""
+    """Return the lock name for changes of a table; locks do not distinguish catalogs."""
     if len(table) > NAME_LENGTH:
-        # Tables that share a lock merely wait for each other.
+        # Tables that share a lock only wait for each other.
         table = table[:NAME_LENGTH]
     return database, table
 
 
 def of_database(database: str) -> Place:
-    """Return what is locked to change a database.
+    """Return the lock name for changes of a database.
 
-    It is the lock of a table that cannot be. That of the database would wait for every query that
-    reads in it, and Hive takes none to change a database.
+    It names an impossible table. A lock on the database itself would wait for every query that reads
+    from it, and Hive does not lock databases to change them.
     """
     return database, "@"
 
 
 def of_catalog(catalog: str) -> Place:
-    """Return what is locked to change a catalog: the lock of a table that cannot be."""
+    """Return the lock name for changes of a catalog; it names an impossible table."""
     return "@", catalog[:NAME_LENGTH]
 
 
 @define
 class Lock:
-    """A lock that is held, or waited for."""
+    """A lock that is held or waited for."""
 
     id: int
     what: str
     seen: float
-    """When the metastore last heard of its holder, by the clock `time.monotonic`."""
+    """Time of the last heartbeat, by `time.monotonic`."""
 
 
 class Locks:
-    """Locks of one metastore.
+    """The lock service of a metastore.
 
     Args:
-        metastore: it.
-        config: says how long to wait, and in whose name.
+        metastore: the metastore.
+        config: its read timeout limits the wait for a lock; its user is the holder.
     """
 
     def __init__(self, metastore: Metastore, config: HiveConfig) -> None:
@@ -92,22 +92,22 @@ class Locks:
         self._lock_timeout = config.read_timeout
         self._longest_change = 2 * (config.connect_timeout + config.read_timeout)
         self._user = (config.user() or (AGENT,))[0]
-        self._lasts: float | None = None
-        self._works = False
+        self._lock_seconds: float | None = None
+        self._service_works = False
 
     @contextmanager
     def held(self, what: str, place: Place) -> Iterator[Lock]:
-        """Hold a lock, which no one else then has.
+        """Hold a lock exclusively.
 
-        It stays where a change was sent and not answered: that may be under way, and would undo what
-        the next one writes. It then expires.
+        The lock is not released if a change was sent but not answered: the change may still be
+        running, and would overwrite the next one. The lock then expires.
 
         Args:
-            what: the operation and its object, to open messages with.
-            place: what to lock.
+            what: the operation and its object, which begin messages.
+            place: name of the lock.
 
         Raises:
-            ConcurrentModificationError: code 14, someone else holds it all the time.
+            ConcurrentModificationError: code 14, another client holds the lock until the timeout.
             UnsupportedError: code 0, the metastore has no lock service.
             InvalidInputError: code 13, a change may take longer than a lock lasts.
         """
@@ -122,18 +122,18 @@ class Locks:
         except Exception:
             self._release(lock)
             raise
-        self._release(lock)  # not where a change was interrupted
+        self._release(lock)  # not if the change was interrupted
 
     def renew(self, lock: Lock) -> None:
-        """Renew the lock, right before a change, so that it lasts until its end.
+        """Renew a lock right before a change, so that it lasts until the change ends.
 
         Raises:
-            ConcurrentModificationError: code 14, it has expired.
+            ConcurrentModificationError: code 14, the lock has expired.
         """
         now = time.monotonic()
         if now - lock.seen < self._expires_after() / 10:
             return
-        with _not_gone(lock.what):
+        with _translated_expiry(lock.what):
             self._metastore.heartbeat(lock.id)
         lock.seen = now
 
@@ -141,34 +141,34 @@ class Locks:
         if self._longest_change >= self._expires_after():
             raise InvalidInputError(
                 f"{what}: with this connect_timeout and read_timeout a change may take "
-                f"{self._longest_change:g} s, and the metastore keeps a lock for "
-                f"{self._expires_after():g} s (hive.txn.timeout); lower those or raise this"
+                f"{self._longest_change:g} s, but the metastore keeps a lock for only "
+                f"{self._expires_after():g} s; lower the timeouts or raise hive.txn.timeout"
             )
 
     def _expires_after(self) -> float:
-        if self._lasts is None:
-            self._lasts = self._metastore.lock_seconds()
-        return self._lasts
+        if self._lock_seconds is None:
+            self._lock_seconds = self._metastore.lock_seconds()
+        return self._lock_seconds
 
     def _acquire(self, what: str, place: Place) -> Lock:
         mark = f"{AGENT} {os.getpid()} {uuid.uuid4().hex}"
-        asked = time.monotonic()
+        requested_at = time.monotonic()
         try:
             answer = self._metastore.lock(place, (self._user, socket.gethostname()), mark)
         except TApplicationException as error:
-            if error.type not in _NO_SERVICE or self._works:
+            if error.type not in _NO_SERVICE or self._service_works:
                 raise
             raise UnsupportedError(
-                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it changes "
-                "of two writers can be lost; create its transaction tables (schematool -initSchema), or set "
-                "locks=false where no other process changes tables"
+                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it "
+                "concurrent changes can be lost; create its transaction tables (schematool "
+                "-initSchema), or set locks=false if no other process changes tables"
             ) from error
         except UnreachableError:
-            with suppress(UnreachableError, TException):  # it then expires
+            with suppress(UnreachableError, TException):  # then the lock expires
                 self._withdraw(place, mark)
             raise
-        self._works = True
-        lock = Lock(answer.lockid, what, asked)
+        self._service_works = True
+        lock = Lock(answer.lockid, what, requested_at)
         try:
             self._wait(lock, place, answer.state)
         except BaseException:
@@ -177,7 +177,7 @@ class Locks:
         return lock
 
     def _wait(self, lock: Lock, place: Place, state: int) -> None:
-        """Wait until the lock is held; being asked for it is a sign of life too."""
+        """Wait until the lock is held; each check also counts as a heartbeat."""
         wait = FIRST_WAIT
         ends = lock.seen + self._lock_timeout
         poll_at = lock.seen + min(POLL_SECONDS, self._lock_timeout / 2)
@@ -191,52 +191,52 @@ class Locks:
                 poll_at = lock.seen + POLL_SECONDS
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, MAX_WAIT)
-            asked = time.monotonic()
-            with _not_gone(lock.what):
+            requested_at = time.monotonic()
+            with _translated_expiry(lock.what):
                 state = self._metastore.check_lock(lock.id).state
-            lock.seen = asked
+            lock.seen = requested_at
         if state != LockState.ACQUIRED:
             raise ConcurrentModificationError(
-                f"{lock.what}: the metastore ended its lock; try again"
+                f"{lock.what}: the metastore canceled its lock; try again"
             )
 
     def _remove_expired(self, lock: Lock, place: Place) -> None:
-        """Remove locks of this package that have expired: not every metastore does so by itself.
+        """Remove expired locks of this package, since not every metastore does so.
 
-        All times are the metastore's own.
+        All times are the metastore's.
         """
-        found = self._metastore.locks(place)
-        now = next((each.lastheartbeat for each in found if each.lockid == lock.id), None)
+        locks = self._metastore.locks(place)
+        now = next((each.lastheartbeat for each in locks if each.lockid == lock.id), None)
         if now is None:
             return
-        lasts = timedelta(seconds=self._expires_after())
-        for each in found:
+        lifetime = timedelta(seconds=self._expires_after())
+        for each in locks:
             silent = timedelta(milliseconds=now - each.lastheartbeat)
-            if (each.agentInfo or "").startswith(AGENT) and silent > lasts:
+            if (each.agentInfo or "").startswith(AGENT) and silent > lifetime:
                 self._metastore.unlock(each.lockid)
 
     def _holder(self, lock: Lock, place: Place) -> str:
         others = [each for each in self._metastore.locks(place) if each.lockid != lock.id]
         if not others:
-            return "someone else has held its lock in the metastore"
+            return "another client has held its lock in the metastore"
         first = min(others, key=lambda each: each.lockid)
         who = f"{first.user} on {first.hostname} ({first.agentInfo})"
         return f"{who} has held its lock {first.lockid} in the metastore"
 
     def _withdraw(self, place: Place, mark: str) -> None:
-        """Release a lock whose number was never answered."""
+        """Release a lock whose id is unknown because the request was not answered."""
         for each in self._metastore.locks(place):
             if each.agentInfo == mark:
                 self._metastore.unlock(each.lockid)
 
     def _release(self, lock: Lock) -> None:
-        # What was changed is changed, whether or not the lock goes at once; else it expires.
+        # The change is done, whether or not the release succeeds; otherwise the lock expires.
         with suppress(UnreachableError, TException):
             self._metastore.unlock(lock.id)
 
 
 @contextmanager
-def _not_gone(what: str) -> Iterator[None]:
+def _translated_expiry(what: str) -> Iterator[None]:
     try:
         yield
     except NoSuchLockException as error:

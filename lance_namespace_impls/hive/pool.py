@@ -1,7 +1,7 @@
-"""Connections to a metastore: few, kept open, shared by threads.
+"""A small pool of connections to a metastore, shared by threads.
 
-The metastore serves each connection with a thread of its own, so connections are kept and their
-number is capped. Thrift's client must not be used by two threads at once.
+The metastore uses a thread per connection, so connections are kept open and their number is limited.
+Two threads must not use a Thrift client concurrently.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = ["Connection", "Pool", "UnreachableError"]
 
 T = TypeVar("T")
 
-# What the metastore answers leaves the connection in order; after anything else, what still comes
-# on it may belong to a call that was given up.
+# A connection stays usable after these errors, which are answers of the metastore. After other errors,
+# it may still receive the answer to an abandoned call.
 _ANSWERED = (
     TApplicationException.UNKNOWN_METHOD,
     TApplicationException.MISSING_RESULT,
@@ -38,11 +38,11 @@ _BROKEN = (TTransportException, TProtocolException, OSError, EOFError)
 
 
 class UnreachableError(ConnectionError):
-    """No metastore could be reached, or one went away during a call.
+    """No metastore could be reached, or the connection broke during a call.
 
     Args:
-        message: what happened.
-        under_way: whether a change was sent, which may still be made.
+        message: description of the failure.
+        under_way: whether a change was sent, which may still be applied.
     """
 
     def __init__(self, message: str, *, under_way: bool = False) -> None:
@@ -51,7 +51,7 @@ class UnreachableError(ConnectionError):
 
 
 class Connection:
-    """A socket to a metastore and the Thrift client on it, for one thread at a time.
+    """A socket to a metastore with its Thrift client, for one thread at a time.
 
     Args:
         host: the metastore.
@@ -65,8 +65,8 @@ class Connection:
     def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
         opened = socket.create_connection((host.name, host.port), connect_timeout)
         if opened.getsockname() == opened.getpeername():
-            # Where nothing listens on a port that the system also hands out to clients, a socket
-            # can end up connected to itself.
+            # If nothing listens on a port in the system's range for clients, a socket can end up
+            # connected to itself.
             opened.close()
             raise ConnectionRefusedError("connection refused")
         opened.settimeout(read_timeout)
@@ -78,29 +78,29 @@ class Connection:
         self.host = host
         self.client: Any = Client(TBinaryProtocolAccelerated(self._transport))
         self.lacks: set[str] = set()
-        """Calls that this metastore has answered not to know."""
+        """Calls that this metastore does not support."""
         self.has_catalogs: bool | None = None
-        """Whether this metastore has catalogs; None until it was asked."""
+        """Whether this metastore has catalogs; None until the first check."""
 
     def is_open(self) -> bool:
-        """Return whether the metastore has not hung up, without asking it anything."""
+        """Return whether the connection is still open, without a call to the metastore."""
         return bool(self._transport.isOpen())
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._transport.close()
 
 
 class Pool:
-    """At most `size` connections, opened when they are needed.
+    """A pool of at most `size` connections, opened on demand.
 
     Args:
-        hosts: the metastores; a new connection goes to the one that was last reached, else to the
-            next in order.
+        hosts: the metastores; a new connection uses the host of the last successful connection,
+            otherwise the next in order.
         size: maximum open connections; further callers wait for one.
         connect_timeout: seconds to wait for a connection.
         read_timeout: seconds to wait for bytes during a call.
-        greet: what is said first on a new connection.
+        greet: called first on a new connection.
     """
 
     def __init__(
@@ -128,49 +128,49 @@ class Pool:
         self._free = threading.BoundedSemaphore(self._size)
 
     def run(self, work: Callable[[Connection], T], *, repeatable: bool) -> T:
-        """Do something on a connection that no one else uses meanwhile.
+        """Run a function on a connection that no other thread uses at that time.
 
         Args:
             work: calls the metastore.
-            repeatable: whether it does no harm twice; then it is done once more, on a new
-                connection, where the first one breaks.
+            repeatable: whether `work` may safely run twice; it is then retried once, on a new
+                connection, if the first one breaks.
 
         Raises:
-            UnreachableError: no metastore can be reached, or it went away during the call.
-            TException: what the metastore answers.
+            UnreachableError: no metastore can be reached, or the connection broke during the call.
+            TException: the metastore's error.
         """
         wait_seconds = self._connect_timeout + self._read_timeout
         free = self._free
         if not free.acquire(timeout=wait_seconds):
             raise UnreachableError(
                 f"none of the {self._size} connections to the metastore became free within "
-                f"{wait_seconds:g} s; raise client.pool-size, or send it less at a time"
+                f"{wait_seconds:g} s; raise client.pool-size, or make fewer concurrent requests"
             )
         try:
-            connection = self._kept() or self._open()
+            connection = self._idle_connection() or self._open()
             try:
                 return self._use(connection, work)
             except _BROKEN as error:
                 if not repeatable or _is_timeout(error):
-                    raise self._gone(connection, error, repeatable) from error
+                    raise self._unreachable(connection, error, repeatable) from error
             connection = self._open()
             try:
                 return self._use(connection, work)
             except _BROKEN as error:
-                raise self._gone(connection, error, repeatable) from error
+                raise self._unreachable(connection, error, repeatable) from error
         finally:
             free.release()
 
     def close(self) -> None:
-        """Close the connections; those in use close when their call is over."""
+        """Close the connections; connections in use are closed when their call ends."""
         self._closed = True
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
-    def _kept(self) -> Connection | None:
-        """Take the connection that was used last; those that the metastore closed go."""
+    def _idle_connection(self) -> Connection | None:
+        """Take the most recently used idle connection; close those that the metastore closed."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -220,14 +220,16 @@ class Pool:
                 return
         connection.close()
 
-    def _gone(
+    def _unreachable(
         self, connection: Connection, error: BaseException, repeatable: bool
     ) -> UnreachableError:
         if _is_timeout(error):
             what = f"did not answer for {self._read_timeout:g} s"
         else:
-            what = f"went away during the call ({first_line(error)})"
-        advice = "" if repeatable else "; the change may have been made: look before repeating it"
+            what = f"closed the connection during the call ({first_line(error)})"
+        advice = (
+            "" if repeatable else "; the change may have been applied: check before you retry it"
+        )
         return UnreachableError(
             f"the metastore {connection.host} {what}{advice}", under_way=not repeatable
         )
@@ -249,7 +251,7 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _forget_connections() -> None:
-    """A forked process must not talk on its parent's connections."""
+    """Drop all connections in a forked process, which must not use those of its parent."""
     for pool in _POOLS:
         pool._start_empty()
 

@@ -1,4 +1,4 @@
-"""The metastore's own records, to and from properties.
+"""Conversion between the metastore's records and properties.
 
 Source: the Hive 3.x specification, "Object Mapping".
 """
@@ -26,7 +26,6 @@ from ..core.location import absolute, is_uri, stored_form
 
 __all__ = [
     "NO_STATISTICS",
-    "asked_location",
     "catalog_properties",
     "change_catalog",
     "change_database",
@@ -39,6 +38,7 @@ __all__ = [
     "new_database",
     "new_table",
     "plain_location",
+    "requested_location",
     "stored_location",
 ]
 
@@ -52,10 +52,10 @@ CATALOG_LOCATION = "catalog.location-uri"
 EXTERNAL = "EXTERNAL"
 EXTERNAL_TABLE = "EXTERNAL_TABLE"
 CHANGED = "transient_lastDdlTime"
-# Else the metastore lists a table's folder and keeps the number and size of its files, which nothing
-# brings up to date. It is told so when a table is made, and does not store it.
+# Without it, the metastore lists a table's folder and stores the number and size of its files, which
+# then become outdated. It is sent when a table is created and not stored.
 NO_STATISTICS = "DO_NOT_UPDATE_STATS"
-# The metastore's own; users neither set nor see them.
+# Internal to the metastore; users neither set nor see them.
 _BOOKKEEPING = (EXTERNAL, CHANGED, NO_STATISTICS)
 _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_NAMES.items()}
 
@@ -64,7 +64,7 @@ _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_
 
 
 def plain_location(location: str | None) -> str:
-    """Return a location as this package has it: a local path without scheme, no slash at the end."""
+    """Return a location in this package's form: local paths without scheme, no trailing slash."""
     text = location or ""
     if text.startswith("file:"):
         text = "/" + text.removeprefix("file:").lstrip("/")
@@ -72,38 +72,38 @@ def plain_location(location: str | None) -> str:
 
 
 def dataset_location(location: str | None) -> str:
-    """Return a table's location as pylance takes it: Hadoop has names of its own for S3."""
+    """Return a table's location in pylance's form: Hadoop uses other schemes for S3."""
     return stored_form(plain_location(location))
 
 
-def asked_location(location: str) -> str:
-    """Return a location that a caller asks for; Hadoop opens ``s3a://``, where Lance says ``s3://``.
+def requested_location(location: str) -> str:
+    """Return a requested location in the metastore's form: Hadoop opens ``s3a://``, Lance ``s3://``.
 
     Raises:
-        InvalidInputError: code 13; it is relative, or Lance and pyarrow would not open one place.
+        InvalidInputError: code 13; it is relative, or Lance and pyarrow would open different places.
     """
-    made = absolute(location)
+    resolved = absolute(location)
     if not is_uri(location) and not location.startswith(("/", "~")):
         raise InvalidInputError(f"location {location!r} is neither a URI nor an absolute path")
-    if not is_uri(made):
-        return made
-    return f"{location.partition(':')[0].lower()}:{made.partition(':')[2]}"
+    if not is_uri(resolved):
+        return resolved
+    return f"{location.partition(':')[0].lower()}:{resolved.partition(':')[2]}"
 
 
 def stored_location(location: str, what: str) -> str:
-    """Return a location as it is sent: with its scheme, since the metastore has a default of its own.
+    """Return a location with its scheme, since the metastore has its own default scheme.
 
     Args:
         location: a URI or an absolute path.
-        what: whose location it is, to open a message with.
+        what: the object with that location, which begins the message.
 
     Raises:
         InvalidInputError: code 13, it is neither.
     """
     if location.startswith("/"):
         return f"file://{location}"
-    scheme, found, _ = location.partition(":/")
-    if not found or not scheme or "/" in scheme or "\0" in location:
+    scheme, separator, _ = location.partition(":/")
+    if not separator or not scheme or "/" in scheme or "\0" in location:
         raise InvalidInputError(
             f"{what}: location {location!r} is neither a URI nor an absolute path"
         )
@@ -118,11 +118,11 @@ def new_catalog(name: str, properties: Mapping[str, str], location: str) -> Cata
 
     Args:
         name: its name.
-        properties: ``catalog.description`` and ``catalog.location-uri``; there are no others.
-        location: where it is unless the properties say so.
+        properties: ``catalog.description`` and ``catalog.location-uri``; no others are supported.
+        location: default location.
 
     Raises:
-        InvalidInputError: code 13, another property.
+        InvalidInputError: code 13, an unsupported property.
     """
     _check_catalog_keys(name, properties)
     place = properties.get(CATALOG_LOCATION) or location
@@ -134,23 +134,23 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
     """Change a catalog's record.
 
     Raises:
-        InvalidInputError: code 13, another property, or no location is left.
-        UnsupportedError: code 0, no description is left.
+        InvalidInputError: code 13, an unsupported property, or the location is removed.
+        UnsupportedError: code 0, the description is removed.
     """
     _check_catalog_keys(catalog.name, [*changed, *removed])
     if CATALOG_LOCATION in removed:
-        raise InvalidInputError(f"catalog {catalog.name} cannot be without {CATALOG_LOCATION}")
+        raise InvalidInputError(f"catalog {catalog.name}: {CATALOG_LOCATION} cannot be removed")
     if CATALOG_DESCRIPTION in removed:
-        catalog.description = _described(catalog, None)
+        catalog.description = _new_description(catalog, None)
     if CATALOG_DESCRIPTION in changed:
-        catalog.description = _described(catalog, changed[CATALOG_DESCRIPTION])
+        catalog.description = _new_description(catalog, changed[CATALOG_DESCRIPTION])
     if CATALOG_LOCATION in changed:
         catalog.locationUri = stored_location(changed[CATALOG_LOCATION], f"catalog {catalog.name}")
 
 
 def catalog_properties(catalog: Catalog) -> dict[str, str]:
     """Return a catalog's properties."""
-    return _present(
+    return _without_none(
         {
             CATALOG_DESCRIPTION: catalog.description,
             CATALOG_LOCATION: plain_location(catalog.locationUri),
@@ -162,7 +162,7 @@ def _check_catalog_keys(name: str, keys: Mapping[str, str] | Sequence[str]) -> N
     unknown = sorted(set(keys) - {CATALOG_DESCRIPTION, CATALOG_LOCATION})
     if unknown:
         raise InvalidInputError(
-            f"catalog {name}: a Hive catalog has {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
+            f"catalog {name}: a Hive catalog has only {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
             f"not {', '.join(unknown)}"
         )
 
@@ -176,10 +176,10 @@ def new_database(
     """Build a database.
 
     Args:
-        catalog: its catalog; None is the default one.
+        catalog: its catalog; None for the default one.
         name: its name.
         properties: the four ``database.*`` properties, and parameters.
-        location: where it is unless the properties say so.
+        location: default location.
 
     Raises:
         InvalidInputError: code 13, a property has a value that cannot be stored.
@@ -193,16 +193,16 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
     """Change a database's record.
 
     Raises:
-        InvalidInputError: code 13, a value that cannot be stored, or no location is left.
-        UnsupportedError: code 0, no description is left.
+        InvalidInputError: code 13, a value cannot be stored, or the location is removed.
+        UnsupportedError: code 0, the description is removed.
     """
     what = f"database {database.name}"
     if LOCATION in removed:
-        raise InvalidInputError(f"{what} cannot be without {LOCATION}")
+        raise InvalidInputError(f"{what}: {LOCATION} cannot be removed")
     parameters = dict(database.parameters or {})
     for key in removed:
         if key == DESCRIPTION:
-            database.description = _described(database, None)
+            database.description = _new_description(database, None)
         elif key == OWNER:
             database.ownerName = None
         elif key == OWNER_TYPE:
@@ -211,7 +211,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
             parameters.pop(key, None)
     for key, value in changed.items():
         if key == DESCRIPTION:
-            database.description = _described(database, value)
+            database.description = _new_description(database, value)
         elif key == LOCATION:
             database.locationUri = stored_location(value, what)
         elif key == OWNER:
@@ -226,34 +226,37 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
-    # Without an owner the metastore fills in a type all the same.
-    tells = database.ownerName is not None or database.ownerType not in (None, PrincipalType.USER)
-    return dict(database.parameters or {}) | _present(
+    # Without an owner, the metastore still sets an owner type.
+    has_owner = database.ownerName is not None or database.ownerType not in (
+        None,
+        PrincipalType.USER,
+    )
+    return dict(database.parameters or {}) | _without_none(
         {
             DESCRIPTION: database.description,
             LOCATION: plain_location(database.locationUri),
             OWNER: database.ownerName,
-            OWNER_TYPE: owner_type if tells else None,
+            OWNER_TYPE: owner_type if has_owner else None,
         }
     )
 
 
-def _described(record: Catalog | Database, description: str | None) -> str | None:
-    """Return a new description; the metastore drops a blank one without a word."""
+def _new_description(record: Catalog | Database, description: str | None) -> str | None:
+    """Return a new description; raise an error for a blank one, which the metastore ignores."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
-            f"{record.name}: Hive cannot take a description away; set another one instead"
+            f"{record.name}: Hive cannot remove a description; set another one instead"
         )
     return description
 
 
 def _owner_type(text: str, what: str) -> int:
-    found = _OWNER_TYPES.get(text.strip().upper())
-    if found is None:
+    number = _OWNER_TYPES.get(text.strip().upper())
+    if number is None:
         raise InvalidInputError(
             f"{what}: {OWNER_TYPE} {text!r} is not one of {', '.join(sorted(_OWNER_TYPES))}"
         )
-    return found
+    return number
 
 
 # --- tables
@@ -267,10 +270,10 @@ def new_table(
     properties: Mapping[str, str],
     owner: str | None,
 ) -> Table:
-    """Build a Lance table: an external one, since the metastore deletes the data of others.
+    """Build a Lance table: an external one, since the metastore deletes the data of other tables.
 
     Raises:
-        InvalidInputError: code 13, a property would make it something else, or the location is
+        InvalidInputError: code 13, a property would change the kind of the table, or the location is
             neither a URI nor an absolute path.
     """
     what = f"table {database}.{name}"
@@ -285,7 +288,7 @@ def new_table(
         partitionKeys=[],
         sd=StorageDescriptor(
             location=stored_location(location, what),
-            # Columns are in the dataset. Engines that know nothing of Lance want these classes.
+            # The dataset holds the columns. Engines without Lance support expect these classes.
             cols=[],
             inputFormat="org.apache.hadoop.mapred.FileInputFormat",
             outputFormat="org.apache.hadoop.mapred.FileOutputFormat",
@@ -301,12 +304,12 @@ def new_table(
 
 
 def is_lance_table(table: Table) -> bool:
-    """Return whether it is an external table with ``table_type=lance``."""
+    """Return whether a table is an external table with ``table_type=lance``."""
     return table.tableType == EXTERNAL_TABLE and is_lance(table.parameters)
 
 
 def entry_of(identifier: Identifier, table: Table) -> TableEntry:
-    """Return a table as the protocol has it."""
+    """Return a table's record as a table entry."""
     return TableEntry(
         id=identifier,
         location=dataset_location(table.sd.location),
@@ -317,22 +320,23 @@ def entry_of(identifier: Identifier, table: Table) -> TableEntry:
 def change_table(
     table: Table, changed: Mapping[str, str], removed: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Change a table's parameters, and mark the record as newer than it was.
+    """Change a table's parameters, and mark the record as newer.
 
-    The metastore keeps the time of the last change in whole seconds. It is raised by at least one
-    each time, so that a writer who read the record before this change is told from one who read
-    it after.
+    The metastore stores the time of the last change in whole seconds. Each change raises it by at
+    least one, so that it differs for a writer that read the record before this change.
 
     Returns:
-        the mark that the metastore must still have when it stores the record.
+        the parameter and the value that the metastore must still have when it stores the record.
 
     Raises:
-        InvalidInputError: code 13, a property would make it something else than a Lance table.
+        InvalidInputError: code 13, it would no longer be a Lance table.
     """
     what = f"table {table.dbName}.{table.tableName}"
     _check_keys(what, changed)
     if TABLE_TYPE in removed or EXTERNAL in removed:
-        raise InvalidInputError(f"{what}: {TABLE_TYPE} and {EXTERNAL} make it a Lance table")
+        raise InvalidInputError(
+            f"{what}: {TABLE_TYPE} and {EXTERNAL} mark a Lance table and cannot be removed"
+        )
     parameters = {k: v for k, v in table.parameters.items() if k not in removed} | dict(changed)
     before = table.parameters.get(CHANGED)
     known = int(before) if before and before.isdigit() else 0
@@ -357,5 +361,5 @@ def _check_keys(what: str, properties: Mapping[str, str]) -> None:
         )
 
 
-def _present(values: Mapping[str, Any]) -> dict[str, str]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The properties of a namespace in an Iceberg REST catalog."""
+"""Properties of a namespace in an Iceberg REST catalog."""
 
 from __future__ import annotations
 

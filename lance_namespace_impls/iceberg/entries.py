@@ -1,4 +1,4 @@
-"""Why an Iceberg catalog refuses to change a table."""
+"""Errors for changes of tables that an Iceberg catalog rejects."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["changed_meanwhile", "chosen_by_server"]
 
 
 def chosen_by_server(entry: TableEntry, wanted: str | None) -> UnsupportedError:
-    """Build the error for a server that decides where its tables are (code 0)."""
+    """Build the error for a server that chooses the locations of tables (code 0)."""
     return UnsupportedError(
-        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses where its "
-        f"tables are (it gave {entry.location}); leave the location out"
+        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses the locations "
+        f"of tables (here {entry.location}); omit the location"
     )
 
 
 def changed_meanwhile(identifier: Identifier) -> ConcurrentModificationError:
-    """Build the error for a commit that came second (code 14)."""
+    """Build the error for a commit that conflicts with a concurrent one (code 14)."""
     return ConcurrentModificationError(
-        f"table {format_identifier(identifier)} was changed by someone else meanwhile; try again"
+        f"table {format_identifier(identifier)} changed concurrently; try again"
     )

@@ -35,8 +35,8 @@ DUMMY_SCHEMA = {
 class IcebergNamespace(IcebergRestCatalog):
     """The Lance tables of an Iceberg REST catalog.
 
-    An identifier is the warehouse, the levels of a namespace, and a table. A Lance table is an
-    Iceberg table with the property ``table_type=lance`` and one unused column, at the location
+    An identifier consists of the warehouse, the levels of a namespace, and a table. A Lance table is
+    an Iceberg table with the property ``table_type=lance`` and one unused column, at the location
     of the dataset.
 
     Source: the Iceberg REST catalog implementation specification.
@@ -46,7 +46,7 @@ class IcebergNamespace(IcebergRestCatalog):
     config: IcebergConfig
     drop_query: ClassVar[Mapping[str, str]] = {"purgeRequested": "false"}
     capabilities = Capabilities(
-        # Where the server, and what other engines write, put data and metadata.
+        # Where the server and other engines write data and metadata.
         location_properties=(
             "location",
             "default-base-location",
@@ -75,34 +75,35 @@ class IcebergNamespace(IcebergRestCatalog):
         metadata = answer.get("metadata")
         if not isinstance(metadata, dict):
             raise InternalError(
-                f"table {format_identifier(identifier)}: the server answers without a table's "
-                "metadata; does it speak the Iceberg REST protocol?"
+                f"table {format_identifier(identifier)}: the server's response has no table metadata; "
+                "does it implement the Iceberg REST protocol?"
             )
         return _entry(identifier, metadata) if is_lance(properties_of(metadata)) else None
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
-        asked = self.address_of_new(identifier, location)
+        address = self.address_of_new(identifier, location)
         body = {
             "name": identifier[-1],
-            "location": asked,
+            "location": address,
             "schema": DUMMY_SCHEMA,
             "stage-create": False,
             "properties": with_lance_type(properties),
         }
-        answer = self.post_table(identifier, body, asked)
+        answer = self.post_table(identifier, body, address)
         entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
-        if location is not None and entry.location != as_opened(asked):
-            # An entry that points away from the data is no use.
+        if location is not None and entry.location != as_opened(address):
+            # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
-        if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
-            # A server's own choice is a plain path, and Lance would read these as of an address.
+        if entry.location != as_opened(address) and set(entry.location) & set("%?#"):
+            # A location that the server chose is a plain path; Lance would parse it as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be created: this server would keep it at "
-                f"{entry.location}, which Lance reads otherwise; choose names without %, ? and #"
+                f"table {format_identifier(identifier)} cannot be created: this server would store the "
+                f"location {entry.location}, which Lance interprets differently; use a name without "
+                "%, ? and #"
             )
         return entry
 
@@ -125,28 +126,29 @@ class IcebergNamespace(IcebergRestCatalog):
     ) -> Mapping[str, str]:
         if TABLE_TYPE in removed or not is_lance({TABLE_TYPE: LANCE, **changed}):
             raise InvalidInputError(
-                f"property {TABLE_TYPE!r} marks {format_identifier(entry.id)} as a Lance table and stays"
+                f"property {TABLE_TYPE!r} marks {format_identifier(entry.id)} as a Lance table and "
+                "cannot be changed"
             )
         updates: list[dict[str, Any]] = []
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
         if removed:
-            # Also what the entry did not have when it was read: another may have set it since.
+            # Includes properties missing from the entry: another client may have set them since.
             updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Point a table elsewhere; it is never missing in between."""
+        """Change a table's location; the table exists at all times."""
         entry, wanted = self.load_table(identifier), as_address(absolute_as_written(location))
         if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
         if as_opened(wanted) != entry.location:
             raise chosen_by_server(entry, wanted)
-        gone = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
+        removed = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
         changed = {key: value for key, value in properties.items() if key != TABLE_TYPE}
-        return evolve(entry, properties=self.change_table(entry, changed, gone))
+        return evolve(entry, properties=self.change_table(entry, changed, removed))
 
     def _commit(self, entry: TableEntry, updates: Sequence[Mapping[str, Any]]) -> TableEntry:
         body = {

@@ -1,6 +1,6 @@
-"""What catalogs with the Iceberg REST API have in common: namespaces, tokens, paths and failures.
+"""Common parts of catalogs with the Iceberg REST API: namespaces, tokens, paths and failures.
 
-A backend says where its tables are in the API, and what of one it reads.
+A backend defines the path of its tables and converts the server's tables to entries.
 """
 
 from .base import IcebergRestCatalog

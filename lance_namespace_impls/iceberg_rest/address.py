@@ -1,4 +1,4 @@
-"""The address of the API, if the property ``endpoint`` is that of the server alone."""
+"""Detection of the API's URL if the property ``endpoint`` names only the server."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ __all__ = ["ApiAddress"]
 
 
 class ApiAddress:
-    """Returns the address that the paths of the API follow; safe for threads.
+    """Returns the base URL of the API; thread-safe.
 
-    An endpoint without a path may be the server's: some catalogs serve the API below a path that
-    their other clients add. One request finds out, with the first call; the answer is kept.
+    An endpoint without a path may name only the server: some catalogs serve the API below a path
+    that their other clients append. One request with the first call detects this; the result is kept.
 
     Args:
-        config: the endpoint, and the path to look at.
+        config: the endpoint, and the path to check.
     """
 
     def __init__(self, config: IcebergRestConfig) -> None:
         self._config = config
         self._lock = threading.Lock()
-        self._found: str | None = None
+        self._base: str | None = None
         if not config.api_path or urlsplit(config.endpoint).path:
-            self._found = config.endpoint
+            self._base = config.endpoint
 
     def __call__(self) -> str:
-        """Return the address; the endpoint itself if nothing answers at the path."""
-        if self._found is None:
+        """Return the base URL; the endpoint itself if there is no API at the path."""
+        if self._base is None:
             with self._lock:
-                if self._found is None:
-                    return self._look()
-        return self._found
+                if self._base is None:
+                    return self._detect()
+        return self._base
 
-    def _look(self) -> str:
+    def _detect(self) -> str:
         below = f"{self._config.endpoint}{self._config.api_path}"
         try:
-            # Whatever is answered but 404 is the API's: it may want a token, or a warehouse.
+            # Any status but 404 comes from the API: it may require a token or a warehouse.
             status = self._status(f"{below}/v1/config")
         except httpx.RequestError:
             return self._config.endpoint  # the call itself reports the problem
-        self._found = self._config.endpoint if status == httpx.codes.NOT_FOUND else below
-        return self._found
+        self._base = self._config.endpoint if status == httpx.codes.NOT_FOUND else below
+        return self._base
 
     def _status(self, uri: str) -> int:
         with new_client(self._config, uri) as client:

@@ -58,13 +58,13 @@ from .warehouse import UnwritableNameError, Warehouse, Warehouses, segment
 __all__ = ["IcebergRestCatalog"]
 
 PAGES = Paging(token="pageToken", next_token="next-page-token")
-# An empty token tells the server that the listing may come in pages.
+# An empty token tells the server that the client supports pages.
 FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
-NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
+NO_PREFIX = "; if the server's paths have no prefix, set the property 'prefix' to an empty value"
 
 SHORT_PATH = 1000
-"""Characters of a path that every server takes; Apache Polaris answers 414 to one above 4,096."""
+"""Path length that every server accepts; Apache Polaris answers 414 above 4,096 characters."""
 
 NO_LIST = (
     "the API of an Iceberg REST catalog does not list warehouses; name them in the property "
@@ -73,12 +73,12 @@ NO_LIST = (
 
 
 class IcebergRestCatalog(CatalogNamespace, abstract=True):
-    """The namespaces of a catalog with the Iceberg REST API, and what all its tables have in common.
+    """Namespaces and common table operations of a catalog with the Iceberg REST API.
 
-    An identifier is the warehouse, the levels of a namespace, and a table.
+    An identifier consists of the warehouse, the levels of a namespace, and a table.
 
     Args:
-        config: where the server is, and the rest.
+        config: the server and further settings.
         headers: headers of every request.
 
     Source: the Iceberg REST catalog protocol.
@@ -99,21 +99,21 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             self.capabilities = evolve(self.capabilities, unsupported=unsupported)
 
     def close(self) -> None:
-        """Close the connections; a call after it is refused (code 13)."""
+        """Close the connections; later calls are rejected (code 13)."""
         self.api.close()
         if self._credentials is not None:
             self._credentials.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for an answer of the server; None for another failure."""
+        """Return the protocol error for a response of the server; None for other failures."""
         if not isinstance(error, HttpFailure):
             return None
-        found = FAILURES.error(error, what)
+        protocol_error = FAILURES.error(error, what)
         if is_no_route(error) and self.config.prefix is None:
-            found.text += NO_PREFIX
-        return found
+            protocol_error.text += NO_PREFIX
+        return protocol_error
 
-    # --- what a backend says of its tables
+    # --- tables, defined by a backend
 
     @abstractmethod
     def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
@@ -123,18 +123,18 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         """Return the path of a table.
 
         Raises:
-            NamespaceNotFoundError: code 1, there is no such warehouse.
-            InvalidInputError: code 13, the name cannot be written in a path.
+            NamespaceNotFoundError: code 1, the warehouse does not exist.
+            InvalidInputError: code 13, the name cannot occur in a path.
         """
         warehouse, levels = self.warehouse(identifier[:-1])
         return f"{self.tables_path(warehouse, levels)}/{segment(identifier[-1])}"
 
     @abstractmethod
     def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> TableEntry | None:
-        """Return the entry of a table that the server answered; None where it is no Lance table.
+        """Return the entry of a table in the server's response; None if it is not a Lance table.
 
         Raises:
-            InternalError: code 18, the answer holds no table.
+            InternalError: code 18, the response contains no table.
             InvalidTableStateError: code 19, the table has no location.
         """
 
@@ -145,18 +145,20 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             return sorted_after(self._listed_warehouses(), after)
         warehouse, levels = self.warehouse(parent)
         query = dict(FIRST_PAGE)
-        with _finding(namespace_not_found, parent, levels):
+        with _looking_up(namespace_not_found, parent, levels):
             if levels:
                 query["parent"] = warehouse.parent(levels)
-            found = [
+            namespaces = [
                 tuple(each)
                 for page in self.api.pages(warehouse.namespaces(), query, PAGES)
                 for each in page.get("namespaces") or ()
             ]
         depth = len(levels)
-        names = {each[depth] for each in found if len(each) == depth + 1 and each[:depth] == levels}
+        names = {
+            each[depth] for each in namespaces if len(each) == depth + 1 and each[:depth] == levels
+        }
         if levels and not names:
-            # Some servers give an empty list for a namespace that is not there.
+            # Some servers return an empty list for a missing namespace.
             self.namespace_properties(parent)
         return sorted_after(names, after)
 
@@ -171,7 +173,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         warehouse, levels = self.warehouse(identifier)
         if not levels:
             return {}
-        with _finding(namespace_not_found, identifier, levels):
+        with _looking_up(namespace_not_found, identifier, levels):
             return properties_of(self.api.get(warehouse.namespace(levels)))
 
     def add_namespace(
@@ -183,16 +185,16 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             self.namespace_properties(identifier[:-1])
             if self._is_table(identifier):
                 raise NamespaceAlreadyExistsError(
-                    f"a table has the name {format_identifier(identifier)!r}; choose another name"
+                    f"{format_identifier(identifier)!r} is already the name of a table; choose another name"
                 )
         body = {"namespace": list(levels), "properties": dict(properties)}
-        taken = location_taken("namespace", properties.get(LOCATION))
+        location_error = location_taken("namespace", properties.get(LOCATION))
         with (
-            # Some servers look first and insert later: the loser of two gets a failure of the database.
+            # Some servers check before they insert: of two calls, one gets a database failure.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
-            raising(taken, identifier, when=is_location_taken),
+            raising(location_error, identifier, when=is_location_taken),
         ):
             answer = self.api.post(warehouse.namespaces(), body)
         return properties_of(answer) if "properties" in answer else properties
@@ -209,14 +211,14 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         except HttpFailure as failure:
             if not is_not_empty(failure):
                 raise
-            raise namespace_not_empty(identifier, f"something ({failure.message})") from failure
+            raise namespace_not_empty(identifier, f"objects ({failure.message})") from failure
         return properties
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
-        # It takes several requests, and the API has nothing to hold other callers off by.
+        # A change takes several requests, and the API cannot exclude other clients.
         with object_lock(self.config.endpoint, identifier):
             before = self.namespace_properties(identifier)
             with raising(namespace_not_found, identifier, when=is_missing):
@@ -246,9 +248,9 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return ((entry.id[-1], entry) for entry in entries)
 
     def _all_table_names(self, parent: Identifier) -> list[str]:
-        """Return the names of the tables of every kind, in order."""
+        """Return the sorted names of tables of every kind."""
         warehouse, levels = self.warehouse(parent)
-        with _finding(namespace_not_found, parent, levels):
+        with _looking_up(namespace_not_found, parent, levels):
             names = {
                 str(each["name"])
                 for page in self.api.pages(self.tables_path(warehouse, levels), FIRST_PAGE, PAGES)
@@ -256,56 +258,56 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
                 if tuple(each.get("namespace") or ()) == levels
             }
         if not names:
-            self.namespace_properties(parent)  # as for namespaces, above
+            self.namespace_properties(parent)  # as in `child_namespaces`
         return sorted(names)
 
     def _listed(self, identifier: Identifier) -> TableEntry | None:
-        """Load a table of a listing; None where it is no Lance table."""
+        """Load a table of a listing; None if it is not a Lance table."""
         try:
-            return self.read_table(identifier, self.answered_table(identifier))
+            return self.read_table(identifier, self.table_response(identifier))
         except (TableNotFoundError, NamespaceNotFoundError):
-            return None  # it went between listing and loading
+            return None  # deleted after it was listed
         except (HttpFailure, LanceNamespaceError) as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
-            found = self.translate(error, what) if isinstance(error, HttpFailure) else error
+            failure = self.translate(error, what) if isinstance(error, HttpFailure) else error
             if self.config.skip_unreadable:
-                warnings.warn(f"{found} (left out)", stacklevel=2)
+                warnings.warn(f"{failure} (skipped)", stacklevel=2)
                 return None
-            raise found from error
+            raise failure from error
 
-    def answered_table(self, identifier: Identifier) -> dict[str, Any]:
-        """Return what the server answers of a table, of whatever kind it is.
+    def table_response(self, identifier: Identifier) -> dict[str, Any]:
+        """Return the server's response for a table of any kind.
 
         Raises:
             TableNotFoundError: code 4.
         """
-        with _finding(table_not_found, identifier, identifier[1:]):
+        with _looking_up(table_not_found, identifier, identifier[1:]):
             return self.api.get(self.table_path(identifier))
 
     def load_table(self, identifier: Identifier) -> TableEntry:
-        entry = self.read_table(identifier, self.answered_table(identifier))
+        entry = self.read_table(identifier, self.table_response(identifier))
         if entry is None:
             raise not_a_lance_table(identifier)
         return entry
 
     def _is_table(self, identifier: Identifier) -> bool:
         try:
-            self.answered_table(identifier)
+            self.table_response(identifier)
         except TableNotFoundError:
             return False
         return True
 
     def address_of_new(self, identifier: Identifier, location: str | None) -> str:
-        """Return where a new table goes, as an address that servers take.
+        """Return the location of a new table, as a URL that servers accept.
 
         Args:
             identifier: the table.
-            location: what was asked for; None is the default location.
+            location: requested location; None for the default location.
 
         Raises:
-            NamespaceNotFoundError: code 1; some servers take a table whose namespace is not there.
+            NamespaceNotFoundError: code 1; some servers accept tables in missing namespaces.
             TableAlreadyExistsError: code 5, a namespace has the name.
-            InvalidInputError: code 13, the server could not find the name again.
+            InvalidInputError: code 13, the server would not find the name again.
         """
         namespace = self.asked_once(self.namespace_properties, identifier[:-1])
         self.refuse_taken(identifier)
@@ -320,9 +322,9 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
-        """Return the place of a table below its namespace's own, else below the root.
+        """Return the default location of a table: below that of its namespace, else below the root.
 
-        Some servers take no other (Apache Polaris).
+        Apache Polaris, for example, accepts no location outside its namespace's.
         """
         own = namespace.get(LOCATION)
         if own:
@@ -332,7 +334,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     def post_table(
         self, identifier: Identifier, body: Mapping[str, Any], address: str
     ) -> dict[str, Any]:
-        """Add a table to the catalog and return the server's answer.
+        """Add a table to the catalog and return the server's response.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -363,7 +365,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return self.warehouses.get(identifier[0]), identifier[1:]
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Refuse a name for a table that the server could not find again, or a namespace has.
+        """Reject a table name that the server would not find again, or that a namespace has.
 
         Raises:
             InvalidInputError: code 13.
@@ -375,11 +377,11 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         except NamespaceNotFoundError:
             return
         raise TableAlreadyExistsError(
-            f"a namespace has the name {format_identifier(identifier)!r}; choose another name"
+            f"{format_identifier(identifier)!r} is already the name of a namespace; choose another name"
         )
 
     def _refuse_unreachable(self, path: str, name: str) -> None:
-        """Refuse a name that the server would store but refuses in the paths of its API (13)."""
+        """Reject a name that the server stores, but rejects in paths of its API (code 13)."""
         if _is_plain(name) and len(path) <= SHORT_PATH:
             return
         try:
@@ -394,14 +396,14 @@ def _loader(_: str, entry: TableEntry) -> Loader:
 
 
 @contextmanager
-def _finding(
+def _looking_up(
     missing: Callable[[Identifier], LanceNamespaceError],
     identifier: Identifier,
     names: Sequence[str],
 ) -> Iterator[None]:
-    """Raise that an object is missing where a look-up finds nothing.
+    """Translate a failed lookup to the error for a missing object.
 
-    A name that cannot be written in a path, or that the server refuses there, is nothing's name.
+    No object has a name that cannot occur in a path or that the server rejects there.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The properties that every catalog with the Iceberg REST API takes."""
+"""Common properties of catalogs with the Iceberg REST API."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["IcebergRestConfig"]
 
 @attrs.define(kw_only=True)
 class IcebergRestConfig(HttpConfig):
-    """Properties of a namespace in a catalog with the Iceberg REST API; a backend adds its `impl`."""
+    """Properties of a namespace in a catalog with the Iceberg REST API; backends add their `impl`."""
 
     api_path: ClassVar[str] = ""
-    """Path that the API may have below an endpoint that is the server's address alone."""
+    """Path that the API may have below an endpoint that names only the server."""
 
     endpoint: str = option(
-        doc="address of the server, such as http://localhost:8181, with or without /v1"
+        doc="URL of the server, such as http://localhost:8181, with or without /v1"
     )
     credential: str | None = option(
         default=None,
@@ -33,44 +33,44 @@ class IcebergRestConfig(HttpConfig):
     )
     scope: str = option(
         default="catalog",
-        doc="scope of the token that the flow asks for; Apache Polaris wants PRINCIPAL_ROLE:ALL",
+        doc="scope of the requested OAuth2 token; Apache Polaris requires PRINCIPAL_ROLE:ALL",
     )
     oauth2_server_uri: str | None = option(
         name="oauth2-server-uri",
         also=("oauth2_server_uri",),
         default=None,
-        doc="address that gives tokens; the endpoint's /v1/oauth/tokens unless given",
+        doc="URL that issues OAuth2 tokens; defaults to the endpoint's /v1/oauth/tokens",
     )
     warehouses: tuple[str, ...] | None = option(
         also=("warehouse",),
         default=None,
-        doc="names of the warehouses, which the root namespace then lists; others are not found",
+        doc="names of the warehouses, which the root namespace lists; others are not found",
     )
     prefix: str | None = option(
         default=None,
-        doc="prefix of the API's paths in place of the server's own; empty for none",
+        doc="prefix of the API's paths, instead of the one that the server reports; empty for none",
     )
     max_concurrency: int = option(
-        default=16, doc="tables whose metadata is loaded at once for a listing"
+        default=16, doc="maximum tables whose metadata a listing loads concurrently"
     )
     connect_timeout: float = timeout_option(
         "connect_timeout",
         default=10_000.0,
         unit="milliseconds",
-        doc="longest wait for a connection",
+        doc="maximum time to connect",
     )
     read_timeout: float = timeout_option(
         "read_timeout",
         default=30_000.0,
         unit="milliseconds",
-        doc="longest wait for the next part of an answer",
+        doc="maximum time to wait for the next part of a response",
     )
     root: str = root_option(absolute_as_written)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
-        # Given with the version, as some servers show it, it would be there twice.
+        # Some servers show the endpoint including the version, which must not be appended twice.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
         if self.max_concurrency < 1:
             raise InvalidInputError(f"{self.impl}: property 'max_concurrency' must be 1 or more")
@@ -78,29 +78,29 @@ class IcebergRestConfig(HttpConfig):
             return
         if not all(self.client_id_and_secret()):
             raise InvalidInputError(
-                f"{self.impl}: property 'credential' must be of the form client_id:client_secret"
+                f"{self.impl}: property 'credential' must have the form client_id:client_secret"
             )
         if self.auth_token is not None:
-            raise InvalidInputError(f"{self.impl}: give 'auth_token' or 'credential', not both")
+            raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'credential', not both")
         if self.oauth2_server_uri is not None:
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 
     def timeout(self) -> httpx.Timeout:
-        """Return the waits as the HTTP library takes them, in seconds."""
+        """Return the timeouts for the HTTP library, in seconds."""
         connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
     def client_id_and_secret(self) -> tuple[str, str]:
-        """Take the credential apart."""
+        """Return the two parts of the credential."""
         client_id, _, secret = (self.credential or "").partition(":")
         return client_id, secret
 
     def token_uri(self, api: str | None = None) -> str:
-        """Return the address that gives tokens; one without a host is below the address of the API."""
+        """Return the URL that issues tokens; a relative one is below the URL of the API."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 
     def secrets(self) -> frozenset[str]:
-        """Return the values that must not be shown, the secret half of the credential too."""
+        """Return the values that must not be shown, including the secret part of the credential."""
         secret = self.client_id_and_secret()[1]
         return super().secrets() | ({secret} if len(secret) > 2 else frozenset())

@@ -1,4 +1,4 @@
-"""Entries of a catalog with the Iceberg REST API, and why one is refused."""
+"""Data of tables in the Iceberg REST API, and errors for rejected tables."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ __all__ = ["location_of", "location_taken", "properties_of", "store_unknown"]
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties in an answer."""
-    found = body.get("properties") or {}
-    return {str(key): str(value) for key, value in found.items() if value is not None}
+    """Return the properties in a response."""
+    properties = body.get("properties") or {}
+    return {str(key): str(value) for key, value in properties.items() if value is not None}
 
 
 def location_of(identifier: Identifier, location: str | None) -> str:
-    """Return where a table's dataset is, as Lance opens it.
+    """Return the location of a table's dataset in the form that Lance opens.
 
     Raises:
-        InvalidTableStateError: code 19, the catalog has no location of it.
+        InvalidTableStateError: code 19, the catalog has no location for it.
     """
     opened = as_opened(location or "")
     if not opened:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no location in the catalog; deregister it "
-            "with the catalog's own tools, and register it anew"
+            "with the catalog's own tools, and register it again"
         )
     return opened
 
 
 def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return what builds the error for a location that the server cannot open (code 13)."""
+    """Return a function that builds the error for a location that the server cannot open (code 13)."""
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be at {location}: this server has no file "
-        "system for it; choose another location, or add the file system to the server"
+        "system for that location; choose another one, or add the file system to the server"
     )
 
 
 def location_taken(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return what builds the error for an object at another object's location (code 13).
+    """Return a function that builds the error for a location in use by another object (code 13).
 
     Args:
         what: ``table`` or ``namespace``.
-        location: where it would be; None is the place that the server chooses.
+        location: the rejected location; None for the one that the server chooses.
     """
     return lambda identifier: InvalidInputError(
-        f"{what} {format_identifier(identifier)} cannot be at {location or 'its usual location'}: "
-        "another table or namespace of this catalog is there; choose another location"
+        f"{what} {format_identifier(identifier)} cannot be at {location or 'its default location'}: "
+        "another table or namespace of this catalog uses it; choose another location"
     )

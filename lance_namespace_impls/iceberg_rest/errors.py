@@ -1,4 +1,4 @@
-"""From failures of the Iceberg REST API to protocol errors."""
+"""Translates failures of the Iceberg REST API to protocol errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 NOT_EMPTY = "NamespaceNotEmptyException"
 EXISTS = "AlreadyExistsException"
 FILE_MISSING = "NotFoundException"
-# As the Iceberg project's own server and Apache Polaris say it.
+# Messages of the Iceberg project's own server and of Apache Polaris.
 NO_ROUTE = ("No route", "HTTP 404 Not Found")
 
 FAILURES = FailureTable(
@@ -47,7 +47,7 @@ FAILURES = FailureTable(
 
 
 def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Take type and message out of an error body, Iceberg's or that of OAuth2."""
+    """Return the type and the message of an error body, in Iceberg's or OAuth2's format."""
     error = body.get("error")
     if isinstance(error, Mapping):
         return str(error.get("type") or ""), str(error.get("message") or "")
@@ -55,9 +55,9 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Return whether the catalog itself, not something before it, says that an object is missing.
+    """Return whether the catalog itself, not a proxy in front of it, reports a missing object.
 
-    A file that is missing is another matter: the table is there and cannot be read.
+    Excludes missing files: then the table exists but cannot be read.
     """
     return (
         failure.status == 404
@@ -67,32 +67,32 @@ def is_missing(failure: HttpFailure) -> bool:
 
 
 def is_no_route(failure: HttpFailure) -> bool:
-    """Return whether the server has no such path at all, whatever the object."""
+    """Return whether the server has no such path, for any object."""
     return failure.status in (400, 404) and failure.message.startswith(NO_ROUTE)
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:
-    """Return whether the catalog has no such warehouse, for which it has no failure of its own."""
+    """Return whether the catalog has no such warehouse; there is no specific failure for that."""
     return is_missing(failure) or (
         failure.status == 404 and failure.kind == FILE_MISSING and not is_no_route(failure)
     )
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Return whether an object of that name is there already."""
+    """Return whether an object of that name already exists."""
     return failure.kind == EXISTS or (failure.status == 409 and failure.kind not in FAILURES.kinds)
 
 
 def is_not_empty(failure: HttpFailure) -> bool:
-    """Return whether a namespace cannot be dropped because of what is in it."""
+    """Return whether a namespace cannot be dropped because it is not empty."""
     return failure.kind == NOT_EMPTY or failure.status == 409
 
 
 def is_store_unknown(failure: HttpFailure) -> bool:
-    """Return whether the server has no file system for the location that it was sent."""
+    """Return whether the server has no file system for the requested location."""
     return failure.status == 500 and "Failed to get file system for path" in failure.message
 
 
 def is_location_taken(failure: HttpFailure) -> bool:
-    """Return whether another table or namespace is at the location, as Apache Polaris says it."""
+    """Return whether another table or namespace uses the location, by Apache Polaris' message."""
     return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

@@ -1,7 +1,7 @@
-"""Locations as a catalog keeps them, and as Lance opens them.
+"""Conversion of a catalog's locations to those that Lance opens.
 
-A plain path is a path. ``file:/...``, with one slash, is how Hadoop writes a path, as it is. In
-an address (``file:///...``, ``s3://...``) Lance decodes what is percent-encoded.
+A plain path is a path. With one slash, ``file:/...`` is Hadoop's form of an unencoded path. In a URL
+(``file:///...``, ``s3://...``), Lance decodes percent-encoded characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FILE = "file://"
 
 
 def as_opened(location: str) -> str:
-    """Return a location as Lance opens it: a local one as a path, without a trailing slash."""
+    """Return a location in the form that Lance opens: a local path or a URL, no trailing slash."""
     if location.startswith("file:/") and not location.startswith(FILE):
         return "/" + location.removeprefix("file:").strip("/")
     return stored_form(location)

@@ -1,4 +1,4 @@
-"""Tokens by the OAuth2 client-credentials flow.
+"""Tokens from the OAuth2 client-credentials flow.
 
 Source: the Iceberg REST catalog implementation specification, property ``credential``.
 """
@@ -28,26 +28,26 @@ from .config import IcebergRestConfig
 __all__ = ["ClientCredentials"]
 
 EXPIRED = (401, 419)
-# A token is renewed this long before its end, or at half its life where that is short.
+# A token is renewed this long before it expires, or at half its lifetime if that is later.
 LEEWAY_SECONDS = 60
 
 
-class _Held(NamedTuple):
-    """A token, and when another takes its place; read at once, as other threads renew it."""
+class _Token(NamedTuple):
+    """A token and its renewal time, replaced as a unit because other threads may renew it."""
 
     token: str
     renew_at: float
 
 
 class ClientCredentials(httpx.Auth):
-    """Adds a token to every request; safe for threads.
+    """Adds a token to every request; thread-safe.
 
-    A token is fetched when the first request needs it, again before it expires, and once more
-    where the server refuses it all the same (HTTP 401 or 419).
+    A token is fetched for the first request and again before it expires. If the server rejects it
+    nevertheless (HTTP 401 or 419), the request is repeated once with a new token.
 
     Args:
-        config: credential, scope, and where tokens come from.
-        address: returns the address of the API.
+        config: credential, scope, and the URL that issues tokens.
+        address: returns the URL of the API.
     """
 
     def __init__(self, config: IcebergRestConfig, address: Callable[[], str]) -> None:
@@ -66,7 +66,7 @@ class ClientCredentials(httpx.Auth):
             token_endpoint_auth_method="client_secret_post",
         )
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._token: _Token | None = None
 
     def close(self) -> None:
         """Close the connections to the token server."""
@@ -75,7 +75,7 @@ class ClientCredentials(httpx.Auth):
     def sync_auth_flow(
         self, request: httpx.Request
     ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send a request with a token, and once more with a new one where it is refused."""
+        """Send a request with a token; if the server rejects it, repeat it once with a new token."""
         token = self._current()
         request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
@@ -84,36 +84,38 @@ class ClientCredentials(httpx.Auth):
             yield request
 
     def _current(self) -> str:
-        held = self._held
-        if held is not None and time.monotonic() < held.renew_at:
-            return held.token
-        return self._after(held and held.token)
+        token = self._token
+        if token is not None and time.monotonic() < token.renew_at:
+            return token.token
+        return self._after(token and token.token)
 
     def _after(self, refused: str | None) -> str:
-        """Return a token other than `refused`; of many threads that ask, one fetches it."""
+        """Return a token other than `refused`; if several threads need one, only one fetches it."""
         with self._lock:
-            if self._held is None or self._held.token == refused:
-                self._held = self._fetch()
-            return self._held.token
+            if self._token is None or self._token.token == refused:
+                self._token = self._fetch()
+            return self._token.token
 
-    def _fetch(self) -> _Held:
-        asked = time.monotonic()
+    def _fetch(self) -> _Token:
+        requested_at = time.monotonic()
         self._uri = self._config.token_uri(self._address())
         try:
-            found = self._client.fetch_token(self._uri, grant_type="client_credentials")
+            response = self._client.fetch_token(self._uri, grant_type="client_credentials")
         except httpx.TransportError as error:
             raise ServiceUnavailableError(
                 f"no token from {self._uri} ({first_line(error)}); is the server running?"
             ) from error
         except (httpx.DecodingError, RecursionError) as error:
-            raise InternalError(f"{self._uri} answered unreadably: {first_line(error)}") from error
+            raise InternalError(
+                f"{self._uri} returned an unreadable response: {first_line(error)}"
+            ) from error
         except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
             raise self._refused(error) from error
-        token = found.get("access_token")
+        token = response.get("access_token")
         if not token:
-            raise UnauthenticatedError(f"{self._uri} gives an answer without an access_token")
-        life = float(found.get("expires_in") or "inf")
-        return _Held(str(token), asked + life - min(LEEWAY_SECONDS, life / 2))
+            raise UnauthenticatedError(f"{self._uri} returned a response without an access_token")
+        lifetime = float(response.get("expires_in") or "inf")
+        return _Token(str(token), requested_at + lifetime - min(LEEWAY_SECONDS, lifetime / 2))
 
     def _refused(self, error: Exception) -> UnauthenticatedError | ServiceUnavailableError:
         text = scrub(first_line(error), self._secrets)
@@ -121,12 +123,12 @@ class ClientCredentials(httpx.Auth):
             return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
             f"{self._uri} issued no token for this credential: {text}; check 'credential' and 'scope' "
-            f"({self._scope!r}; Apache Polaris wants PRINCIPAL_ROLE:ALL)"
+            f"({self._scope!r}; Apache Polaris requires PRINCIPAL_ROLE:ALL)"
         )
 
 
 class _Session:
-    """What Authlib sends through: our client, timeouts and retries."""
+    """Adapter that sends Authlib's requests with this package's client, timeouts and retries."""
 
     def __init__(self, config: IcebergRestConfig, uri: str) -> None:
         self._client = new_client(config, uri)

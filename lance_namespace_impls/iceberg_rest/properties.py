@@ -1,8 +1,8 @@
-"""Changes of a namespace's properties, all or none.
+"""Atomic changes of a namespace's properties.
 
 Source: the Iceberg REST catalog protocol, ``POST .../namespaces/{namespace}/properties``. One
-request may set and remove, but Apache Polaris carries out the first half of such a request and
-then answers 409.
+request may set and remove properties, but Apache Polaris applies the first half of such a request
+and then answers 409.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def change_properties(
 ) -> None:
     """Set and remove properties of a namespace.
 
-    One request where it only sets or only removes, else two, the first of which is rolled back
-    where the second fails.
+    A change that both sets and removes properties takes two requests; the first one is rolled back
+    if the second one fails.
 
     Args:
         api: the server.
         namespace: path of the namespace.
-        before: the properties that it has.
+        before: the current properties.
         changed: properties to set.
-        removed: names of properties to remove; those that are not there are passed over.
+        removed: names of properties to remove; missing ones are ignored.
 
     Raises:
-        HttpFailure: the server refuses; nothing is changed then.
+        HttpFailure: the server rejects the change; nothing is changed then.
     """
     path = f"{namespace}/properties"
     present = [key for key in removed if key in before]
@@ -61,7 +61,7 @@ def _roll_back(
     touched: Mapping[str, str],
     failure: Exception,
 ) -> None:
-    """Restore the properties; of a request without an answer it is not known what it did."""
+    """Restore the properties; a request without a response may or may not have been applied."""
     old = {key: before[key] for key in touched if key in before}
     new = [key for key in touched if key not in before]
     try:
@@ -71,8 +71,8 @@ def _roll_back(
             api.submit(path, _body({}, new))
     except (HttpFailure, LanceNamespaceError) as error:
         raise InternalError(
-            f"the change of {path} failed half-way ({first_line(failure)}) and could not be rolled "
-            f"back ({first_line(error)}); look at its properties {', '.join(sorted(touched))}"
+            f"the change of {path} failed halfway ({first_line(failure)}) and could not be rolled "
+            f"back ({first_line(error)}); check its properties {', '.join(sorted(touched))}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Warehouses: where the API of each one is, and how its namespaces are written.
+"""Warehouses: the base path of each one's API, and the encoding of its names in paths.
 
 Source: the Iceberg REST catalog protocol, ``GET /v1/config``.
 """
@@ -29,28 +29,28 @@ UNDECODABLE = "%zz"
 
 
 class UnwritableNameError(InvalidInputError):
-    """A name that the API has no way to write, so that nothing can have it."""
+    """The API cannot represent this name in a path, so no object has it."""
 
 
 @frozen(kw_only=True)
 class Warehouse:
-    """One warehouse as its server configured it."""
+    """A warehouse with the settings that its server reports."""
 
     name: str
     base: str
-    """Path that the API of the warehouse begins with, such as ``/v1/my_warehouse``."""
+    """Path prefix of the warehouse's API, such as ``/v1/my_warehouse``."""
     separator: str
-    """What joins the levels of a namespace."""
+    """Separator between the levels of a namespace."""
 
     def namespaces(self) -> str:
-        """Return the path of its namespaces."""
+        """Return the path of the warehouse's namespaces."""
         return f"{self.base}/namespaces"
 
     def namespace(self, levels: Sequence[str]) -> str:
-        """Return the path of a namespace: each level and the separator encoded once.
+        """Return the path of a namespace: each level and the separator are encoded once.
 
         Raises:
-            UnwritableNameError: code 13, a level looks like two, or like a step in the path.
+            UnwritableNameError: code 13, a level contains the separator, or is ``.`` or ``..``.
         """
         return f"{self.namespaces()}/{path_segment(self.separator).join(map(self._level, levels))}"
 
@@ -59,7 +59,7 @@ class Warehouse:
         return f"{self.namespace(levels)}/tables"
 
     def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
-        """Return the path of a table; `twice` encodes its name for a server that decodes it twice."""
+        """Return the path of a table; `twice` encodes its name for servers that decode it twice."""
         return f"{self.tables(levels)}/{segment(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
@@ -67,7 +67,7 @@ class Warehouse:
         return f"{self.base}/tables/rename"
 
     def parent(self, levels: Sequence[str]) -> str:
-        """Write a namespace as a query parameter has it before it is encoded."""
+        """Return a namespace as an unencoded query parameter."""
         for level in levels:
             self._level(level)
         return self.separator.join(levels)
@@ -76,26 +76,26 @@ class Warehouse:
         if self.separator in level:
             shown = "the unit separator" if self.separator == UNIT_SEPARATOR else self.separator
             raise UnwritableNameError(
-                f"namespace {level!r} holds {shown!r}, with which warehouse {self.name!r} joins the "
-                "levels of a namespace; choose another name"
+                f"namespace {level!r} contains {shown!r}, which separates the levels of a namespace in "
+                f"warehouse {self.name!r}; choose another name"
             )
         return segment(level)
 
 
 class Warehouses:
-    """Asks the server about each warehouse, once it succeeded never again; safe for threads.
+    """Requests the settings of each warehouse once, and caches them; thread-safe.
 
     Args:
-        config: the property ``prefix``, which wins over what the server says.
+        config: the property ``prefix`` overrides the server's prefix.
         api: the server.
-        address: returns the address of the API, which every path of `api` follows.
+        address: returns the base URL of the API, to which paths of `api` are relative.
     """
 
     def __init__(self, config: IcebergRestConfig, api: JsonApi, address: Callable[[], str]) -> None:
         self._config = config
         self._api = api
         self._address = address
-        self._known: dict[str, Warehouse] = {}
+        self._cache: dict[str, Warehouse] = {}
         self._decodes_twice: dict[str, bool] = {}
         self._lock = threading.Lock()
 
@@ -103,22 +103,22 @@ class Warehouses:
         """Return a warehouse.
 
         Raises:
-            NamespaceNotFoundError: code 1, there is none of that name.
+            NamespaceNotFoundError: code 1, there is no warehouse of that name.
         """
-        found = self._known.get(name)
-        if found is not None:
-            return found
+        warehouse = self._cache.get(name)
+        if warehouse is not None:
+            return warehouse
         with self._lock:
-            if name not in self._known:
-                self._known[name] = self._ask(name)
-            return self._known[name]
+            if name not in self._cache:
+                self._cache[name] = self._load(name)
+            return self._cache[name]
 
     def table(self, warehouse: Warehouse, levels: Sequence[str], name: str) -> str:
-        """Return the path of a table, as this server reads it.
+        """Return the path of a table, encoded for this server.
 
-        Apache Polaris decodes a table's name a second time, as a form does, so that a name with
-        ``%`` or ``+`` would be another's. The server is asked once for one that cannot be decoded
-        twice; other names are the same either way.
+        Apache Polaris decodes a table's name a second time, like a form field, so a name with ``%``
+        or ``+`` would become another name. Other names are equal in both encodings. To detect this,
+        one name that cannot be decoded twice is requested once per warehouse.
         """
         if not set(name) & DECODED:
             return warehouse.table(levels, name)
@@ -131,7 +131,7 @@ class Warehouses:
         return warehouse.table(levels, name, twice=twice)
 
     def _refuses(self, path: str) -> bool:
-        """Return whether the server finds fault with a path, rather than nothing there."""
+        """Return whether the server rejects a path as invalid, instead of reporting "not found"."""
         try:
             self._api.get(path)
         except HttpFailure as failure:
@@ -141,7 +141,7 @@ class Warehouses:
                 raise
         return False
 
-    def _ask(self, name: str) -> Warehouse:
+    def _load(self, name: str) -> Warehouse:
         if self._config.warehouses is not None and name not in self._config.warehouses:
             raise namespace_not_found((name,))
         self._api.base = self._address()
@@ -159,22 +159,22 @@ class Warehouses:
         return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
 
     def _no_api(self, warehouse: Sequence[str]) -> InvalidInputError:
-        """Create the error of an endpoint that is a server's, but not the API's."""
+        """Build the error for an endpoint that names a server, but not the API."""
         return InvalidInputError(
-            f"no Iceberg REST API is at {self._api.base}, which has no /v1/config: check the path of "
-            "'endpoint' (/api/catalog with Apache Polaris)"
+            f"there is no Iceberg REST API at {self._api.base}, which has no /v1/config: check the path "
+            "of 'endpoint' (/api/catalog with Apache Polaris)"
         )
 
 
 def segment(name: str) -> str:
-    """Return a name as a segment of a path.
+    """Return a name as a path segment.
 
     Raises:
-        UnwritableNameError: code 13, it would be a step in the path.
+        UnwritableNameError: code 13, the name is ``.`` or ``..``.
     """
     if name in (".", ".."):
-        # Encoded or not, servers take these for steps in the path.
-        raise UnwritableNameError(f"{name!r} is not a name in an Iceberg REST catalog")
+        # Servers interpret these as relative path steps, even when encoded.
+        raise UnwritableNameError(f"{name!r} is not a valid name in an Iceberg REST catalog")
     return path_segment(name)
 
 
@@ -183,5 +183,5 @@ def _map(found: Any) -> dict[str, str]:
 
 
 def _encode_prefix(prefix: str) -> str:
-    """Encode what a path cannot hold; servers give prefixes of several segments, or encoded ones."""
+    """Encode invalid characters of a prefix, which may have several segments or be encoded already."""
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", prefix.strip("/")), safe="/%:@!$&'()*+,;=~")

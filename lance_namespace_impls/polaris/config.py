@@ -1,4 +1,4 @@
-"""The properties of a namespace in Apache Polaris."""
+"""Properties of a namespace in Apache Polaris."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ class PolarisConfig(IcebergRestConfig):
     api_path: ClassVar[str] = "/api/catalog"
 
     endpoint: str = option(
-        doc="address of the server, such as http://localhost:8181, or of its Iceberg REST API, such "
-        "as http://localhost:8181/api/catalog"
+        doc="URL of the server, such as http://localhost:8181, or of its Iceberg REST API, such as "
+        "http://localhost:8181/api/catalog"
     )
-    scope: str = option(
-        default="PRINCIPAL_ROLE:ALL", doc="scope of the token that the flow asks for"
-    )
+    scope: str = option(default="PRINCIPAL_ROLE:ALL", doc="scope of the requested OAuth2 token")
     vended_credentials: bool = option(
         default=True,
-        doc="whether Polaris is asked for credentials of each table's storage, which then count "
-        "before those among 'storage.'",
+        doc="whether to request credentials for each table's storage from Polaris, which override "
+        "those in 'storage.'",
     )

@@ -1,4 +1,4 @@
-"""Why a request for a generic table of Apache Polaris is refused."""
+"""Errors for rejected requests for generic tables of Apache Polaris."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["moved_by_server", "no_table", "not_lance"]
 
 
 def no_table(identifier: Identifier) -> InternalError:
-    """Build the error for an answer without a generic table in it (code 18)."""
+    """Build the error for a response without a generic table (code 18)."""
     return InternalError(
-        f"table {format_identifier(identifier)}: the server answers without a generic table; does it "
-        "speak Apache Polaris' Generic Table API?"
+        f"table {format_identifier(identifier)}: the server's response has no generic table; does it "
+        "implement Apache Polaris' Generic Table API?"
     )
 
 
@@ -25,8 +25,8 @@ def not_lance(identifier: Identifier, format: str) -> InvalidInputError:
 
 
 def moved_by_server(identifier: Identifier, asked: str, kept: str) -> InvalidInputError:
-    """Build the error for a server that would keep a table elsewhere (code 13)."""
+    """Build the error for a server that would store another location (code 13)."""
     return InvalidInputError(
-        f"table {format_identifier(identifier)} cannot be at {asked}: this server would keep it at "
-        f"{kept}; give a location in that form"
+        f"table {format_identifier(identifier)} cannot be at {asked}: this server would store the "
+        f"location {kept}; pass a location in that form"
     )

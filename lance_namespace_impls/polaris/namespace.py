@@ -31,17 +31,17 @@ DELEGATION = "Polaris-Generic-Table-Access-Delegation"
 
 @frozen(kw_only=True)
 class PolarisTable(TableEntry):
-    """A generic table of the format Lance."""
+    """A generic table in the Lance format."""
 
     vended: Mapping[str, str] = field(factory=dict, repr=False)
-    """Options of its object store that came with it."""
+    """Object store options that the server returned with the table."""
 
 
 class PolarisNamespace(IcebergRestCatalog):
     """The Lance tables of an Apache Polaris server.
 
-    An identifier is the catalog, the levels of a namespace, and a table. Namespaces are those of
-    the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
+    An identifier consists of the catalog, the levels of a namespace, and a table. Namespaces are those
+    of the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
 
     Source: Apache Polaris' Generic Table API.
     """
@@ -57,13 +57,13 @@ class PolarisNamespace(IcebergRestCatalog):
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
             "the Generic Table API of Apache Polaris cannot change a table; deregister it and register "
-            "it anew",
+            "it again",
         ),
     )
 
     def __init__(self, config: PolarisConfig) -> None:
-        asks = config.vended_credentials
-        super().__init__(config, {DELEGATION: "vended-credentials"} if asks else None)
+        vends = config.vended_credentials
+        super().__init__(config, {DELEGATION: "vended-credentials"} if vends else None)
 
     def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
         return f"/polaris{warehouse.namespace(levels)}/generic-tables"
@@ -81,16 +81,16 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def load_table(self, identifier: Identifier) -> TableEntry:
-        answer = self.answered_table(identifier)
+        answer = self.table_response(identifier)
         entry = self.read_table(identifier, answer)
         if entry is None:
             raise not_lance(identifier, str(_table(identifier, answer).get("format") or ""))
         return entry
 
     def default_location(self, identifier: Identifier) -> str | None:
-        usual = super().default_location(identifier)
-        # Before the table is there nobody gives credentials with which to look at its place.
-        return None if usual is None or self._depends_on_vending(usual) else usual
+        location = super().default_location(identifier)
+        # The server vends no credentials to check the location before the table exists.
+        return None if location is None or self._depends_on_vending(location) else location
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
@@ -116,18 +116,18 @@ class PolarisNamespace(IcebergRestCatalog):
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
-            # An entry that points away from the data is no use.
+            # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise moved_by_server(identifier, address, entry.location)
         if not entry.vended and self._depends_on_vending(address):
-            return self.load_table(identifier)  # some servers vend only there
+            return self.load_table(identifier)  # some servers vend credentials only there
         return entry
 
     def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
         return entry.vended if isinstance(entry, PolarisTable) else {}
 
     def _depends_on_vending(self, location: str) -> bool:
-        """Return whether a place can be reached with what the server gives out alone."""
+        """Return whether a location is accessible only with vended credentials."""
         return (
             self.config.vended_credentials
             and not is_local(location)
@@ -135,13 +135,13 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def _is_occupied(self, entry: TableEntry) -> bool:
-        """Return whether rows of another table lie where a new one goes."""
+        """Return whether the location of a new table contains data of another table."""
         try:
             return self.has_data(entry)
         except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:
             reason = self.translate(error, "storage").message
             warnings.warn(
-                f"{entry.location} cannot be looked at: rows that are there already will be those of "
+                f"{entry.location} cannot be checked: rows that it already contains become rows of "
                 f"{self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
                 stacklevel=2,
             )

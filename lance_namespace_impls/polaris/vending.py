@@ -1,7 +1,7 @@
-"""Credentials that Apache Polaris gives out for one table, as options of an object store.
+"""Credentials that Apache Polaris vends for a table, as object store options.
 
-Source: Apache Polaris' Generic Table API, ``storage-access-configs``; names of the keys as Iceberg's
-file IO has them.
+Source: Apache Polaris' Generic Table API, ``storage-access-configs``; the keys have the names of
+Iceberg's file IO.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ _SAS_EXPIRES = "adls.sas-token-expires-at-ms."
 
 
 def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a table's object store that come with the server's answer.
+    """Return the object store options in the server's response for a table.
 
     Args:
-        location: where the table is; the configuration with the longest prefix of it counts.
-        answer: what the server answered of the table.
+        location: location of the table; the configuration with its longest matching prefix counts.
+        answer: the server's response for the table.
     """
-    fitting = [
+    matching = [
         each
         for each in answer.get("storage-access-configs") or ()
         if _is_below(location, str(each.get("prefix") or ""))
     ]
-    if not fitting:
+    if not matching:
         return {}
-    chosen = max(fitting, key=lambda each: len(str(each.get("prefix") or "")))
-    given = {str(k): str(v) for k, v in (chosen.get("config") or {}).items() if v is not None}
-    options = {option: given[key] for key, option in _SAME.items() if key in given}
-    if given.get("s3.path-style-access", "").lower() == "false":
+    chosen = max(matching, key=lambda each: len(str(each.get("prefix") or "")))
+    config = {str(k): str(v) for k, v in (chosen.get("config") or {}).items() if v is not None}
+    options = {option: config[key] for key, option in _SAME.items() if key in config}
+    if config.get("s3.path-style-access", "").lower() == "false":
         options["aws_virtual_hosted_style_request"] = "true"
     if options.get("aws_endpoint", "").startswith("http://"):
         options["allow_http"] = "true"
-    return options | _azure(location, given)
+    return options | _azure(location, config)
 
 
 def _is_below(location: str, prefix: str) -> bool:
-    """Return whether a location is at a prefix or below it; ``s3a`` is another name of ``s3``."""
+    """Return whether a location equals a prefix or is below it; ``s3a`` is an alias of ``s3``."""
     folder = as_opened(prefix)
     return f"{as_opened(location)}/".startswith(f"{folder}/") if folder else True
 
 
-def _azure(location: str, given: Mapping[str, str]) -> dict[str, str]:
+def _azure(location: str, config: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the storage account that a location names.
 
-    The keys end in the account's host, or in its bare name.
+    The keys end with the account's host or name.
     """
     host = urlsplit(location).hostname or ""
     account = host.partition(".")[0]
     names = (host, account)
     options = {}
-    if token := _first(given, _SAS_TOKEN, names):
+    if token := _first(config, _SAS_TOKEN, names):
         options = {"azure_storage_account_name": account, "azure_storage_sas_token": token}
-        if expires := _first(given, _SAS_EXPIRES, names):
+        if expires := _first(config, _SAS_EXPIRES, names):
             options[_EXPIRES] = expires
     return options
 
 
-def _first(given: Mapping[str, str], start: str, names: Iterable[str]) -> str | None:
-    return next((given[start + name] for name in names if start + name in given), None)
+def _first(config: Mapping[str, str], start: str, names: Iterable[str]) -> str | None:
+    return next((config[start + name] for name in names if start + name in config), None)

@@ -28,10 +28,10 @@ Response = TypeVar("Response")
 
 
 class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
-    """A namespace behind a REST server, whose operations are awaited.
+    """A namespace behind a REST server, with asynchronous operations.
 
-    Properties, retries and errors are those of `RestNamespace`. It is used from one event loop, of
-    asyncio.
+    Properties, retries and errors are those of `RestNamespace`. Use it from a single asyncio event
+    loop.
 
     Examples:
         >>> async with AsyncRestNamespace.from_properties({"uri": uri}) as namespace:
@@ -50,7 +50,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         async_rest.AsyncRestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
     async def aclose(self) -> None:
-        """Close the connections; a call after it is refused (code 13)."""
+        """Close the connections; later calls are rejected (code 13)."""
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:
@@ -62,11 +62,11 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
     async def iter_namespaces(
         self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
     ) -> AsyncIterator[str]:
-        """Walk the names of the child namespaces, page by page as they are asked for.
+        """Iterate over the names of the child namespaces; pages are requested on demand.
 
         Args:
-            id: the parent; the root unless given.
-            page_size: names a page; the namespace chooses unless given.
+            id: the parent; defaults to the root.
+            page_size: maximum names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -86,12 +86,12 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         include_declared: bool = True,
         page_size: int | None = None,
     ) -> AsyncIterator[str]:
-        """Walk the names of the tables in a namespace, page by page as they are asked for.
+        """Iterate over the names of the tables in a namespace; pages are requested on demand.
 
         Args:
-            id: the namespace; the root unless given.
-            include_declared: whether tables without data count.
-            page_size: names a page; the namespace chooses unless given.
+            id: the namespace; defaults to the root.
+            include_declared: whether to include tables without data.
+            page_size: maximum names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -142,12 +142,12 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         request: Request,
         data: AsyncArrowData | None = None,
     ) -> Response:
-        """Send a request, and once more where the server may want its mode in snake case."""
-        first = self._rules.first_try(request)
+        """Send a request; repeat it once if the server may require its mode in snake case."""
+        first = self._rules.first_attempt(request)
         try:
             return await call(first)
         except InvalidInputError as refused:
-            second = self._rules.second_try(first, data)
+            second = self._rules.second_attempt(first, data)
             if second is None:
                 raise
             with self._rules.second_result(refused):
@@ -157,5 +157,5 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        self._rules.taken(operation, request, answer)
+        self._rules.process_answer(operation, request, answer)
         return answer

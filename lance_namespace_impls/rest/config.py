@@ -22,21 +22,21 @@ class RestConfig(HttpConfig):
 
     impl: ClassVar[str] = "rest"
     not_taken: ClassVar[Mapping[str, str]] = {
-        "root": "the server says where its tables are put",
-        "cache_mib": "tables are opened by the server, which has a cache of its own",
+        "root": "the server chooses the locations of its tables",
+        "cache_mib": "the server opens the tables, and has its own cache",
         "skip_unreadable": "the server lists its tables; set it there",
-        "confine_locations": "the server confines locations in any case",
-        "allow_locations": "the server says which locations it allows",
+        "confine_locations": "the server always confines locations",
+        "allow_locations": "the server decides which locations it allows",
     }
 
-    uri: str = option(doc="address of the server, such as http://localhost:2333")
+    uri: str = option(doc="URL of the server, such as http://localhost:2333")
     delimiter: str = option(
-        default=DEFAULT_DELIMITER, doc="joins the levels of an identifier on a route"
+        default=DEFAULT_DELIMITER, doc="separator between the levels of an identifier in a URL"
     )
     api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
         self.uri = check_uri(self.impl, self.uri)
         self.check_header("api_key", self.api_key or "")

@@ -31,20 +31,20 @@ Response = TypeVar("Response")
 class RestNamespace(Namespace, rest.RestNamespace):
     """A namespace behind a REST server; every operation is forwarded to it.
 
-    A call that may be repeated without harm is sent again where the connection fails, times out
-    or is cut, and after HTTP status 429, 502, 503 and 504; any other only where the server cannot
-    have carried it out. After the last try a server that does not answer is
-    `ServiceUnavailableError` (code 17), one that wants fewer calls `ThrottlingError` (21).
+    A repeatable call is retried if the connection fails, times out or breaks, and after HTTP status
+    429, 502, 503 and 504; any other call is retried only if the server cannot have executed it. After
+    the last attempt, an unavailable server results in `ServiceUnavailableError` (code 17), one that
+    throttles calls in `ThrottlingError` (21).
 
-    ``storage.*`` properties are added to the storage options that the server gives, whose own
-    values win: so a client brings the credentials that a server keeps to itself.
+    ``storage.*`` properties are added to the storage options that the server returns, which take
+    precedence. That way, a client can supply credentials that the server does not reveal.
 
     Source: the general specification, "Lance REST Namespace".
     """
 
     config_type = RestConfig
     config: RestConfig
-    # What the catalog behind the server can do is for the server to say; nothing is refused here.
+    # The server decides what its catalog supports; nothing is rejected here.
     capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
 
     def __init__(self, config: RestConfig) -> None:
@@ -54,7 +54,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         rest.RestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
     def close(self) -> None:
-        """Close the connections; a call after it is refused (code 13)."""
+        """Close the connections; later calls are rejected (code 13)."""
         self._client.close()
 
     def _send(
@@ -94,12 +94,12 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request,
         data: ArrowData | None = None,
     ) -> Response:
-        """Send a request, and once more where the server may want its mode in snake case."""
-        first = self._rules.first_try(request)
+        """Send a request; repeat it once if the server may require its mode in snake case."""
+        first = self._rules.first_attempt(request)
         try:
             return call(first)
         except InvalidInputError as refused:
-            second = self._rules.second_try(first, data)
+            second = self._rules.second_attempt(first, data)
             if second is None:
                 raise
             with self._rules.second_result(refused):
@@ -109,5 +109,5 @@ class RestNamespace(Namespace, rest.RestNamespace):
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        self._rules.taken(operation, request, answer)
+        self._rules.process_answer(operation, request, answer)
         return answer

@@ -1,4 +1,4 @@
-"""What the REST backend adds to the generated clients: configuration, retries, redacted errors."""
+"""Additions of the REST backend to the generated clients: configuration, retries, redacted errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Request = TypeVar("Request", bound=Model)
 
 
 class Rules:
-    """What is decided of a call before it is sent and after it came back.
+    """Processing of a call before it is sent and after its response arrives.
 
     Args:
         config: the typed properties.
@@ -46,14 +46,14 @@ class Rules:
         self._snake_case_modes = False
 
     def headers(self) -> Mapping[str, str] | None:
-        """Return the headers of every request that only this backend has."""
+        """Return the headers that this backend adds to every request."""
         key = self._config.api_key
         return {"x-api-key": key} if key is not None else None
 
     def retry(
         self, client: httpx.Client | httpx.AsyncClient, operation: Operation[Any, Any]
     ) -> Retry:
-        """Return when a request of an operation is sent again.
+        """Return the retry policy for requests of an operation.
 
         Raises:
             InvalidInputError: code 13, the client is closed.
@@ -66,9 +66,9 @@ class Rules:
 
     @contextmanager
     def checked(self, request: Any) -> Iterator[None]:
-        """Refuse names that cannot be sent, and take secrets out of a failure.
+        """Reject names that cannot be sent, and redact secrets in failures.
 
-        A server may repeat what it was sent.
+        A server's error message may repeat parts of the request.
         """
         check_new_name(request, self._config.delimiter)
         try:
@@ -82,34 +82,34 @@ class Rules:
             error.instance = error.instance and scrub(error.instance, secrets)
             raise
 
-    def taken(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
-        """Add the client's own storage options to an answer that has some, and refuse a page that
-        leads to itself: who walks the listing would never end.
+    def process_answer(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
+        """Add the client's storage options to a response that has some, and reject a page whose next
+        page is itself, which would make a listing endless.
 
         Raises:
-            InternalError: code 18, the next page has the token of this one.
+            InternalError: code 18, the next page has the token of this page.
         """
         token = getattr(answer, "page_token", None)
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
-                f"{operation.name}: {self._config.uri} gives the page token {token[:40]!r} twice, so "
-                "its listing has no end"
+                f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} twice, so "
+                "its listing would never end"
             )
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
 
-    def first_try(self, request: Request) -> Request:
-        """Return a request with its mode as the server is known to write it."""
+    def first_attempt(self, request: Request) -> Request:
+        """Return a request with its mode in the case that the server is known to accept."""
         other = _in_snake_case(request) if self._snake_case_modes else None
         return request if other is None else other
 
-    def second_try(self, request: Request, data: ArrowData | None = None) -> Request | None:
-        """Return a request to send once more after code 13, for a server that writes modes in snake
-        case; None where there is none.
+    def second_attempt(self, request: Request, data: ArrowData | None = None) -> Request | None:
+        """Return a request to send after code 13, for a server that uses snake case for modes; None if
+        a second attempt makes no sense.
 
         Args:
-            request: what was refused.
-            data: the rows that went with it.
+            request: the rejected request.
+            data: the rows sent with it.
         """
         if self._snake_case_modes or not (data is None or _is_rereadable(data)):
             return None
@@ -117,7 +117,7 @@ class Rules:
 
     @contextmanager
     def second_result(self, refused: InvalidInputError) -> Iterator[None]:
-        """Learn from the second try which case the server takes.
+        """Remember from the result of the second attempt which case the server accepts.
 
         Raises:
             InvalidInputError: code 13, `refused`, since the case was not the reason.
@@ -133,7 +133,7 @@ class Rules:
 
 
 def _in_snake_case(request: Request) -> Request | None:
-    """Return the request with its mode in snake case; None where that is the mode given."""
+    """Return the request with its mode in snake case; None if that equals the current mode."""
     mode = getattr(request, "mode", None)
     if not isinstance(mode, str):
         return None
@@ -153,8 +153,8 @@ def _is_rereadable(data: ArrowData) -> bool:
 
 
 class _HideStorageOptions(logging.Filter):
-    """Keeps storage options out of the HTTP log; they are query parameters of CreateTable, as such or
-    among the properties."""
+    """Redacts storage options in the HTTP log: CreateTable sends them as query parameters, as such or
+    within the properties."""
 
     _VALUE = re.compile(r"\b((?:storage_options|properties)=)[^&\s'\")]+")
 

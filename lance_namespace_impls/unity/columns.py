@@ -1,9 +1,9 @@
-"""Arrow schemas as Unity Catalog columns, and back.
+"""Conversion between Arrow schemas and Unity Catalog columns.
 
-Unity Catalog's types are those of Spark SQL. A column's ``type_json`` is the Spark field in
-Spark's own JSON, and its metadata keeps the exact Arrow field under the key that Parquet files
-use for the same purpose. Columns that others wrote have no such entry and come back as the Arrow
-type that fits the Spark type.
+Unity Catalog's types are those of Spark SQL. A column's ``type_json`` is the Spark field in Spark's
+JSON format. Its metadata contains the exact Arrow field, under the key that Parquet files use for the
+same purpose. Columns from other writers have no such entry; they are read as the Arrow type that
+matches the Spark type.
 
 Source: the Unity Catalog REST API, schema ``ColumnInfo``.
 """
@@ -28,10 +28,10 @@ __all__ = ["to_arrow", "to_columns", "to_json"]
 ARROW_KEY = "ARROW:schema"
 MAX_DECIMAL = 38
 
-# A Spark type as Spark writes it in JSON: a name, or an object for a nested type.
+# A Spark type in Spark's JSON format: a name, or an object for a nested type.
 SparkType = str | dict[str, Any]
 
-# Spark's name in JSON: the name in DDL, and Unity Catalog's type name.
+# From Spark's name in JSON to its name in DDL and Unity Catalog's type name.
 _NAMES = {
     "void": ("void", "NULL"),
     "boolean": ("boolean", "BOOLEAN"),
@@ -90,7 +90,7 @@ _FROM_ARROW: dict[pa.DataType, str] = {
     pa.int16(): "short",
     pa.int32(): "integer",
     pa.int64(): "long",
-    # An unsigned number needs the next wider type that has a sign.
+    # An unsigned integer needs the next wider signed type.
     pa.uint8(): "short",
     pa.uint16(): "integer",
     pa.uint32(): "long",
@@ -115,7 +115,7 @@ _TEXT = re.compile(r"(?:var)?char\s*\(\s*\d+\s*\)", re.IGNORECASE)
 
 
 def to_columns(schema: pa.Schema) -> list[dict[str, Any]]:
-    """Write an Arrow schema as the columns of a table."""
+    """Convert an Arrow schema to the columns of a table."""
     return [_column(field, position) for position, field in enumerate(schema)]
 
 
@@ -143,7 +143,7 @@ def _column(field: pa.Field, position: int) -> dict[str, Any]:
 
 
 def _spark_type(kind: pa.DataType) -> SparkType:
-    """Return the Spark type that holds every value of an Arrow type."""
+    """Return the Spark type that can hold every value of an Arrow type."""
     plain = _FROM_ARROW.get(kind)
     if plain is not None:
         return plain
@@ -160,7 +160,7 @@ def _spark_type(kind: pa.DataType) -> SparkType:
     if types.is_timestamp(kind):
         return "timestamp_ntz" if kind.tz is None else "timestamp"
     if types.is_time(kind):
-        return "long"  # Spark has no time of day; the count of units since midnight is what is kept
+        return "long"  # Spark has no time of day; the column holds the units since midnight
     if types.is_duration(kind):
         return "interval day to second"
     if types.is_map(kind):
@@ -213,7 +213,7 @@ def _quoted(name: str) -> str:
 
 
 class ColumnKey(NamedTuple):
-    """What the type of a column is read from."""
+    """The fields of a column that determine its type."""
 
     name: str
     nullable: bool
@@ -225,22 +225,24 @@ class ColumnKey(NamedTuple):
 
 
 def to_arrow(columns: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
-    """Read columns as an Arrow schema.
+    """Convert columns to an Arrow schema.
 
     Returns:
-        the schema; None where a column is of a type that Arrow has no counterpart for.
+        the schema; None if a column has a type without an Arrow counterpart.
     """
     return _schema(column_keys(columns))
 
 
 def to_json(columns: Iterable[Mapping[str, Any]]) -> JsonArrowSchema | None:
-    """Read columns as an Arrow schema in the protocol's JSON, a copy of its own for each caller."""
-    found = _json_schema(column_keys(columns))
-    return None if found is None else evolve(found, fields=[_copy(field) for field in found.fields])
+    """Convert columns to an Arrow schema in the protocol's JSON; each caller gets its own copy."""
+    schema = _json_schema(column_keys(columns))
+    return (
+        None if schema is None else evolve(schema, fields=[_copy(field) for field in schema.fields])
+    )
 
 
 def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
-    """Take out of columns, in their order, what their types are read from."""
+    """Extract the fields that determine the types of columns, in the order of the columns."""
     return tuple(
         ColumnKey(
             str(column.get("name")),
@@ -255,7 +257,7 @@ def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
     )
 
 
-# Tables are described again and again, and reading a wide schema takes longer than the call.
+# Tables are described repeatedly, and converting a wide schema takes longer than the call.
 @lru_cache(maxsize=1024)
 def _json_schema(keys: tuple[ColumnKey, ...]) -> JsonArrowSchema | None:
     from ..tables.schema import to_json_schema
@@ -305,11 +307,11 @@ def _field(column: ColumnKey) -> pa.Field | None:
 
 
 class _UnknownType(Exception):
-    """A Spark type without an Arrow counterpart, or text that is no type."""
+    """A Spark type without an Arrow counterpart, or a text that is not a type."""
 
 
 def _parse_json(text: str) -> dict[str, Any] | None:
-    """Read ``type_json``: the Spark field, or its type alone, or (from some writers) no JSON."""
+    """Parse ``type_json``: the Spark field, only its type, or (from some writers) not JSON."""
     try:
         described = json.loads(text)
     except (ValueError, RecursionError):
@@ -327,7 +329,7 @@ def _exact_field(described: Mapping[str, Any] | None) -> pa.Field | None:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0)
     except (binascii.Error, pa.ArrowException, OSError):
-        return None  # not ours: what Spark's part of the entry says counts
+        return None  # not written by this package: the Spark type counts
 
 
 def _arrow_type(spark: Any) -> pa.DataType:
@@ -369,7 +371,7 @@ def _plain_arrow_type(name: str) -> pa.DataType:
 
 
 class _Ddl:
-    """Reads a type as DDL has it, such as ``array<struct<a:int,b:string>>``."""
+    """Parser for types in DDL, such as ``array<struct<a:int,b:string>>``."""
 
     TOKEN = re.compile(r"`(?:[^`]|``)*`|[<>,:()]|[^\s<>,:()`]+")
 
@@ -377,11 +379,11 @@ class _Ddl:
         self._tokens = self.TOKEN.findall(text)
 
     def whole(self) -> SparkType:
-        """Read the text as one type."""
-        found = self._type()
+        """Parse the whole text as one type."""
+        parsed = self._type()
         if self._tokens:
             raise _UnknownType(self._tokens[0])
-        return found
+        return parsed
 
     def _next(self, wanted: str | None = None) -> str:
         if not self._tokens or (wanted is not None and self._tokens[0].lower() != wanted):
@@ -395,9 +397,9 @@ class _Ddl:
         name = self._next().lower()
         if name in ("array", "map", "struct") and self._sees("<"):
             self._next("<")
-            found = {"array": self._array, "map": self._map, "struct": self._struct}[name]()
+            parsed = {"array": self._array, "map": self._map, "struct": self._struct}[name]()
             self._next(">")
-            return found
+            return parsed
         if self._sees("("):
             return name + self._arguments()
         words = [name, *self._words()]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SPLITS", "UnityConfig"]
 
 SPLITS = re.compile("[.\x1f]")
-"""What the API takes a name apart at."""
+"""Characters at which the API splits names."""
 
 
 @attrs.define(kw_only=True)
@@ -31,23 +31,23 @@ class UnityConfig(HttpConfig):
     impl: ClassVar[str] = "unity"
 
     endpoint: str = option(
-        doc="address of the server, such as http://localhost:8080, with or without the path of the API"
+        doc="URL of the server, such as http://localhost:8080, with or without the path of the API"
     )
     catalog: str | None = option(
         default=None,
         doc="name of the catalog; without it, the root lists every catalog of the server",
     )
     api_path: str = option(
-        default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
+        default="/api/2.1/unity-catalog", doc="path of the API, relative to the endpoint"
     )
     root: str = root_option()
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
+        """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
         self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
-        # Given with the path, as some tools show it, it would be there twice.
+        # Some tools show the endpoint including the path, which must not be appended twice.
         self.endpoint = self.endpoint.removesuffix(self.api_path)
         if self.catalog is not None and (not self.catalog or SPLITS.search(self.catalog)):
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""From Unity Catalog's failures to protocol errors."""
+"""Translates Unity Catalog's failures to protocol errors."""
 
 from __future__ import annotations
 
@@ -42,48 +42,48 @@ FAILURES = FailureTable(
 )
 
 _NOT_EMPTY = ("FAILED_PRECONDITION", "SCHEMA_NOT_EMPTY", "INVALID_STATE")
-# What the open-source server hands on of its database: H2, PostgreSQL, MySQL.
+# Messages of the open-source server's databases: H2, PostgreSQL, MySQL.
 _TOO_LONG = re.compile(r"(value|data) too long for (column|type)", re.IGNORECASE)
 _OTHER_CONFLICTS = ("ABORTED", "RESOURCE_CONFLICT")
 
 
 def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Take the error code and the message out of an error body."""
+    """Return the error code and the message of an error body."""
     kind = body.get("error_code") or body.get("errorCode") or "UNKNOWN"
     return str(kind), str(body.get("message") or "")
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Return whether an object of that name is there already: HTTP 409, or a code that says so."""
+    """Return whether an object of that name already exists: HTTP 409 or a corresponding code."""
     if failure.kind.endswith("ALREADY_EXISTS"):
         return True
     return failure.status == 409 and failure.kind not in _OTHER_CONFLICTS
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Return whether the API itself, not something before it, says that an object is missing."""
+    """Return whether the API itself, not a proxy in front of it, reports a missing object."""
     return failure.kind.endswith(("NOT_FOUND", "DOES_NOT_EXIST")) or (
         failure.status == 404 and failure.kind != ""
     )
 
 
 def is_not_empty(failure: HttpFailure) -> bool:
-    """Return whether a schema cannot be dropped because of what is in it."""
+    """Return whether a schema cannot be dropped because it is not empty."""
     return failure.kind in _NOT_EMPTY or (failure.status == 409 and not is_missing(failure))
 
 
 def is_too_long(failure: HttpFailure) -> bool:
-    """Return whether a text is longer than the server's database keeps."""
+    """Return whether a text is too long for the server's database."""
     return failure.status == 500 and _TOO_LONG.search(failure.message) is not None
 
 
 def is_duplicate(failure: HttpFailure) -> bool:
-    """Return whether a name has several entries, of which the server can give none."""
+    """Return whether a name has several entries; the server can then return none of them."""
     return failure.status == 500 and "did not return a unique result" in failure.message
 
 
 def is_changed_meanwhile(failure: HttpFailure) -> bool:
-    """Return whether someone else changed the object in the midst of a change."""
+    """Return whether the object changed concurrently."""
     return failure.status == 500 and (
         "Row was updated or deleted by another transaction" in failure.message
     )

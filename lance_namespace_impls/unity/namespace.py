@@ -77,7 +77,7 @@ from .records import (
 __all__ = ["UnityConfig", "UnityNamespace"]
 
 CHANGES_TRIED = 10
-# How long after a change it is looked for: in seconds, and in times of what the change took.
+# Delay before a change is verified: minimum seconds, and multiple of the change's duration.
 MIN_PAUSE = 0.02
 PAUSE_FACTOR = 2
 
@@ -85,10 +85,10 @@ PAUSE_FACTOR = 2
 class UnityNamespace(CatalogNamespace):
     """The Lance tables of one catalog in Unity Catalog, or of all its catalogs.
 
-    An identifier is the catalog, a schema and a table. A Lance table is an EXTERNAL table with
-    the property ``table_type=lance``. Its columns are written when it is declared over data,
-    registered or created, and come back as the schema of `describe_table`; the API has no way to
-    change a table, so they may fall behind the data.
+    An identifier consists of the catalog, a schema and a table. A Lance table is an EXTERNAL table
+    with the property ``table_type=lance``. Its columns are stored when it is declared at existing
+    data, registered or created, and `describe_table` returns them as the schema. The API cannot
+    change a table, so its columns may become outdated.
 
     Source: the Unity Catalog implementation specification.
     """
@@ -103,7 +103,7 @@ class UnityNamespace(CatalogNamespace):
         cascade=True,
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
-            "the Unity Catalog API cannot change a table; deregister it and register it anew",
+            "the Unity Catalog API cannot change a table; deregister it and register it again",
         ),
     )
 
@@ -111,31 +111,31 @@ class UnityNamespace(CatalogNamespace):
         super().__init__(config)
         self._api = JsonApi(config, config.endpoint + config.api_path, read_failure)
         self._sorts_by_name: bool | None = None
-        """Whether the server lists tables by name, and goes on after any name; None: not known yet."""
+        """Whether the server sorts tables by name, with names as page tokens; None until known."""
 
     def close(self) -> None:
-        """Close the connections; a call after it is refused (code 13)."""
+        """Close the connections; later calls are rejected (code 13)."""
         self._api.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for an answer of the server; None for another failure."""
+        """Return the protocol error for a response of the server; None for other failures."""
         if not isinstance(error, HttpFailure):
             return None
         if is_duplicate(error):
             return InvalidTableStateError(
-                f"{what}: the server holds several entries of this name, which were made at the same "
-                "moment, and answers for none of them; remove all but one from its database"
+                f"{what}: the server has several entries with this name, which were created "
+                "concurrently, and returns none of them; remove all but one from its database"
             )
         if is_changed_meanwhile(error):
             return ConcurrentModificationError(
-                f"{what}: someone else changed it at the same moment; try again"
+                f"{what}: another client changed it concurrently; try again"
             )
-        found = FAILURES.error(error, what)
+        protocol_error = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
-            found.text += (
-                f"; no Unity Catalog API is at {self._api.base}: check 'endpoint' and 'api_path'"
+            protocol_error.text += (
+                f"; {self._api.base} has no Unity Catalog API: check 'endpoint' and 'api_path'"
             )
-        return found
+        return protocol_error
 
     # --- namespaces
 
@@ -156,7 +156,7 @@ class UnityNamespace(CatalogNamespace):
         return sorted_after(names, after)
 
     def _catalogs(self) -> Sequence[str]:
-        """Return the configured catalog, or all if none is configured."""
+        """Return the configured catalog; all catalogs if none is configured."""
         if self.config.catalog is not None:
             return [self.config.catalog]
         return [
@@ -182,7 +182,7 @@ class UnityNamespace(CatalogNamespace):
     def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        self._refuse_what_cannot_be(identifier)
+        self._reject_invalid(identifier)
         self.namespace_properties(identifier[:1])
         body = {
             "name": identifier[1],
@@ -199,8 +199,8 @@ class UnityNamespace(CatalogNamespace):
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         properties = properties_of(self._schema(identifier))
-        if not cascade and self._holds_tables(identifier):
-            raise namespace_not_empty(identifier, "tables")  # not every server sees to it
+        if not cascade and self._has_tables(identifier):
+            raise namespace_not_empty(identifier, "tables")  # not every server checks this
         query = {"force": "true"} if cascade else None
         try:
             with raising(namespace_not_found, identifier, when=is_missing):
@@ -208,8 +208,8 @@ class UnityNamespace(CatalogNamespace):
         except HttpFailure as failure:
             if cascade or not is_not_empty(failure):
                 raise
-            holds = f"tables, volumes, functions or models (the server says: {failure.message})"
-            raise namespace_not_empty(identifier, holds) from failure
+            contents = f"tables, volumes, functions or models (server message: {failure.message})"
+            raise namespace_not_empty(identifier, contents) from failure
         return properties
 
     def change_namespace(
@@ -225,34 +225,34 @@ class UnityNamespace(CatalogNamespace):
                         raise
                     error: HttpFailure | None = failure
                     continue
-                if before == after or self._still_has(identifier, before, after, started):
+                if before == after or self._was_kept(identifier, before, after, started):
                     return after
                 error = None
         raise ConcurrentModificationError(
-            f"AlterNamespace {format_identifier(identifier)}: others changed it at the same moment, "
+            f"AlterNamespace {format_identifier(identifier)}: other clients changed it concurrently, "
             f"{CHANGES_TRIED} times; try again"
         ) from error
 
-    def _still_has(
+    def _was_kept(
         self,
         identifier: Identifier,
         before: Mapping[str, str],
         after: Mapping[str, str],
         started: float,
     ) -> bool:
-        """Look again, when another writer who had read the old properties has written by now.
+        """Verify a change, after a delay in which a concurrent writer would have overwritten it.
 
-        The API has no condition for a change, so such a writer puts the old values back.
+        The API has no conditional changes, so a writer that read the old properties restores them.
         """
         time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
-        found = properties_of(self._schema(identifier))
-        ours = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-        return not any(found.get(key) == before.get(key) for key in ours)
+        current = properties_of(self._schema(identifier))
+        changed_keys = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+        return not any(current.get(key) == before.get(key) for key in changed_keys)
 
     def _replace_properties(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Change the properties once, and return what they were and what they are."""
+        """Change the properties once, and return the old and the new properties."""
         present = properties_of(self._schema(identifier))
         wanted = {k: v for k, v in {**present, **changed}.items() if k not in removed}
         if wanted == present:
@@ -263,23 +263,23 @@ class UnityNamespace(CatalogNamespace):
             raising(namespace_not_found, identifier, when=is_missing),
         ):
             answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
-        if properties_of(answer) == present:  # another writer's properties are no refusal
+        if properties_of(answer) == present:  # other values come from a concurrent writer
             raise UnsupportedError(
-                f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
-                "leaves the schema's properties as they are"
+                f"AlterNamespace {format_identifier(identifier)}: this server accepts the request but "
+                "does not change the schema's properties"
             )
         return present, wanted
 
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        found = [pair for page in self._table_pages(parent) for pair in listed_tables(page)]
-        return self._sorted_tables(parent, dict(found), after)
+        tables = [pair for page in self._table_pages(parent) for pair in listed_tables(page)]
+        return self._sorted_tables(parent, dict(tables), after)
 
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the names page by page as the server gives them, if it gives them in order."""
+        """Return the names page by page if the server sorts them, otherwise all at once."""
         if wanted is None or self._sorts_by_name is False:
             return self.table_names(parent, after)
         if self._sorts_by_name is None:
@@ -288,15 +288,15 @@ class UnityNamespace(CatalogNamespace):
             if first.get(PAGES.next_token):
                 self._sorts_by_name = is_sorted_by_name(first)
             if not self._sorts_by_name:
-                found = [pair for page in (first, *pages) for pair in listed_tables(page)]
-                return self._sorted_tables(parent, dict(found), after)
+                tables = [pair for page in (first, *pages) for pair in listed_tables(page)]
+                return self._sorted_tables(parent, dict(tables), after)
         return TablePages(partial(self._page_after, parent), partial(_loader, parent), after)
 
     def _sorted_tables(
         self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
     ) -> SortedTables[Mapping[str, Any]]:
         if not tables:
-            self._schema(parent)  # some servers give an empty list for a schema that is not there
+            self._schema(parent)  # some servers return an empty list for a missing schema
         return SortedTables(
             sorted(tables),
             lambda names, _: ((name, tables[name]) for name in names),
@@ -305,10 +305,10 @@ class UnityNamespace(CatalogNamespace):
         )
 
     def _page_after(self, parent: Identifier, after: str | None) -> tuple[list[Table], str | None]:
-        """Return the tables of one page, and the name that the next one starts after; None at the end.
+        """Return the tables of one page and the name before the next page; None for the last page.
 
         Raises:
-            InternalError: code 18, the server gives the names in another order than it did.
+            InternalError: code 18, the server no longer sorts the names.
         """
         page = next(self._table_pages(parent, after))
         names = [str(table["name"]) for table in page.get("tables") or ()]
@@ -316,20 +316,20 @@ class UnityNamespace(CatalogNamespace):
         if names != sorted(names) or (after is not None and names and names[0] <= after):
             self._sorts_by_name = False
             raise InternalError(
-                f"ListTables {format_identifier(parent)}: {self._api.base} does not list tables in the "
-                "order of their names; list them again, from the first page"
+                f"ListTables {format_identifier(parent)}: {self._api.base} does not sort tables by "
+                "name; list them again, from the first page"
             )
         if not names and after is None:
             self._schema(parent)
         return list(listed_tables(page)), str(token) if token else None
 
-    def _holds_tables(self, schema: Identifier) -> bool:
+    def _has_tables(self, schema: Identifier) -> bool:
         return any(page.get("tables") for page in self._table_pages(schema))
 
     def _table_pages(
         self, schema: Identifier, token: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Return the pages of a schema's tables, from that of a token on."""
+        """Return the pages of a schema's tables, starting at a page token."""
         self._require_catalog(schema)
         query = {"catalog_name": schema[0], "schema_name": schema[1], "omit_columns": "true"}
         if token is not None:
@@ -358,11 +358,11 @@ class UnityNamespace(CatalogNamespace):
         schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != from_uri(to_uri(where)):
-            # An entry that points away from the data is no use.
+            # The entry does not point to the data, so it is useless.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be at {where}: this server would keep "
-                f"it at {entry.location}; give a location in that form"
+                f"table {format_identifier(identifier)} cannot be at {where}: this server would store "
+                f"the location {entry.location}; pass a location in that form"
             )
         return entry
 
@@ -378,8 +378,8 @@ class UnityNamespace(CatalogNamespace):
         return self._post_table(identifier, where, properties, schema)
 
     def _require_schema_for(self, identifier: Identifier) -> None:
-        """Refuse a table that cannot be, or whose schema is missing: some servers would take it."""
-        self._refuse_what_cannot_be(identifier)
+        """Reject impossible names and missing schemas, which some servers would accept."""
+        self._reject_invalid(identifier)
         self.asked_once(self._schema, identifier[:-1])
 
     def _location(self, identifier: Identifier, location: str | None) -> str:
@@ -391,9 +391,9 @@ class UnityNamespace(CatalogNamespace):
         return self._location(identifier, None)
 
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
-        """Return the schema of the dataset at a location; None where there is none.
+        """Return the schema of the dataset at a location; None if there is none.
 
-        A table may be declared by someone who cannot read its storage; it then has no columns.
+        A client may declare a table whose storage it cannot read; the table then has no columns.
         """
         from ..tables.dataset import open_dataset
         from ..tables.errors import is_missing_bucket
@@ -407,7 +407,7 @@ class UnityNamespace(CatalogNamespace):
             if is_missing_bucket(error):
                 raise self.translate(error, "storage") from error
             warnings.warn(
-                f"the columns in Unity Catalog stay empty, since {location} cannot be read: "
+                f"the table has no columns in Unity Catalog, since {location} cannot be read: "
                 f"{scrub(first_line(error), self.config.secrets())}",
                 stacklevel=2,
             )
@@ -439,7 +439,7 @@ class UnityNamespace(CatalogNamespace):
             try:
                 answer = self._api.post("/tables", body)
             except HttpFailure as failure:
-                # Some servers look at the location first, and find the table itself there.
+                # Some servers check the location first, and report a conflict with the table itself.
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure
@@ -459,24 +459,24 @@ class UnityNamespace(CatalogNamespace):
 
     # --- the configured catalog
 
-    def _is_elsewhere(self, identifier: Identifier) -> bool:
+    def _is_outside(self, identifier: Identifier) -> bool:
         """Return whether an identifier is outside the configured catalog."""
         return self.config.catalog not in (None, identifier[0])
 
     def _require_catalog(self, identifier: Identifier) -> None:
-        if self._is_elsewhere(identifier) or any(map(SPLITS.search, identifier)):
+        if self._is_outside(identifier) or any(map(SPLITS.search, identifier)):
             raise namespace_not_found(identifier)
 
-    def _refuse_what_cannot_be(self, identifier: Identifier) -> None:
-        taken_apart = [name for name in identifier if SPLITS.search(name)]
-        if taken_apart:
+    def _reject_invalid(self, identifier: Identifier) -> None:
+        invalid_names = [name for name in identifier if SPLITS.search(name)]
+        if invalid_names:
             raise InvalidInputError(
-                f"Unity Catalog takes no dot and no \\x1f in a name: {taken_apart[0]!r}"
+                f"Unity Catalog does not allow a dot or \\x1f in a name: {invalid_names[0]!r}"
             )
-        if self._is_elsewhere(identifier):
+        if self._is_outside(identifier):
             raise InvalidInputError(
-                f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
-                "this namespace is for; connect with another 'catalog'"
+                f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog of this "
+                "namespace; connect with another 'catalog'"
             )
 
 

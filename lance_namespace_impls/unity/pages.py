@@ -1,4 +1,4 @@
-"""Tables as a server lists them by name, page by page."""
+"""Listings of tables, page by page, from servers that sort them by name."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..core.paging import SortedNames
 __all__ = ["Table", "TablePages"]
 
 Table: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A table's name, and the table as the server gave it."""
+"""A table's name, and the table in the server's response."""
 Page: TypeAlias = tuple[list[Table], str | None]
 _NAME = itemgetter(0)
 
 
 class _Window:
-    """The tables that were read and not given yet.
+    """A buffer of tables that were read but not yet returned.
 
     Args:
-        page_after: reads the page after a name; returns with it the name that the next one is after.
+        page_after: reads the page after a name; returns the name before the next page with it.
         after: name to start after; None starts at the first.
     """
 
@@ -39,19 +39,19 @@ class _Window:
         return len(self._tables)
 
     def drop_to(self, name: str) -> None:
-        """Drop what was given up to a name."""
+        """Drop the tables up to and including a name."""
         with self._lock:
             del self._tables[: bisect_right(self._tables, name, key=_NAME)]
             self.start = name
 
     def after(self, name: str | None) -> Iterator[Table]:
-        """Return the tables after a name that is not before what was dropped."""
+        """Return the tables after a name, which must not precede the dropped tables."""
         while tables := self._read_after(name):
             yield from tables
             name = tables[-1][0]
 
     def _read_after(self, name: str | None) -> list[Table]:
-        """Return what was read after a name, and reads on where that is nothing."""
+        """Return the buffered tables after a name; read further pages if there are none."""
         with self._lock:
             while True:
                 found = self._tables
@@ -64,13 +64,13 @@ class _Window:
 
 
 class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
-    """The tables of a server that lists them by name and goes on after any name.
+    """The tables of a server that sorts them by name and accepts any name as a page token.
 
-    A page that was read is kept until all in it is given, so that none is read twice.
+    A page is buffered until all its tables are returned, so that it is not read twice.
 
     Args:
-        page_after: reads the page after a name; returns with it the name that the next one is after.
-        loader: takes a table's name and the table, and returns what returns its entry.
+        page_after: reads the page after a name; returns the name before the next page with it.
+        loader: accepts a table's name and the table; returns a function that returns its entry.
         after: name to start after; None starts at the first.
     """
 
@@ -89,10 +89,10 @@ class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
         return max(1, len(self._window))
 
     def again(self, after: str | None, wanted: int | None) -> TablePages | None:
-        """Return the same listing from after another name; see `SortedNames`."""
+        """Return the same listing, starting after another name; see `SortedNames`."""
         window, start = self._window, self._window.start
         if after != start:
             if after is None or (start is not None and after < start):
-                return None  # it was dropped already
+                return None  # already dropped
             window.drop_to(after)
         return TablePages(self._page_after, self._loader, after, window)

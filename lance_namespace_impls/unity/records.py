@@ -1,4 +1,4 @@
-"""Unity Catalog's tables as ours, and back."""
+"""Conversion between Unity Catalog's tables and table entries."""
 
 from __future__ import annotations
 
@@ -35,45 +35,45 @@ __all__ = [
 ]
 
 EXTERNAL = "EXTERNAL"
-# The open-source server takes an empty map for no change, so this stands for one.
+# The open-source server ignores an empty map, so this map stands for it.
 NO_PROPERTIES = {"lance.no_properties": "true"}
-# Most characters of a property's name and value, and of a column's name, on the open-source server.
+# The open-source server's maximum length of a property's name and value and of a column's name.
 MAX_TEXT_LENGTH = 255
-# Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
+# Servers reduce the page size to their maximum, so a very large size results in the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
 
 @attrs.frozen(kw_only=True)
 class UnityTable(TableEntry):
-    """A Lance table as Unity Catalog knows it."""
+    """A Lance table with its columns in Unity Catalog."""
 
     columns: Sequence[Mapping[str, Any]]
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
     """Return an object's properties."""
-    found = body.get("properties") or {}
+    properties = body.get("properties") or {}
     return {
         str(key): str(value)
-        for key, value in found.items()
+        for key, value in properties.items()
         if value is not None and key not in NO_PROPERTIES
     }
 
 
 def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the Lance tables of a page, each with what leads to its data."""
+    """Return the Lance tables of a page, each with its location and storage options."""
     for table in page.get("tables") or ():
         if is_lance_table(table):
-            kept = {"storage_location": table.get("storage_location")}
+            data = {"storage_location": table.get("storage_location")}
             properties = table["properties"]
-            # Most have the mark of a Lance table alone.
+            # Most tables have no other property than the mark of a Lance table.
             if len(properties) > 1 and (options := storage_options(properties)):
-                kept["properties"] = options
-            yield str(table["name"]), kept
+                data["properties"] = options
+            yield str(table["name"]), data
 
 
 def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
-    """Return whether a server that gives this page goes by name: its token is the last one's."""
+    """Return whether a server sorts tables by name: the page's token is its last name."""
     names = [str(table["name"]) for table in page.get("tables") or ()]
     return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
 
@@ -96,7 +96,7 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
     if not location:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
-            "the entry with Unity Catalog's tools, and register the table anew"
+            "the entry with Unity Catalog's tools, and register the table again"
         )
     return UnityTable(
         id=identifier,
@@ -107,33 +107,33 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
 
 
 def to_uri(location: str) -> str:
-    """Return a path as a URI, since servers differ in how they make one of it."""
+    """Return a path as a URI, since servers convert paths to URIs in different ways."""
     return as_address(location) if "://" in location else Path(location).as_uri()
 
 
 def from_uri(location: str) -> str:
-    """Return a location of the server as pylance takes it."""
+    """Return a location of the server in pylance's form."""
     return stored_form(location)
 
 
 def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return what builds the error for a text that the server does not keep (code 13)."""
+    """Return a function that builds the error for a text that is too long for the server (code 13)."""
 
     def build(identifier: Identifier) -> LanceNamespaceError:
-        held = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
-        held += [(f"property {key!r}", value) for key, value in body["properties"].items()]
+        texts = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
+        texts += [(f"property {key!r}", value) for key, value in body["properties"].items()]
         columns = [column["name"] for column in body.get("columns") or ()]
-        held += [(f"the name of column {name[:40]!r}", name) for name in columns]
-        named = [what for what, text in held if _is_too_long(text)]
-        what = named[0] if named else "a name or property"
+        texts += [(f"the name of column {name[:40]!r}", name) for name in columns]
+        exceeding = [what for what, text in texts if _is_too_long(text)]
+        what = exceeding[0] if exceeding else "a name or property"
         return InvalidInputError(
-            f"{format_identifier(identifier)}: {what} is longer than the {MAX_TEXT_LENGTH} characters "
-            "that this server keeps"
+            f"{format_identifier(identifier)}: {what} is longer than this server's maximum of "
+            f"{MAX_TEXT_LENGTH} characters"
         )
 
     return build
 
 
 def _is_too_long(text: str) -> bool:
-    # Java counts a character beyond the first 65,536 as two.
+    # Java counts characters above U+FFFF as two.
     return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH

@@ -83,7 +83,7 @@ CASES = {
     "date without quotes": Case(
         "version: 1.2.3}",
         "version: 2024-01-01}  #!",
-        "datetime.date(2024, 1, 1) is not a value that JSON has; put it in quotes",
+        "datetime.date(2024, 1, 1) is not a JSON value; put it in quotes",
     ),
     "nothing behind a key": Case(
         "      tags: [Paint]\n      x-operation: ListColors\n      x-request",
@@ -111,12 +111,12 @@ CASES = {
         at="  /v1/table/{id}/paint:\n    post:",
     ),
     "dangling reference": Case(
-        MIX, MIX.replace("s/Mix", "s/Max") + "  #!", "#/components/schemas/Max points at nothing"
+        MIX, MIX.replace("s/Mix", "s/Max") + "  #!", "#/components/schemas/Max does not exist"
     ),
     "reference to a file": Case(
         MIX,
         MIX.replace("#/components/schemas/Mix", "other.yaml#/Mix") + "  #!",
-        "other.yaml#/Mix points at nothing",
+        "other.yaml#/Mix does not exist",
     ),
     "reference to another kind": Case(
         MIX,
@@ -153,7 +153,7 @@ CASES = {
     "duplicate operationId": Case(
         "operationId: PaintTableByName",
         "operationId: PaintTable  #!",
-        "operationId PaintTable is there twice",
+        "operationId PaintTable is defined twice",
     ),
     "no operationId": Case(
         "    get:\n      operationId: ListColors\n",
@@ -180,7 +180,7 @@ CASES = {
     "code twice": Case(
         "x-codes: [4, 14]",
         "x-codes:\n        - 4\n        - 4  #!",
-        "PaintTable: code 4 is listed already",
+        "PaintTable: code 4 is already listed",
     ),
     "unknown action": Case(
         "x-action: write",
@@ -264,7 +264,7 @@ CASES = {
     "route by name takes another body": Case(
         "application/json: {schema: {$ref: '#/components/schemas/ListColorsRequest'}}",
         "application/vnd.apache.arrow.stream: {schema: {type: string, format: binary}}",
-        "/ListColors must take a body of application/json",
+        "/ListColors must accept a body of application/json",
         at="  /ListColors:\n    post:",
     ),
     # Parameters
@@ -277,7 +277,7 @@ CASES = {
     "path parameter of another name": Case(
         "description: The table., x-field: id, schema",
         "description: The table., x-field: limit, schema",
-        "path parameter id must feed a field of its own name",
+        "path parameter id must feed a field of the same name",
         at=POUR_PARAMETERS,
         others=1,
     ),
@@ -343,12 +343,12 @@ CASES = {
     "two fields of one Python name": Case(
         FROM,
         f"{FROM}\n        from_: {{type: string, description: Again.}}  #!",
-        "the fields from and from_ of ListColorsRequest have one Python name, from_",
+        "the fields from and from_ of ListColorsRequest have the same Python name, from_",
     ),
     "two spellings of one Python name": Case(
         COATS,
         f"{COATS}\n        Coats: {{type: string, description: Again.}}  #!",
-        "the fields coats and Coats of PaintTableRequest have one Python name, coats",
+        "the fields coats and Coats of PaintTableRequest have the same Python name, coats",
     ),
     "field that is no Python name": Case(
         COATS,
@@ -396,13 +396,13 @@ CASES = {
     "array of nothing": Case(
         COLOR,
         "        color: {type: array, description: The color.}  #!",
-        "the array does not say what its items are",
+        "the array does not specify its items",
     ),
     "object within an object": Case(
         COLOR,
         "        color:  #!\n          description: The color.\n          type: object\n"
         "          properties: {tone: {type: string, description: Tone.}}",
-        "an object with fields needs a schema of its own under components",
+        "an object with fields must be a separate schema under components",
     ),
     "fields and a map": Case(
         "    Mix:\n",
@@ -412,7 +412,7 @@ CASES = {
     "map of itself": Case(
         TAGS,
         "      additionalProperties: {$ref: '#/components/schemas/Tags'}  #!\n    Limit:",
-        "#/components/schemas/Tags is made of itself",
+        "#/components/schemas/Tags contains itself",
     ),
     "lower-case schema": Case(
         TAGS,
@@ -446,7 +446,7 @@ CASES = {
             "    Limit:",
             "    UVMix:\n      type: string\n    UvMix:  #!\n      type: string\n    Limit:",
         ),
-        "the schemas UVMix and UvMix would be one module, uv_mix",
+        "the schemas UVMix and UvMix would have the same module, uv_mix",
     ),
     # Errors
     "error without a name": Case(
@@ -458,7 +458,7 @@ CASES = {
     "code of two errors": Case(
         LOST,
         f"{LOST}\n{LOST.replace('TableNotFound', 'TableLost')}  #!",
-        "error code 4 is there twice",
+        "error code 4 is defined twice",
     ),
     "error that extends nothing": Case(
         "extends: PermissionDenied, description: No.}",

@@ -30,10 +30,10 @@ PARTS = {
     "errors are no list": Case(
         f"x-error-codes:\n{FIRST}",
         f"x-error-codes: 5  #!\nx-others:\n{FIRST}",
-        "must be a list of errors, one a row",
+        "must be a list of errors",
     ),
     "error that is a word": Case(
-        LOST, f"{LOST}\n  - lost", "must be a list of errors, one a row", at="x-error-codes:"
+        LOST, f"{LOST}\n  - lost", "must be a list of errors", at="x-error-codes:"
     ),
     "common codes are no list": Case(
         COMMON, "x-common-codes: all  #!", "must be a list of error codes"
@@ -57,12 +57,12 @@ PARTS = {
     "name of two errors": Case(
         LOST,
         f"{LOST}\n{LOST.replace('code: 4', 'code: 5')}  #!",
-        "error TableNotFound is there twice",
+        "error TableNotFound is defined twice",
     ),
     "error that extends one of another code": Case(
         FORBIDDEN,
         FORBIDDEN.replace("code: 16", "code: 99") + "  #!",
-        "Forbidden: no plain error has code 99",
+        "Forbidden: no basic error has code 99",
     ),
     # Operations
     "misspelt part": Case(
@@ -119,7 +119,7 @@ PARTS = {
     "route by name answers another status": Case(
         "ListColorsRequest'}}\n      responses:\n        '200':",
         "ListColorsRequest'}}\n      responses:  #!\n        '202':",
-        "/ListColors must answer 200 too",
+        "/ListColors must also return 200",
     ),
     "path parameter of a number": Case(
         POUR_ROUTE,

@@ -40,12 +40,12 @@ FROM_NUMBER = "          x-field: from\n          schema: {type: integer}"
 BREAKING = {
     "field removed": (
         [(f"{COATS}\n", "")],
-        "PaintTableRequest has lost its field 'coats'",
+        "PaintTableRequest no longer has the field 'coats'",
         "    PaintTableRequest:",
     ),
     "field renamed": (
         [(THINNER, THINNER.replace("thinner:", "water:"))],
-        "PaintTableRequest has lost its field 'thinner'",
+        "PaintTableRequest no longer has the field 'thinner'",
         "    PaintTableRequest:",
     ),
     "field newly required": (
@@ -88,7 +88,7 @@ BREAKING = {
     ),
     "value of an enum removed": (
         [(COLOR, COLOR.replace("red, green", "green"))],
-        "PaintTableRequest.color no longer takes 'red'",
+        "PaintTableRequest.color no longer accepts 'red'",
         "        color:",
     ),
     "default changed": (
@@ -112,7 +112,7 @@ BREAKING = {
             ("x-response: PaintTableResponse", "x-response: PaintedTable"),
             ("schemas/PaintTableResponse", "schemas/PaintedTable"),
         ],
-        "the published schema PaintTableResponse is gone",
+        "the published schema PaintTableResponse was removed",
         "  schemas:",
     ),
     "parameter required": (
@@ -204,7 +204,7 @@ BREAKING = {
                 "",
             )
         ],
-        "the error Forbidden is gone",
+        "the error Forbidden was removed",
         "x-error-codes:",
     ),
     "status of an error changed": (
@@ -247,7 +247,7 @@ def test_refused(name: str, spec: Path, out: Path, released: Path, run: Run) -> 
     assert ran.status == 1
     assert f"{spec}:{line}: {cause}" in ran.err
     assert ran.err[-1] == (
-        f"{spec}: breaks what is published; add operations of a new name (<name>V2) instead, "
+        f"{spec}: breaks the published protocol; add operations with a new name (<name>V2) instead, "
         "or pass --allow-breaking"
     )
     assert [path.name for path in out.rglob("*") if path.is_file()] == ["openapi.json"]
@@ -307,7 +307,7 @@ def test_check_refuses_too(run: Run, change: Change) -> None:
     change(f"{COATS}\n", "")
     ran = run("--check")
     assert ran.status == 1
-    assert "PaintTableRequest has lost its field 'coats'" in ran.err[0]
+    assert "PaintTableRequest no longer has the field 'coats'" in ran.err[0]
 
 
 def test_allowed_when_told_so(out: Path, run: Run, change: Change) -> None:
@@ -325,8 +325,8 @@ def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
     spec.write_text(text[:start] + text[end:], "utf-8")
     line = text[:start].count("\n", 0, text.index("paths:")) + 1
     assert run().err[:2] == [
-        f"{spec}:{line}: the route POST /PourTable is gone",
-        f"{spec}:{line}: the route POST /v1/table/{{id}}/pour is gone",
+        f"{spec}:{line}: the route POST /PourTable was removed",
+        f"{spec}:{line}: the route POST /v1/table/{{id}}/pour was removed",
     ]
 
 
@@ -340,8 +340,8 @@ def test_a_parameter_that_goes(spec: Path, run: Run, change: Change) -> None:
     text = spec.read_text("utf-8")
     lines = [text[: text.index(limit)].count("\n") for limit in (other, text[text.rindex(other) :])]
     assert run().err[:2] == [
-        f"{spec}:{lines[0] - 1}: POST /v1/table/{{id}}/pour has lost its parameter limit",
-        f"{spec}:{lines[1] - 1}: POST /PourTable has lost its parameter limit",
+        f"{spec}:{lines[0] - 1}: POST /v1/table/{{id}}/pour no longer has the parameter limit",
+        f"{spec}:{lines[1] - 1}: POST /PourTable no longer has the parameter limit",
     ]
 
 
@@ -377,7 +377,7 @@ def test_published_document_of_another_place(released: Path, run: Run, change: C
     ran = run("--check", "--published", released)
 
     assert ran.status == 1
-    assert "PaintTableRequest has lost its field 'coats'" in ran.err[0]
+    assert "PaintTableRequest no longer has the field 'coats'" in ran.err[0]
 
 
 def test_published_document_that_is_not_there(run: Run, tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_published_document_that_is_damaged(run: Run, out: Path) -> None:
     (out / PUBLISHED).write_text(text[:100], "utf-8")
     (ran_err,) = run().err
     assert ran_err.startswith(f"{out / PUBLISHED}:")
-    assert ran_err.endswith("is not JSON; take it from version control")
+    assert ran_err.endswith("is not JSON; restore it from version control")
 
 
 def test_an_older_document_may_lack_parts(run: Run, out: Path) -> None:

@@ -40,8 +40,8 @@ def test_a_change_that_breaks_is_a_new_operation_beside_the_old(
 
     changed.write_text(text.replace(block, newer), "utf-8")
     assert [problem.cause for problem in breaking_changes(Document(changed), published)] == [
-        "the route GET /v1/colors is gone",
-        "the route POST /ListColors is gone",
+        "the route GET /v1/colors was removed",
+        "the route POST /ListColors was removed",
     ]
 
 

@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
         {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}},
         ("additionalProperties",), "either"),
     "reference and type": (
-        {"$ref": "#/components/schemas/Other", "type": "string"}, ("type",), "no type of its own"),
+        {"$ref": "#/components/schemas/Other", "type": "string"}, ("type",), "cannot have a type"),
 }  # fmt: skip
 
 
@@ -77,4 +77,4 @@ def test_what_cannot_is_named_with_its_place(
 def test_fields_within_fields_need_a_name() -> None:
     inner = {"type": "object", "properties": {"a": {"type": "string"}}}
     ((place, message),) = _schema((*TOP, "properties", "shade"), inner)
-    assert place == () and "a schema of its own" in message
+    assert place == () and "a separate schema" in message

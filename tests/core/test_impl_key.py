@@ -31,7 +31,7 @@ def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
         assert directory.config.impl == "dir"
     with pytest.raises(InvalidInputError, match="no 'impl'"):
         connect_config({"dir.path": str(tmp_path)})
-    with pytest.raises(InvalidInputError, match="'director' is not known"):
+    with pytest.raises(InvalidInputError, match="'director' is unknown"):
         connect_config({"impl": "director", "dir.path": str(tmp_path)})
 
 

@@ -46,7 +46,7 @@ def test_properties_are_added_and_win(tmp_path):
         ({"profile": "test"}, r"config.toml has no profile 'test'; it has prod"),
         ({"profile": "prod", "impl": "dir"}, "'impl' and 'profile' each name a namespace"),
         ({"profile": "prod", "wrong": "1"}, "'wrong' is not known"),
-        ({"path": "x"}, "has no 'impl'.*or name a 'profile'"),
+        ({"path": "x"}, "has no 'impl'.*or set 'profile'"),
     ],
 )
 def test_what_cannot_be_meant(config, message):

@@ -67,7 +67,7 @@ def test_a_class_can_be_named_outright(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("config", [{}, {"impl": ""}, {"impl": None}, {"dir.path": "x"}])
 def test_a_configuration_needs_its_impl(config: dict[str, str]) -> None:
-    with pytest.raises(InvalidInputError, match=r"no 'impl'; it is one of .*dir"):
+    with pytest.raises(InvalidInputError, match=r"no 'impl'; set it to one of .*dir"):
         connect_config(config)
 
 

@@ -23,7 +23,13 @@ from lance_namespace_client.errors import (
     UnauthenticatedError,
 )
 from lance_namespace_impls.glue import GlueConfig
-from lance_namespace_impls.glue.errors import answers, code_of, from_aws, is_denied, was_repeated
+from lance_namespace_impls.glue.errors import (
+    code_of,
+    from_aws,
+    is_denied,
+    translating,
+    was_repeated,
+)
 from lance_namespace_impls.glue.places import child_catalog_id, is_account
 from lance_namespace_impls.glue.session import _Role
 
@@ -191,7 +197,7 @@ def test_what_is_missing_or_there_is_told_from_other_answers(
     code: str, exists: LanceNamespaceError | None, raised: LanceNamespaceError | None
 ) -> None:
     error = answered(code)
-    with pytest.raises(Exception) as caught, answers(missing=MISSING, exists=exists):
+    with pytest.raises(Exception) as caught, translating(missing=MISSING, exists=exists):
         raise error
     assert caught.value is (raised or error)
 

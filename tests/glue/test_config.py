@@ -43,8 +43,8 @@ def test_all_properties_of_the_specification_are_there() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"access_key_id": "a"}, "half a key pair is given: 'secret_access_key' is missing"),
-        ({"secret_access_key": "s"}, "half a key pair is given: 'access_key_id' is missing"),
+        ({"access_key_id": "a"}, "incomplete key pair: 'secret_access_key' is missing"),
+        ({"secret_access_key": "s"}, "incomplete key pair: 'access_key_id' is missing"),
         ({"session_token": "t"}, "'session_token' needs"),
         ({"assume_role_external_id": "x"}, "no effect without 'assume_role_arn'"),
         ({"assume_role_region": "x"}, "no effect without 'assume_role_arn'"),

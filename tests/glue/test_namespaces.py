@@ -89,7 +89,7 @@ def test_a_catalog_below_the_first_level_is_unsupported(
     namespace: GlueNamespace, glue: GlueServer
 ) -> None:
     glue.add_catalog("cat")
-    with pytest.raises(UnsupportedError, match="CreateCatalog takes no parent"):
+    with pytest.raises(UnsupportedError, match="CreateCatalog accepts no parent"):
         make(namespace, "cat", "child", properties=CATALOG)
 
 

@@ -60,7 +60,7 @@ def test_its_properties(form: Form, catalog: str) -> None:
     request = {**other, "set_properties": {"catalog.description": "none"}}
     assert form.namespace.alter_namespace(request).properties == changed
     request = {**other, "unset_properties": ["catalog.description"]}
-    with pytest.raises(UnsupportedError, match="cannot take a description away"):
+    with pytest.raises(UnsupportedError, match="cannot remove a description"):
         form.namespace.alter_namespace(request)
     assert form.namespace.describe_namespace(other).properties == changed
     with pytest.raises(InvalidInputError):

@@ -350,7 +350,7 @@ def test_only_a_call_that_is_not_known_tells_a_metastore_without_catalogs(
             raise error
 
     connection = Connection()
-    monkeypatch.setattr(Metastore, "_ask", lambda metastore, work: work(connection))
+    monkeypatch.setattr(Metastore, "_read", lambda metastore, work: work(connection))
     metastore = Metastore(HiveConfig.from_properties({}), with_catalogs=False)
     for _ in range(2):
         if is_told:
@@ -379,7 +379,7 @@ def test_only_a_filter_that_is_refused_makes_a_listing_look_at_all(
     def ask(metastore: Metastore, work: object) -> None:
         raise settable(error)
 
-    monkeypatch.setattr(Metastore, "_ask", ask)
+    monkeypatch.setattr(Metastore, "_read", ask)
     metastore = Metastore(HiveConfig.from_properties({}), with_catalogs=False)
     if is_unable:
         assert metastore.lance_table_names(None, "d") is None

@@ -53,7 +53,7 @@ HOLDER = """
 import os, signal, sys
 from lance_namespace_impls import connect
 with connect("hive2", {"uri": sys.argv[1], "read_timeout": "5", "connect_timeout": "0.5"}) as hive:
-    with hive._changing("AlterTable", (sys.argv[2], "t"), (sys.argv[2], "t")):
+    with hive._locked_for_change("AlterTable", (sys.argv[2], "t"), (sys.argv[2], "t")):
         os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -112,13 +112,13 @@ def test_a_change_waits_for_others_of_this_machine_by_server_and_object(
         with (
             object_lock(hive.config.uri[0], other_case),
             pytest.raises(ConcurrentModificationError, match=re.escape("$".join(place))),
-            hive._changing("AlterTable", place, place),
+            hive._locked_for_change("AlterTable", place, place),
         ):
             pytest.fail("two change it")
         with (
             object_lock(hive.config.uri[0], (*place[:-1], "other")),
             object_lock("thrift://127.0.0.1:2", place),
-            hive._changing("AlterTable", place, place),
+            hive._locked_for_change("AlterTable", place, place),
         ):
             pass
 
@@ -238,7 +238,7 @@ def test_a_change_answers_what_it_made(
     identifier = form.database()[: level if level > 0 else None]
     key = "catalog.description" if level > 0 else "k"
     bare: Any = form.namespace
-    changing = bare._changing
+    changing = bare._locked_for_change
 
     @contextmanager
     def then_another(*where: Any) -> Iterator[Any]:
@@ -248,7 +248,7 @@ def test_a_change_answers_what_it_made(
         with form.connect() as other:
             other.alter_namespace({"id": identifier, "set_properties": {key: "another's"}})
 
-    monkeypatch.setattr(bare, "_changing", then_another)
+    monkeypatch.setattr(bare, "_locked_for_change", then_another)
     answer = form.namespace.alter_namespace({"id": identifier, "set_properties": {key: "mine"}})
     assert (answer.properties or {})[key] == "mine"
     assert (form.namespace.describe_namespace({"id": identifier}).properties or {})[
@@ -299,7 +299,7 @@ def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Pa
             alter(*arguments)
 
         bare._metastore.alter_table = lose
-        with pytest.raises(ServiceUnavailableError, match="the change may have been made"):
+        with pytest.raises(ServiceUnavailableError, match="the change may have been applied"):
             namespace.alter_table({**table, "set_properties": {"a": "1"}})
         with pytest.raises(ConcurrentModificationError, match="lance-namespace"):
             other.alter_table({**table, "set_properties": {"b": "1"}})

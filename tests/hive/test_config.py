@@ -115,12 +115,12 @@ def test_an_unknown_key_names_the_nearest() -> None:
 def test_a_length_of_time_of_the_metastore(
     text: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Metastore, "_ask", lambda *_: text)
+    monkeypatch.setattr(Metastore, "_read", lambda *_: text)
     assert Metastore.__new__(Metastore).lock_seconds() == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5 weeks", "-1s"])
 def test_what_is_no_length_of_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Metastore, "_ask", lambda *_: text)
-    with pytest.raises(UnsupportedError, match="is no length of time"):
+    monkeypatch.setattr(Metastore, "_read", lambda *_: text)
+    with pytest.raises(UnsupportedError, match="is not a duration"):
         Metastore.__new__(Metastore).lock_seconds()

@@ -16,7 +16,7 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_impls.hive import pool
 from lance_namespace_impls.hive.client import settable
 from lance_namespace_impls.hive.config import Host
-from lance_namespace_impls.hive.folders import MadeFirst, is_local
+from lance_namespace_impls.hive.folders import PrecreatedFolder, is_local
 from lance_namespace_impls.hive.pool import Pool, UnreachableError
 
 FIRST, SECOND = Host("first", 1), Host("second", 2)
@@ -151,7 +151,7 @@ def test_what_does_no_harm_twice_is_done_again_on_a_new_connection(error: Except
     assert found.run(raising(error), repeatable=True) == FIRST
     assert [line.is_closed for line in Line.opened] == [True, False]
     with pytest.raises(
-        UnreachableError, match=r"thrift://first:1 went away during the call \("
+        UnreachableError, match=r"thrift://first:1 closed the connection during the call \("
     ) as raised:
         found.run(raising(error, error), repeatable=True)
     assert not raised.value.under_way
@@ -160,7 +160,7 @@ def test_what_does_no_harm_twice_is_done_again_on_a_new_connection(error: Except
 
 @pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)
 def test_a_change_is_never_made_again(error: Exception) -> None:
-    with pytest.raises(UnreachableError, match="the change may have been made: look") as raised:
+    with pytest.raises(UnreachableError, match="the change may have been applied: check") as raised:
         pool_of().run(raising(error), repeatable=False)
     assert raised.value.under_way
     assert len(Line.opened) == 1
@@ -214,7 +214,7 @@ def refuse(is_right: bool) -> None:
 
 def test_a_folder_that_was_made_for_a_refused_record_goes_again(tmp_path: Path) -> None:
     place = tmp_path / "a" / "b"
-    made = MadeFirst(f"file:{place}")
+    made = PrecreatedFolder(f"file:{place}")
     with pytest.raises(InvalidObjectException), made:
         refuse(place.is_dir())
     assert list(tmp_path.iterdir()) == []
@@ -222,10 +222,10 @@ def test_a_folder_that_was_made_for_a_refused_record_goes_again(tmp_path: Path) 
 
 def test_folders_of_others_stay(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(InvalidObjectException), MadeFirst(f"file:{tmp_path}/a/b"):
+    with pytest.raises(InvalidObjectException), PrecreatedFolder(f"file:{tmp_path}/a/b"):
         refuse(True)
     assert [each.name for each in tmp_path.rglob("*")] == ["a"]
-    with pytest.raises(InvalidObjectException), MadeFirst(f"file:{tmp_path}/a/b/c"):
+    with pytest.raises(InvalidObjectException), PrecreatedFolder(f"file:{tmp_path}/a/b/c"):
         refuse((tmp_path / "a" / "b" / "used").write_text("x") == 1)
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "b", "used"]
 
@@ -235,7 +235,7 @@ def test_a_folder_stays_unless_its_record_is_refused(
     tmp_path: Path, error: Exception | None
 ) -> None:
     try:
-        with MadeFirst(f"{tmp_path}/a"):
+        with PrecreatedFolder(f"{tmp_path}/a"):
             if error is not None:
                 raise error
     except (NoSuchObjectException, ValueError) as raised:
@@ -249,7 +249,7 @@ def test_nothing_is_made_where_it_is_no_folder_or_cannot_be(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     for location in ("s3://bucket/t", "s3a://bucket/t", "hdfs:/t", f"file:{tmp_path}/file/t"):
-        with MadeFirst(location):
+        with PrecreatedFolder(location):
             pass
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
     assert [is_local(each) for each in ("/a", "file:/a", "file:///a", "s3://a", "")] == [

@@ -242,7 +242,7 @@ def test_longer_names_are_refused_before_the_metastore_is_asked(
     def never(client: Client, work: object) -> None:
         raise AssertionError("asked")
 
-    monkeypatch.setattr(Client, "_ask", never)
+    monkeypatch.setattr(Client, "_read", never)
     monkeypatch.setattr(Client, "_change", never)
     database = [*form.above, "d"]
     long_table, long_database = "t" * 257, "d" * 129

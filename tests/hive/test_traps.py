@@ -281,7 +281,7 @@ def test_a_description_cannot_be_taken_away(form: Form) -> None:
         {"unset_properties": ["database.description"]},
         {"set_properties": {"database.description": " "}},
     ):
-        with pytest.raises(UnsupportedError, match="cannot take a description away"):
+        with pytest.raises(UnsupportedError, match="cannot remove a description"):
             form.namespace.alter_namespace({"id": database, **change})
     record = form.metastore.connect().get_database(form.named(database[-1]))
     record.description = None

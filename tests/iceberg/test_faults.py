@@ -141,7 +141,7 @@ def test_a_server_without_a_prefix_in_its_paths(connected: Connect) -> None:
     with pytest.raises(LanceNamespaceError, match="No route for request") as caught:
         connected(prefix=None).list_tables({"id": ["wh", "db"]})
     assert caught.value.code == 13
-    assert caught.value.message.endswith("set the property 'prefix' to nothing")
+    assert caught.value.message.endswith("set the property 'prefix' to an empty value")
 
 
 @pytest.mark.parametrize(("prefix", "is_told"), [(None, True), ("", False)])
@@ -153,4 +153,4 @@ def test_a_path_that_the_server_does_not_have(
     proxy.fail(listing, Answer(status=404, body=body))
     with pytest.raises(LanceNamespaceError, match="No route for request") as caught:
         connected(endpoint=proxy.uri, prefix=prefix).list_tables({"id": ["wh", "db"]})
-    assert ("'prefix' to nothing" in caught.value.message) == is_told
+    assert ("'prefix' to an empty value" in caught.value.message) == is_told

@@ -140,7 +140,7 @@ def test_nothing_is_changed_where_half_of_it_is_refused(
 def test_what_could_not_be_taken_back_is_named(recorded: Place, double: PolarisDouble) -> None:
     double.properties |= {"old": "1"}
     double.failing_removals += [Answer(status=403, body={}), Answer(status=403, body={})]
-    with pytest.raises(InternalError, match=r"half-way.*properties new, old"):
+    with pytest.raises(InternalError, match=r"halfway.*properties new, old"):
         recorded.catalog.alter_namespace(
             {"id": recorded.id, "set_properties": {"new": "3"}, "unset_properties": ["old"]}
         )
@@ -252,7 +252,7 @@ def test_rename_keeps_the_place() -> None:
 def test_the_scope_that_it_wants_is_named() -> None:
     with connected(scope="catalog") as catalog, pytest.raises(UnauthenticatedError) as refused:
         catalog.list_namespaces({"id": ["lake"]})
-    assert "'catalog'; Apache Polaris wants PRINCIPAL_ROLE:ALL" in str(refused.value)
+    assert "'catalog'; Apache Polaris requires PRINCIPAL_ROLE:ALL" in str(refused.value)
 
 
 @pytest.mark.real("polaris")

@@ -285,12 +285,12 @@ def test_a_server_that_chooses_locations_takes_none(
 ) -> None:
     """Nessie puts tables where it likes; an entry that points away from the data is no use."""
     for method in (nessie.declare_table, nessie.register_table):
-        with pytest.raises(UnsupportedError, match="chooses where its tables are"):
+        with pytest.raises(UnsupportedError, match="chooses the locations of tables"):
             method({"id": T, "location": f"s3://{s3.bucket}/mine"})
     assert nessie.list_tables({"id": ["wh", "db"]}).tables == []
     nessie.declare_table({"id": T, "properties": {"k": "v"}})
     before = nessie.describe_table({"id": T}).location
-    with pytest.raises(UnsupportedError, match="chooses where its tables are"):
+    with pytest.raises(UnsupportedError, match="chooses the locations of tables"):
         nessie.register_table({"id": T, "location": f"s3://{s3.bucket}/mine", "mode": "Overwrite"})
     found = nessie.describe_table({"id": T})
     assert found.location == before

@@ -106,7 +106,9 @@ def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
     script.kept = {"base-location": f"file://{tmp_path}/theirs"}
     for request in ({"id": [*DB, "new"]}, {"id": [*DB, "new"], "location": f"{tmp_path}/mine"}):
         script.asked.clear()
-        with pytest.raises(InvalidInputError, match=f"would keep it at {tmp_path}/theirs; give"):
+        with pytest.raises(
+            InvalidInputError, match=f"would store the location {tmp_path}/theirs; pass"
+        ):
             namespace.declare_table(request)
         assert script.asked == ["POST", "DELETE /new"]
 
@@ -115,7 +117,7 @@ def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
 def test_an_answer_of_another_table_than_was_made(scripted: Given, kept: dict[str, Any]) -> None:
     script, _, namespace = scripted
     script.kept = kept
-    with pytest.raises(InternalError, match="answers without a generic table"):
+    with pytest.raises(InternalError, match="response has no generic table"):
         namespace.declare_table({"id": [*DB, "new"]})
 
 

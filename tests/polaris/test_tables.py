@@ -213,6 +213,6 @@ def test_a_server_without_generic_tables() -> None:
         WebServer(lambda asked: Answer(body=answers.get(asked.path, {}))) as server,
         PolarisNamespace.from_properties({"endpoint": server.uri}) as catalog,
     ):
-        with pytest.raises(LanceNamespaceError, match="without a generic table") as refused:
+        with pytest.raises(LanceNamespaceError, match="has no generic table") as refused:
             catalog.describe_table({"id": T})
         assert refused.value.code == ErrorCode.INTERNAL

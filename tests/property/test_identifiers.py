@@ -114,8 +114,8 @@ def test_what_is_no_identifier_is_refused(bad: object) -> None:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ("abc", "is a list of levels, not the string 'abc'"),
-        ("", "is a list of levels, not the string ''"),
+        ("abc", "must be a list of levels, not the string 'abc'"),
+        ("", "must be a list of levels, not the string ''"),
         ([""], "has a level that is empty or not a string"),
         (["a", 1], "has a level that is empty or not a string"),
         ([None], "has a level that is empty or not a string"),

@@ -239,10 +239,10 @@ def test_levels_without_end_are_bad_input() -> None:
     for _ in range(5_000):
         nested = {"type": "x", "fields": [{"name": "a", "nullable": True, "type": nested}]}
     assert said(lambda: models.JsonArrowDataType.from_dict(nested)) == (
-        "JsonArrowDataType is nested too deeply; take levels out"
+        "JsonArrowDataType is nested too deeply; remove levels"
     )
     assert said(lambda: models.DropTableRequest.from_dict({"id": nested})).endswith(
-        ("something of very many levels", "...")
+        ("a value that is nested too deeply", "...")
     )
 
 

@@ -268,7 +268,7 @@ def test_rows_without_a_batch_need_a_schema(uri):
         async with opened(uri) as namespace:
             await namespace.create_table({"id": ["new"]}, batches(0))
 
-    with pytest.raises(InvalidInputError, match="no batch and no schema"):
+    with pytest.raises(InvalidInputError, match="neither a batch nor a schema"):
         asyncio.run(main())
 
 

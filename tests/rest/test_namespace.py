@@ -190,7 +190,7 @@ def test_storage_options_of_a_new_table_stay_out_of_log_and_errors(server, caplo
     with (
         caplog.at_level(logging.DEBUG),
         connect("rest", {"uri": server.uri}) as namespace,
-        pytest.raises(Exception, match="is no Lance namespace server") as caught,
+        pytest.raises(Exception, match="is not a Lance namespace server") as caught,
     ):
         namespace.create_table(request, pa.table({"a": [1]}))
     assert "hunter2" in server.asked[0].line

@@ -79,7 +79,7 @@ def test_a_change_that_is_undone_every_time() -> None:
     with (
         _Overtaken(1000) as server,
         connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
-        pytest.raises(ConcurrentModificationError, match=r"main\$s: others changed it"),
+        pytest.raises(ConcurrentModificationError, match=r"main\$s: other clients changed it"),
     ):
         namespace.alter_namespace({"id": S, "set_properties": {"b": "1"}})
 

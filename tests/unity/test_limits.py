@@ -208,7 +208,7 @@ def test_a_name_with_several_entries() -> None:
         connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
     ):
         for call in (namespace.describe_table, namespace.deregister_table, namespace.drop_table):
-            with pytest.raises(InvalidTableStateError, match="several entries of this name"):
+            with pytest.raises(InvalidTableStateError, match="several entries with this name"):
                 call({"id": T})
 
 

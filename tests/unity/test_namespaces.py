@@ -177,7 +177,10 @@ def test_alter_where_the_server_ignores_properties() -> None:
     schema = {"name": "s", "properties": {"owner": "me"}}
     with WebServer(lambda asked: Answer(body=schema)) as old:
         namespace = UnityNamespace.from_properties({"endpoint": old.uri, "catalog": "main"})
-        with namespace, pytest.raises(UnsupportedError, match="leaves the schema's properties"):
+        with (
+            namespace,
+            pytest.raises(UnsupportedError, match="does not change the schema's properties"),
+        ):
             namespace.alter_namespace({"id": ["main", "s"], "set_properties": {"a": "1"}})
 
 

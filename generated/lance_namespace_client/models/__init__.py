@@ -6,7 +6,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Where each name comes from; its module loads on first use.
+# Module of each name, loaded on first use.
 _MODULES = {
     "AddColumnsEntry": ".add_columns_entry",
     "AddVirtualColumnEntry": ".add_virtual_column_entry",

@@ -253,9 +253,7 @@ def test_a_batch_is_no_larger_than_asked_for(form, compression):
     batch = pa.record_batch({"a": pa.array([0] * 1000, pa.int64())})
     body = stream_of(batch, compression=compression)
     assert to_reader(form(body), max_batch_bytes=8000).read_all().num_rows == 1000
-    with pytest.raises(
-        pa.ArrowInvalid, match="has 8000 bytes, of which 7999 are read; send smaller"
-    ):
+    with pytest.raises(pa.ArrowInvalid, match="has 8000 bytes, the maximum is 7999; send smaller"):
         to_reader(form(body), max_batch_bytes=7999).read_all()
 
 
@@ -274,7 +272,7 @@ def test_neither_values_nor_dictionaries_become_too_much(where, form, tight):
         much = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), much)
     batch = pa.record_batch({"a": much})
     assert to_reader(form(stream_of(batch))).read_all().num_rows == len(much)
-    with pytest.raises(pa.ArrowInvalid, match=r"would become 131.* when they are decompressed"):
+    with pytest.raises(pa.ArrowInvalid, match=r"would expand to 131.* when they are decompressed"):
         to_reader(form(stream_of(batch, compression="zstd"))).read_all()
 
 
@@ -313,7 +311,7 @@ VIEWS = {
 @pytest.mark.parametrize("where", VIEWS)
 def test_a_value_named_often_is_counted_wherever_it_is(where, tight):
     batch = pa.record_batch({"a": VIEWS[where]()})
-    with pytest.raises(pa.ArrowInvalid, match="name values of 262144 bytes in a batch"):
+    with pytest.raises(pa.ArrowInvalid, match="refer to values of 262144 bytes in a batch"):
         to_reader(io.BytesIO(stream_of(batch))).read_all()
 
 
@@ -327,7 +325,7 @@ def test_the_compression_of_long_ago_is_refused(form):
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, good().schema) as writer:
         writer.write_batch(good(), custom_metadata={"ARROW:experimental_compression": "zstd"})
-    with pytest.raises(pa.ArrowInvalid, match=r"the compression of Arrow 0\.17 is not read"):
+    with pytest.raises(pa.ArrowInvalid, match=r"the compression of Arrow 0\.17 is not supported"):
         to_reader(form(sink.getvalue())).read_all()
 
 
