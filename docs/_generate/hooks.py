@@ -61,12 +61,12 @@ def _filled(mark: re.Match[str]) -> str:
     if kind == "spark-types":
         return spark_types()
     if name not in backends():
-        raise PluginError(f"{mark.group()}: there is no backend of that name")
+        raise PluginError(f"{mark.group()}: there is no backend with that name")
     return properties(backends()[name].config_type)
 
 
 def with_codes(markdown: str) -> str:
-    """Put what the protocol says below the heading of each code; none may be missing."""
+    """Insert the protocol's description below the heading of each code; none may be missing."""
     for code in ErrorCode:
         heading = f"\n### {int(code)} {error_name(code)}\n"
         if heading not in markdown:
