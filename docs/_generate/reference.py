@@ -98,7 +98,10 @@ def client_pages(names: list[str]) -> Iterator[tuple[str, str]]:
             "the REST protocol, and the table of operations.",
         ),
         "errors": ("Errors", "Every failure of a namespace is a `LanceNamespaceError`."),
-        "requests": ("Requests", "Requests of the operations; a dict with the same fields is also accepted."),
+        "requests": (
+            "Requests",
+            "Requests of the operations; a dict with the same fields is also accepted.",
+        ),
         "responses": ("Responses", "Responses of the operations."),
         "models": ("Other models", "Parts of requests and responses."),
     }

@@ -229,7 +229,7 @@ def _usage_message(error: Exception) -> str:
 
 def _unforeseen(error: Exception) -> str:
     text = str(error) or "no message"
-    return f"{type(error).__name__}: {text} (--debug shows where)"
+    return f"{type(error).__name__}: {text} (--debug shows the traceback)"
 
 
 def _name(code: ErrorCode) -> str:

@@ -406,7 +406,7 @@ def test_a_directory_says_that_it_is_flat(tmp_path: Path) -> None:
     made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
     assert made == (
         13,
-        "CreateNamespace: 'x' does not fit this catalog: it has no namespaces but the root",
+        "CreateNamespace: 'x' does not fit this catalog: it has only the root namespace",
     )
     described = code_of(lambda: namespace.describe_table({"id": ["x", "t"]}))
     assert described[0] == 13

@@ -95,7 +95,7 @@ def test_a_place_without_rows_is_registered_without_versions(managed: Any, tmp_p
     (tmp_path / "lake" / "empty").mkdir(parents=True)
     managed.register_table({"id": ["e"], "location": str(tmp_path / "lake" / "empty")})
     assert numbers(managed, "e") == []
-    with pytest.raises(TableVersionNotFoundError, match="table e has no version yet"):
+    with pytest.raises(TableVersionNotFoundError, match="table e has no versions"):
         managed.describe_table_version({"id": ["e"]})
 
 

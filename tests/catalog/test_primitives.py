@@ -59,7 +59,7 @@ def test_a_whole_class_is_created() -> None:
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_required_primitive_has_to_be_there(name: str) -> None:
-    with pytest.raises(TypeError, match=rf"^Partial has to implement the primitive {name}\(\)$"):
+    with pytest.raises(TypeError, match=rf"^Partial must implement the primitive {name}\(\)$"):
         create_class({**without(name), "capabilities": CAPABILITIES})
 
 
@@ -68,7 +68,7 @@ def test_an_optional_primitive_is_there_or_declared(name: str, operation: str) -
     with pytest.raises(TypeError) as caught:
         create_class({**without(name), "capabilities": CAPABILITIES})
     assert str(caught.value) == (
-        f"Partial has to implement the primitive {name}(), or to declare {operation} unsupported: "
+        f"Partial must implement the primitive {name}(), or declare {operation} unsupported: "
         f"Capabilities(unsupported={{{operation!r}: 'why'}})"
     )
 

@@ -67,7 +67,7 @@ def test_properties_of_a_table(nested: Lake, rows: object) -> None:
 
 def test_an_index_needs_a_type(notes: Lake) -> None:
     said = notes.error("index", "create", "notes", "text", status=Status.USAGE)
-    assert "give --type, such as IVF_PQ for vectors" in said
+    assert "pass --type, such as IVF_PQ for vectors" in said
 
 
 def test_tags(notes: Lake) -> None:

@@ -91,7 +91,7 @@ def test_create_a_namespace(nested: Lake) -> None:
 
 
 def test_create_without_data_where_there_are_no_namespaces(lake: Lake) -> None:
-    assert "for a table give --data FILE" in lake.error("create", "t", status=Status.INVALID)
+    assert "for a table pass --data FILE" in lake.error("create", "t", status=Status.INVALID)
 
 
 def test_create_refuses_a_format_without_data(nested: Lake) -> None:

@@ -77,7 +77,7 @@ def test_drop_after_anything_else_changes_nothing(
         (("drop", "a$t"), "Drop table a$t and delete its data"),
         (
             ("drop", "a", "--namespace", "--behavior", "cascade"),
-            "Take namespace a and everything in it out of the catalog? [y/N] ",
+            "Remove namespace a and all its contents from the catalog? [y/N] ",
         ),
     ):
         asked = answer(text)

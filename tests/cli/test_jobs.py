@@ -34,7 +34,7 @@ from lance_namespace_impls.spark import ImportRow
 
 from .lakes import Lake, run
 
-NOTHING = "nothing was done (--dry-run)"
+NOTHING = "nothing was changed (--dry-run)"
 # One that fails, one that has been looked at, and more.
 TABLES = [
     TableRow(
@@ -189,7 +189,7 @@ def test_maintain_shows_what_was_done(made: dict[str, Job], lake: Lake) -> None:
             "index s_idx updated, 4 versions deleted, 5 orphans deleted",
             "ok",
         ],
-        ["later", "left by the budget: 2 bytes of budget"],
+        ["later", "left for the next run: 2 bytes of budget"],
         ["x", "1 fragments compacted", "19: it is broken"],
     ]
     assert lines[-1] == (
@@ -281,7 +281,7 @@ def test_sync_takes_the_other_catalog_from_a_profile(
     assert made["sync"].given[1].config.root == str(tmp_path / "b")
     for wrong in ((), ("--to-profile", "other", "--to-impl", "dir")):
         said = lake.error("sync", *wrong, status=Status.USAGE)
-        assert "name the other namespace: give --to-impl NAME or --to-profile" in said
+        assert "no other namespace selected: pass --to-impl NAME or --to-profile" in said
     assert "no profile 'gone'" in lake.error("sync", "--to-profile", "gone", status=Status.USAGE)
 
 

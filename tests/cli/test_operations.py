@@ -64,7 +64,7 @@ def test_operations_tells_all_of_each(lake: Lake) -> None:
     }
     lines = [line.split(maxsplit=2) for line in lake.run("operations").stdout.splitlines()]
     assert ["DescribeTable", "yes", row.summary] in lines
-    assert lines[0][2] == "What it does"
+    assert lines[0][2] == "Description"
     assert ["CreateNamespace", "no", OPERATIONS["CreateNamespace"].summary] in lines
     assert lake.run("operations", "--routes").stdout.splitlines()[0].endswith("  Route")
 
@@ -79,7 +79,7 @@ def test_operations_of_a_server_that_does_not_tell(
     found = lake.json("operations")["operations"]
     assert {row["supported"] for row in found} == {None} and len(found) == len(OPERATIONS)
     *lines, last = lake.run("operations").stdout.splitlines()
-    assert last == "the server does not report which operations it supports"
+    assert last == "the server does not report its supported operations"
     assert {line.split()[1] for line in lines[1:]} == {"?"}
     lake.error("operations", "--supported", status=Status.UNSUPPORTED)
 

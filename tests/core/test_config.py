@@ -203,7 +203,7 @@ def test_a_property_of_another_name_is_described_by_it() -> None:
 
 def test_one_key_of_a_group_has_one_value() -> None:
     assert read(endpoint="x", headers__A=1, header__A="1").headers == {"A": "1"}
-    with pytest.raises(InvalidInputError, match=r"'header\.A' is given under two keys"):
+    with pytest.raises(InvalidInputError, match=r"'header\.A' is set under two keys"):
         read(endpoint="x", headers__A="1", header__A="2")
     assert read(endpoint="x", storage__n=7).storage == {"n": "7"}
     for nothing in ("headers.", "other.A"):

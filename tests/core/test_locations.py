@@ -105,7 +105,7 @@ def test_a_server_is_sent_a_uri_where_one_was_written(address: str, made: str) -
         ("s3://b:9000/a", "a bucket has no port"),
         ("s3://user:secret@b/a", "user name or password"),
         ("az://user:secret@b/a", "user name or password"),
-        (" s3://b/a", "no spaces around it"),
+        (" s3://b/a", "no spaces at its ends"),
         ("s3:b/a", "write it as s3://"),
         ("s3:/b/a", "write it as s3://"),
         ("file:a", "write it as file:///path"),

@@ -52,7 +52,7 @@ def test_a_row(
     (tmp_path / "lake").mkdir()
     given = {**NEEDED[backend], key: value}
     if backend == "rest" and key == "root":
-        with pytest.raises(InvalidInputError, match="does nothing here"):
+        with pytest.raises(InvalidInputError, match="has no effect here"):
             connect(backend, given)
         return
     with warnings.catch_warnings(record=True) as caught:

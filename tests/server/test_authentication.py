@@ -288,7 +288,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     assert failure() is None
     now += 3600.0
     assert [failure() for _ in range(21)] == [None] * 20 + [2.0]
-    with pytest.raises(UnauthenticatedError, match="wants to know who calls"):
+    with pytest.raises(UnauthenticatedError, match="authentication required"):
         known.find(Credentials(), "10.0.0.1")
 
 

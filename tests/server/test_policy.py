@@ -144,7 +144,7 @@ def test_a_caller_is_not_a_group_by_name(policy):
         ("grant = 1", "write [[grant]], in two brackets"),
         ("[[grant]]\nto = []\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
-        ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "there is no action 'admin'"),
+        ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "unknown action 'admin'"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']", "on must be a list of patterns"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]", "a pattern must be names"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1", "has no 'not'"),
@@ -153,7 +153,7 @@ def test_a_caller_is_not_a_group_by_name(policy):
         ("[[grant]]\nto = ['a']\nactions = []\non = [['a']]", "grant 1: actions must be a list"),
         ("[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]", "grant 1: to must be names"),
         ("grant = [1]", "write [[grant]], in two brackets"),
-        ("[[grant]]\nto = ['']", "grant 1: to must be names in quotes"),
+        ("[[grant]]\nto = ['']", "grant 1: to must be non-empty names in quotes"),
         ("[[grant", "Expected"),
     ],
 )

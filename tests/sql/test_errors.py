@@ -37,7 +37,7 @@ SAID: dict[str, tuple[Said, int, str]] = {
     "invalid_catalog_name": (Said("no", "3D000"), 13, "create the database"),
     "insufficient_privilege": (Said("no", "42501"), 15, "grant the user"),
     "undefined_table": (Said("no", "42P01"), 18, "no$"),
-    "read_only_sql_transaction": (Said("no", "25006"), 15, "name its primary"),
+    "read_only_sql_transaction": (Said("no", "25006"), 15, "to its primary"),
     "serialization_failure": (Said("no", "40001"), 14, "try again"),
     "deadlock_detected": (Said("no", "40P01"), 14, "try again"),
     "lock_not_available": (Said("no", "55P03"), 14, "holds the lock"),
@@ -85,7 +85,7 @@ def test_what_a_database_says_has_a_code_and_advice(cause: Said, code: int, advi
 def test_a_lost_connection_is_one_whatever_was_said() -> None:
     found = recognized(failure(Said("odd"), lost=True), "ListTables", "d")
     assert found is not None and found.code == 17
-    assert "look before you repeat it" in found.message
+    assert "check before you repeat it" in found.message
 
 
 def test_a_full_pool_is_throttling_and_wrong_use_is_internal() -> None:

@@ -232,7 +232,7 @@ def test_a_type_as_people_read_it(kind: pa.DataType, shown: str) -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ({"type": "utf9"}, "x: there is no type 'utf9': "),
+        ({"type": "utf9"}, "x: unknown type 'utf9': "),
         ({"type": "timestamp", "unit": "h"}, "x: there is no such timestamp: "),
         ({"type": "decimal128"}, "x: type decimal128 needs a length"),
         ({"type": "fixed_size_binary"}, "x: type fixed_size_binary needs a length"),
@@ -241,9 +241,9 @@ def test_a_type_as_people_read_it(kind: pa.DataType, shown: str) -> None:
         ({"type": "fixed_size_binary", "length": 2**40}, "x: there is no such fixed_size_binary: "),
         ({"type": "list"}, "x: type list needs one field, not 0"),
         ({"type": "large_list", "fields": [ITEM, ITEM]}, "x: type large_list needs one field, not 2"),
-        ({"type": "map", "fields": [ITEM]}, "x: the entries of a map are a struct of key and value"),
+        ({"type": "map", "fields": [ITEM]}, "x: the entries of a map must be a struct of key and value"),
         ({"type": "map", "fields": [{**ITEM, "type": {"type": "struct", "fields": [ITEM]}}]},
-         "x: the entries of a map are"),
+         "x: the entries of a map must be"),
         ({"type": "struct", "fields": [{**ITEM, "type": {"type": "list"}}]},
          "x.item: type list needs one field"),
     ],
