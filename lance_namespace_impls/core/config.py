@@ -487,4 +487,4 @@ def _unknown(impl: str, full_key: str, key: str, known: list[str]) -> str:
 
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else "known are " + ", ".join(sorted(known))
-    return f"{impl}: unknown property {full_key!r}; {hint}"
+    return f"{impl}: property {full_key!r} is not known; {hint}"

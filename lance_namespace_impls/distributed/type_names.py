@@ -41,7 +41,7 @@ def parse_type(text: str) -> pa.DataType:
     # For numbers out of range, Arrow also raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
-            f"type {shortened(text)!r} is unknown; write an Arrow type such as int32, "
+            f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
             "float64, string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), "
             "list<int64> or float32[768]"
         ) from error

@@ -124,7 +124,7 @@ def find_files(
         ServiceUnavailableError: code 17, the store or the server does not respond.
     """
     if format is not None and format not in ENDINGS:
-        raise InvalidInputError(f"format {format!r} is unknown; use one of {', '.join(ENDINGS)}")
+        raise InvalidInputError(f"format {format!r} is not known; use one of {', '.join(ENDINGS)}")
     if isinstance(sources, str) or not sources:
         raise InvalidInputError("sources must be a non-empty list of files, folders or patterns")
     files: dict[tuple[str | None, str], SourceFile] = {}

@@ -353,7 +353,7 @@ def check(upkeep: Upkeep) -> None:
     for wish in upkeep.indices:
         if wish.type.upper() not in known:
             raise InvalidInputError(
-                f"maintain: index type {wish.type!r} is unknown; supported are {', '.join(known)}"
+                f"maintain: index type {wish.type!r} is not known; supported are {', '.join(known)}"
             )
     if upkeep.rows_per_fragment < 1:
         raise InvalidInputError("maintain: rows_per_fragment must be 1 or more")

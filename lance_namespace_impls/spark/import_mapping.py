@@ -165,5 +165,5 @@ def _only(given: Any, known: Sequence[str], what: str) -> None:
         raise InvalidInputError(f"{what}: it is not a TOML table")
     if unknown := sorted(set(given) - set(known)):
         raise InvalidInputError(
-            f"{what}: unknown {', '.join(unknown)}; accepted are {', '.join(known)}"
+            f"{what}: {', '.join(unknown)} is not known; accepted are {', '.join(known)}"
         )

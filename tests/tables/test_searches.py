@@ -188,7 +188,8 @@ def test_what_pylance_refuses_is_left_to_it() -> None:
     ("kinds", "count"), [({"x": pa.int64()}, 0), ({"v": VECTOR, "w": VECTOR}, 2)]
 )
 def test_the_column_to_search_has_to_be_plain(kinds: dict[str, Any], count: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"specify vector_column; the table has {count} vector columns$"):
+    message = f"specify vector_column; the table has {count} vector columns$"
+    with pytest.raises(InvalidInputError, match=message):
         asked(Searched(**kinds), **NEAR)
 
 

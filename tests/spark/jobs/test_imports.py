@@ -222,7 +222,7 @@ def test_rows_that_are_not_there_at_the_end_are_told(
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({}, r"no \[\[table\]\]"),
-    ({"tables": []}, "tables is not known; known are table, defaults"),
+    ({"tables": []}, "tables is not known; accepted are table, defaults"),
     ({"table": [{"files": ["x.csv"]}]}, "table 1: it has no id"),
     ({"table": [{"id": "a"}]}, "table a: give one of files, spark_table, query, jdbc"),
     ({"table": [{"id": "a", "files": ["x"], "query": "SELECT 1"}]}, "give one of"),
