@@ -43,7 +43,7 @@ def test_create_reads_every_format(lake: Lake, tmp_path: Path, name: str, write:
 def test_create_takes_the_format_from_the_option(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.dat"
     pyarrow.csv.write_csv(ROWS, path)
-    assert "give --format" in lake.error("create", "t", "--data", str(path), status=Status.USAGE)
+    assert "pass --format" in lake.error("create", "t", "--data", str(path), status=Status.USAGE)
     lake.run("create", "t", "--data", str(path), "--format", "csv")
 
 

@@ -73,7 +73,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 def test_standard_input_needs_a_format(tmp_path: Path) -> None:
     said = lake(tmp_path, "create", "c", "--data", "-", status=Status.USAGE, input=CSV)
-    assert "give --format arrow, parquet, csv, json, jsonl" in said
+    assert "pass --format arrow, parquet, csv, json, jsonl" in said
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
         (("upgrade", "sql", "-p", "uri=missing.db"), "has no catalog"),
         (("ls", "--impl", "sql", "-p", "uri=missing.db"), "lance-ns init sql"),
         (("init", "sql", "-p", "url=x.db"), "did you mean 'uri'"),
-        (("ls",), "no namespace is named"),
+        (("ls",), "no namespace selected"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(

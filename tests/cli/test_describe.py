@@ -129,7 +129,7 @@ def test_describe_a_tag_and_a_branch(lake: Lake, rows: Path, tmp_path: Path) -> 
 
 def test_describe_one_or_the_other(nested: Lake) -> None:
     said = nested.error("describe", "x", "--table", "--namespace", status=Status.USAGE)
-    assert "exclude each other" in said
+    assert "are mutually exclusive" in said
 
 
 def test_rows_that_a_catalog_cannot_count_are_left_out(

@@ -236,7 +236,7 @@ def test_inventory_shows_every_table(made: dict[str, Job], lake: Lake) -> None:
          "Version", "Last commit", "State"],
         ["a$t", "1,200", "10", "3,400", "5", "2", "0", "0", "3", "2024-05-06 07:08:09", "ok"],
         ["d", "declared"],
-        ["o", "1", "1", "1", "1,500 orphans of 2,500 bytes"],
+        ["o", "1", "1", "1", "1,500 orphans with 2,500 bytes"],
         ["x", "19: it is broken"],
     ]  # fmt: skip
     assert last == (

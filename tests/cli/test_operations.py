@@ -118,7 +118,7 @@ def test_backends_shows_the_properties_of_each(monkeypatch: pytest.MonkeyPatch) 
     bad, empty, good, header, *rows = run("backends").stdout.splitlines()
     assert bad.startswith("bad  ") and "no_such_module" in bad
     assert (empty, good) == ("", f"good  {target}")
-    assert header.split() == ["Property", "Type", "Default", "What", "it", "is"]
+    assert header.split() == ["Property", "Type", "Default", "Description"]
     assert ["api_key", "text", "something to keep quiet about (secret)"] in [
         line.split(maxsplit=2) for line in rows
     ]

@@ -381,7 +381,7 @@ def cp(
 
 def _needed(value: str | None, what: str, action: StrEnum) -> str:
     if value is None:
-        raise UsageError(f"{action.value}: specify {what}")
+        raise UsageError(f"{action.value}: specify the {what}")
     return value
 
 

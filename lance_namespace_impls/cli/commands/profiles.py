@@ -73,7 +73,7 @@ def config(
     action: Annotated[ConfigAction, typer.Argument(metavar="path", help="The fact to show.")],
     file: ConfigFile = None,
 ) -> None:
-    """Show the path of the configuration file, even if it does not exist."""
+    """Show the path of the configuration file."""
     path = config_path(file)
     if output.as_json:
         output.document({"path": str(path), "exists": path.exists()})
