@@ -438,7 +438,7 @@ def _made(kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]) -
     try:
         return make()
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidInputError(f"{what}: unknown type {kind.type}: {error}") from error
+        raise InvalidInputError(f"{what}: invalid type {kind.type}: {error}") from error
 
 
 def _length(kind: JsonArrowDataType, what: str) -> int:

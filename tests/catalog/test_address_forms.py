@@ -70,7 +70,7 @@ LOCAL = [
     Form("file://{at}/a?b", None, "write %3F"),
     Form("file://{at}/x/../dots", None, "'..' in a URI"),
     Form("file:relative", None, "write it as file:///path"),
-    Form("{at}/nul\0", None, "holds a NUL"),
+    Form("{at}/nul\0", None, "contains a NUL"),
     Form("{at}/new\nline", None, "control character"),
     Form("{at}/" + "n" * 256, None, "shorten it"),
     Form("{at}" + "/n" * 2000, None, "shorten it"),

@@ -188,7 +188,7 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
             {"manifest_path": "t/_versions/18446744073709551613.manifest-0"},
             "is not a valid path of a manifest",
         ),
-        ({"manifest_path": "{folder}/18446744073709551613.manifest-0"}, "is not there"),
+        ({"manifest_path": "{folder}/18446744073709551613.manifest-0"}, "does not exist"),
         ({"naming_scheme": "V3"}, "must be V1 or V2"),
         ({"manifest_size": 1}, "bytes, not 1"),
     ],
@@ -337,7 +337,7 @@ def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
     assert [each.version for each in answer.versions] == [2, 3]
     if "DescribeTransaction" in managed.list_operations({}).operations:
         assert managed.describe_transaction({"id": [answer.transaction_id]}).status == "Succeeded"
-    with pytest.raises(InvalidInputError, match="table s is named twice"):
+    with pytest.raises(InvalidInputError, match="table s occurs twice"):
         managed.batch_create_table_versions({"entries": [entries[0], entries[0]]})
 
 
@@ -417,7 +417,7 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
     for wrong, said in (
         ([{}], "an action has nothing: specify exactly one of setStatusAction, "),
         ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
-        ([{"setStatusAction": {"status": "Odd"}}], "status 'Odd' is none of Queued, "),
+        ([{"setStatusAction": {"status": "Odd"}}], "unknown status 'Odd'; use one of Queued, "),
         ([{"setStatusAction": {}}], "status None is none of"),
         ([{"setPropertyAction": {}}], "names no property"),
         ([{"unsetPropertyAction": {"key": ""}}], "names no property"),

@@ -151,7 +151,7 @@ def test_what_a_failed_first_write_left_is_taken_back_without_others_files(
         raise RuntimeError("the source gave up")
         yield
 
-    with pytest.warns(UserWarning, match="stays without data"), pytest.raises(LanceNamespaceError):
+    with pytest.warns(UserWarning, match="remains without data"), pytest.raises(LanceNamespaceError):
         place.namespace.create_table(T, pa.RecordBatchReader.from_batches(schema, rows()))
     assert "t.lance/photos/cat.jpg" in place.names()
 

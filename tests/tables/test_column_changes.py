@@ -125,7 +125,7 @@ def test_a_new_column_has_one_source(table: Namespace, sources: dict[str, Any], 
 
 COPY = {"name": "new", "expression": "a"}
 REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
-    ("add_columns", {"new_columns": []}, 13, "there is no column to add"),
+    ("add_columns", {"new_columns": []}, 13, "no column to add"),
     ("add_columns", {"new_columns": [COPY, COPY]}, 20, "column 'new' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "name": "s"}]}, 20, "column 's' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "expression": " "}]}, 13,
@@ -141,7 +141,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("alter_columns", {"alterations": [{"path": "n.none", "rename": "x"}]}, 12, "'n.none' does not"),
     ("alter_columns", {"alterations": [{"path": "a.b", "rename": "x"}]}, 12, "'a.b' does not"),
     ("alter_columns", {"alterations": [{"path": "n.k.x", "rename": "x"}]}, 12, "'n.k.x' does not"),
-    ("alter_columns", {"alterations": [{"path": "a", "rename": "_rowid"}]}, 20, "Lance's own"),
+    ("alter_columns", {"alterations": [{"path": "a", "rename": "_rowid"}]}, 20, "reserved by Lance"),
     ("alter_columns", {"alterations": [{"path": "n.k", "rename": "l"}]}, 20, "column 'n.l' already"),
     ("alter_columns", {"alterations": [{"path": "a", "rename": "s"}]}, 20, "column 's' already exists"),
     ("alter_columns", {"alterations": [{"path": "a", "data_type": {"type": "utf9"}}]}, 13,

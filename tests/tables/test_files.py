@@ -120,7 +120,7 @@ def test_a_staged_manifest_is_put_in_its_place(
     path.mkdir(parents=True, exist_ok=True)
     folder = ManifestFolder(storage, branch)
     assert (folder.names(), folder.has(NEWEST)) == ([], False)
-    with pytest.raises(InvalidInputError, match=f"the manifest {STAGED} is not there"):
+    with pytest.raises(InvalidInputError, match=f"the manifest {STAGED} does not exist"):
         folder.publish(STAGED)
     (path / STAGED).write_bytes(b"seven")
     (path / "latest_version_hint.json").touch()

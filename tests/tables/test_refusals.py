@@ -44,11 +44,11 @@ UNKEEPABLE = {
     "interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
 }
 BAD_COLUMNS = {
-    "": "no name",
+    "": "an empty name",
     "a`b": "a backtick",
     "a.b": "a dot",
     "a\0b": "a zero byte",
-    "_rowid": "Lance's own",
+    "_rowid": "reserved by Lance",
 }
 
 
@@ -515,7 +515,7 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
     ],
 )
 def test_a_query_of_parts_that_do_not_fit(both: Any, namespace: DirectoryNamespace) -> None:
-    with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
+    with pytest.raises(InvalidInputError, match=r"^QueryTable letters: specify only one of"):
         namespace.query_table({**T, **query(**both)})
 
 

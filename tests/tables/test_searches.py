@@ -174,7 +174,7 @@ def test_past_the_index_distances_are_those_of_the_oldest(
 @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float64())], ids=str)
 @pytest.mark.parametrize("column", [None, "v"])
 def test_lists_that_may_differ_in_length_are_refused(kind: pa.DataType, column: str | None) -> None:
-    with pytest.raises(InvalidInputError, match=r"column 'v' is a .* needs a fixed-size list"):
+    with pytest.raises(InvalidInputError, match=r"column 'v' is .* needs a fixed-size list"):
         asked(Searched(x=pa.int64(), v=kind), **NEAR, vector_column=column)
 
 

@@ -91,8 +91,8 @@ def in_a_row(part: str) -> Callable[[int], str]:
 
 
 # What makes a text of a size, the largest that fits, and the message for the next larger one.
-DEPTH = f"more than {MAX_DEPTH} operators and calls"
-ORS = f"more than {MAX_CONNECTIVES} AND and OR"
+DEPTH = f"more than {MAX_DEPTH} nested operators and calls"
+ORS = f"more than {MAX_CONNECTIVES} nested AND and OR"
 LEVELS = f"more than {MAX_LEVELS} levels of brackets"
 BOUNDS: dict[str, tuple[Callable[[int], str], int, str]] = {
     "plus": (lambda n: "a" + " + a" * n, MAX_DEPTH - 1, DEPTH),
