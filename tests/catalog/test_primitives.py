@@ -113,7 +113,9 @@ def test_a_namespace_is_not_overwritten_where_none_can_be_dropped() -> None:
 
 def test_what_is_declared_unsupported_is_an_operation() -> None:
     capabilities = evolve(CAPABILITIES, unsupported={"RenameTables": "why"})
-    with pytest.raises(TypeError, match="unknown operation unsupported: 'RenameTables'; did you mean 'RenameTable'"):
+    with pytest.raises(
+        TypeError, match="unknown operation unsupported: 'RenameTables'; did you mean 'RenameTable'"
+    ):
         create_class({**WHOLE, "capabilities": capabilities})
 
 

@@ -37,7 +37,7 @@ def test_a_dry_run_shows_what_was_found_and_imports_nothing(lake: Lake, data: Pa
     (table,) = document["tables"]
     assert "delimiter ';'" in table["read_with"]
     assert table["columns"] == ["id: int64", "zip: utf8"]
-    assert "nothing was done" in lake.run("import-tables", file, "--dry-run").stdout
+    assert "nothing was changed" in lake.run("import-tables", file, "--dry-run").stdout
     assert "orders" not in lake.run("ls").stdout
 
 

@@ -48,7 +48,8 @@ def test_keys_work_bare_and_prefixed() -> None:
     assert read(endpoint="x").endpoint == "x"
     assert ShopConfig.from_properties({"shop.endpoint": "x", "shop.max-retries": "5"}).retries == 5
     with pytest.raises(
-        InvalidInputError, match=r"^shop: 'shop\.endpoint' and 'endpoint' are the same .* two values"
+        InvalidInputError,
+        match=r"^shop: 'shop\.endpoint' and 'endpoint' are the same .* two values",
     ):
         ShopConfig.from_properties({"shop.endpoint": "x", "endpoint": "y"})
 

@@ -64,7 +64,9 @@ def test_no_directory_is_the_current_one_where_that_will_do(
 @pytest.mark.parametrize("path", ["", "/a\0b", "s3://b\0", "s3://", "s3:///", "file:///"])
 def test_what_names_no_directory_is_refused(path: str) -> None:
     for make in (absolute, absolute_or_current) if path else (absolute,):
-        with pytest.raises(InvalidInputError, match=r"is empty|contains a NUL|names no bucket") as no:
+        with pytest.raises(
+            InvalidInputError, match=r"is empty|contains a NUL|names no bucket"
+        ) as no:
             make(path)
         assert no.value.code == 13
 

@@ -89,7 +89,9 @@ def test_another_process_is_waited_for_no_longer_than_asked(
     holder: subprocess.Popen[bytes],
 ) -> None:
     with (
-        pytest.raises(ConcurrentModificationError, match=r"ns\$t: other processes on .* after 0\.05 s; try"),
+        pytest.raises(
+            ConcurrentModificationError, match=r"ns\$t: other processes on .* after 0\.05 s; try"
+        ),
         object_lock("a server", ("ns", "t"), 0.05),
     ):
         pytest.fail("two have the lock")
