@@ -307,7 +307,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     ],
 )
 def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_safe):
-    refused = pytest.raises(InvalidInputError, match=f"whoever reaches {re.escape(host)}")
+    refused = pytest.raises(InvalidInputError, match=f"every client that reaches {re.escape(host)}")
     with contextlib.nullcontext() if is_safe else refused:
         run._check_safe(host, ServerOptions(**options))
 
