@@ -1,9 +1,9 @@
-"""Hooks of mkdocs: adds the generated pages, and fills the marks that pages have for tables.
+"""Hooks for mkdocs that add the generated pages and replace placeholders by tables.
 
-A mark is a comment of its own line: ``<!-- properties glue -->`` is the table of a backend's
-properties, ``<!-- error-codes -->`` the table of codes, ``<!-- spark-types -->`` that of Arrow's types
-in Spark. In the page of troubleshooting, what the protocol says of a code goes below the heading of
-that code.
+A placeholder is a comment on a separate line: ``<!-- properties glue -->`` becomes the table of a
+backend's properties, ``<!-- error-codes -->`` the table of codes, ``<!-- spark-types -->`` the table of
+Arrow's types in Spark. On the troubleshooting page, the protocol's description of each code is inserted
+below its heading.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def _filled(mark: re.Match[str]) -> str:
     if kind == "spark-types":
         return spark_types()
     if name not in backends():
-        raise PluginError(f"{mark.group()}: there is no backend of that name")
+        raise PluginError(f"{mark.group()}: there is no backend with that name")
     return properties(backends()[name].config_type)
 
 
 def with_codes(markdown: str) -> str:
-    """Put what the protocol says below the heading of each code; none may be missing."""
+    """Insert the protocol's description below the heading of each code; none may be missing."""
     for code in ErrorCode:
         heading = f"\n### {int(code)} {error_name(code)}\n"
         if heading not in markdown:

@@ -23,9 +23,9 @@ def operations_page() -> str:
     parts = [
         "# Operations\n",
         f"The {len(OPERATIONS)} operations of the protocol {document['info']['version']}, as "
-        "`rest.yaml` has them. Each is a method of every namespace, a route below `/v1`, and "
+        "`rest.yaml` defines them. Each is a method of every namespace, a route below `/v1`, and "
         "`POST /<Operation>` with all fields in the body.\n",
-        f"Any of them may answer with the common codes {codes(COMMON_CODES)}.\n",
+        f"Each of them may return the common codes {codes(COMMON_CODES)}.\n",
     ]
     for tag in document["tags"]:
         parts.append(f"## {tag['name']}\n\n{tag['description']}\n")
@@ -36,7 +36,7 @@ def operations_page() -> str:
 
 
 def codes(numbers: tuple[int, ...]) -> str:
-    """Return error codes as links to what to do about them."""
+    """Return error codes as links to their advice."""
     page = "../troubleshooting.md"
     return ", ".join(
         f"[{number}]({page}#{number}-{error_name(ErrorCode(number)).lower()} "
@@ -56,12 +56,12 @@ def section(document: Mapping[str, Any], operation: Operation[Any, Any]) -> Iter
     if operation.aliases:
         facts.append(("Older names", ", ".join(f"`{name}`" for name in operation.aliases)))
     if operation.body is Body.ARROW:
-        facts.append(("Body", "rows as an Arrow IPC stream; the fields below go into the query"))
+        facts.append(("Body", "rows as an Arrow IPC stream; the fields below are query parameters"))
     if operation.answer is Body.ARROW:
-        facts.append(("Answer", "rows as an Arrow IPC file"))
-    facts.append(("Error codes", codes(operation.codes) or "the common ones"))
+        facts.append(("Response", "rows as an Arrow IPC file"))
+    facts.append(("Error codes", codes(operation.codes) or "only the common codes"))
     repeatable = "yes" if operation.repeatable else "no"
-    facts.append(("Safe to send again", repeatable))
+    facts.append(("Repeatable", repeatable))
     if missing := unsupported(operation.name):
         facts.append(("Not supported by", missing))
     yield table(("", ""), facts)
@@ -73,11 +73,11 @@ def section(document: Mapping[str, Any], operation: Operation[Any, Any]) -> Iter
         rows = list(fields(document, schema))
         yield f"{title}: {link}{'' if rows else ', without fields'}\n"
         if rows:
-            yield table(("Field", "Type", "What it is"), rows)
+            yield table(("Field", "Type", "Description"), rows)
 
 
 def unsupported(operation: str) -> str:
-    """Return the backends whose catalog has no way to do an operation, each with the reason."""
+    """Return the backends that do not support an operation, each with the reason."""
     reasons: dict[str, list[str]] = {}
     for name, each in backends().items():
         declared = getattr(each, "capabilities", None)
@@ -97,7 +97,7 @@ def fields(
 
 
 def type_of(document: Mapping[str, Any], field: Mapping[str, Any]) -> str:
-    """Return the type of a field in words of JSON."""
+    """Return the type of a field in JSON terms."""
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         if name in lance_namespace_client.__all__:

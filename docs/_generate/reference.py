@@ -36,7 +36,7 @@ def properties_page() -> str:
     """Return the page of the properties of all built-in backends."""
     parts = [
         "# Properties\n",
-        "What `connect` takes for each backend, as `lance-ns backends` prints it. A key works "
+        "The properties of each backend for `connect`, as `lance-ns backends` prints them. A key works "
         "bare (`root`) and with the backend's name as prefix (`dir.root`).\n",
     ]
     for name, backend in backends().items():
@@ -70,14 +70,14 @@ def summary(module: str) -> str:
 
 
 def options(name: str, module: str) -> dict[str, str]:
-    """Return how a name is shown: of a backend and of properties the docstring alone."""
+    """Return the display options of a name: backends and properties show only the docstring."""
     if is_config(name, module) or is_namespace(name, module):
         return {"members": "false"}
     return {}
 
 
 def directive(path: str, **shown: str) -> str:
-    """Return what mkdocstrings replaces by the documentation of an object."""
+    """Return the directive that mkdocstrings replaces by the documentation of an object."""
     lines = [f"::: {path}"]
     if shown:
         lines += ["    options:", *(f"      {key}: {value}" for key, value in shown.items())]
@@ -98,8 +98,11 @@ def client_pages(names: list[str]) -> Iterator[tuple[str, str]]:
             "the REST protocol, and the table of operations.",
         ),
         "errors": ("Errors", "Every failure of a namespace is a `LanceNamespaceError`."),
-        "requests": ("Requests", "What the operations take; a dict of the same fields does too."),
-        "responses": ("Responses", "What the operations return."),
+        "requests": (
+            "Requests",
+            "Requests of the operations; a dict with the same fields is also accepted.",
+        ),
+        "responses": ("Responses", "Responses of the operations."),
         "models": ("Other models", "Parts of requests and responses."),
     }
     for group, members in groups.items():

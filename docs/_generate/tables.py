@@ -30,7 +30,7 @@ def properties(config: type[Config]) -> str:
     shared = {row["key"] for row in Config.describe()}
     rows = sorted(config.describe(), key=lambda row: (not row["required"], row["key"] in shared))
     return table(
-        ("Property", "Type", "Default", "What it is"),
+        ("Property", "Type", "Default", "Description"),
         ((f"`{row['key']}`", _type(row), _default(row), _doc(row)) for row in rows),
     )
 
@@ -113,7 +113,7 @@ def error_table() -> str:
 
 
 def error_block(code: ErrorCode) -> str:
-    """Return what the protocol says of a code."""
+    """Return the protocol's description of a code."""
     kinds = _classes_of(code)
     summary = " ".join(" ".join((kind.__doc__ or "").split()) for kind in kinds[:1])
     named = ", ".join(f"`{kind.__name__}` (HTTP {kind.http_status})" for kind in kinds)

@@ -77,8 +77,8 @@ class CatalogBase(metaclass=ABCMeta):
         super().__init_subclass__(**more)
         if "translate" in vars(cls):
             raise TypeError(
-                f"{cls.__name__} overrides translate(): a backend's own failures are recognized in "
-                "recognize_failure()"
+                f"{cls.__name__} overrides translate(): override recognize_failure() instead, "
+                "which recognizes the errors of a backend"
             )
         if not abstract:
             require_complete(cls)
@@ -347,9 +347,9 @@ class CatalogBase(metaclass=ABCMeta):
         """
         if self.version_store is None or not entry.managed:
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} is managed by storage, and its versions are "
-                "made by committing to the table itself; only a table that is created as a managed "
-                "one takes its versions from the catalog"
+                f"table {format_identifier(entry.id)} is managed by storage, and its versions "
+                "are created by commits to the table itself; only a table that is created as "
+                "a managed table gets its versions from the catalog"
             )
         return self.version_store
 
@@ -477,8 +477,8 @@ class CatalogBase(metaclass=ABCMeta):
             bounds.refuse_outside(entry.location, self.own_places(entry.id), what)
         except InvalidInputError as error:
             raise PermissionDeniedError(
-                f"{what}: it is on the server's own disk, outside the places of this namespace; have "
-                "the operator allow it (--allow-location)"
+                f"{what}: it is on the server's own disk, outside the locations of this "
+                "namespace; have the operator allow it (--allow-location)"
             ) from error
 
     def _lance_session(self) -> Any:

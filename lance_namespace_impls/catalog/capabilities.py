@@ -11,10 +11,10 @@ from lance_namespace_client.errors import UnsupportedError
 __all__ = ["MANAGED_OPERATIONS", "NO_COUNTERPART", "Capabilities"]
 
 _STORAGE_MANAGED = (
-    "its tables are managed by storage: a version is made by committing to the table itself"
+    "its tables are managed by storage: versions are created by commits to the table itself"
 )
 _NO_JOBS = "it runs no background jobs and stores no functions for computed data"
-_NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
+_NO_TRANSACTIONS = "it stores no transactions other than a table's versions"
 MANAGED_OPERATIONS = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
 """Operations of catalogs that manage the versions of tables."""
 _TRANSACTIONS = ("DescribeTransaction", "AlterTransaction")

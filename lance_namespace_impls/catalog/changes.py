@@ -30,7 +30,7 @@ def changes(
     """
     both = sorted(set(changed or ()) & set(removed or ()))
     if both:
-        raise InvalidInputError(f"properties {', '.join(both)} are to be set and unset at once")
+        raise InvalidInputError(f"properties {', '.join(both)} are both set and unset")
     return dict(changed or {}), list(removed or ())
 
 

@@ -71,15 +71,15 @@ def require_complete(cls: type[HasCapabilities]) -> None:
             close = get_close_matches(operation, OPERATIONS, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise TypeError(
-                f"{cls.__name__} declares unsupported what is no operation {operation!r}{hint}"
+                f"{cls.__name__} declares an unknown operation unsupported: {operation!r}{hint}"
             )
     for name in dir(cls):
         method = getattr(cls, name, None)
         if getattr(method, "__isabstractmethod__", False):
-            raise TypeError(f"{cls.__name__} has to implement the primitive {name}()")
+            raise TypeError(f"{cls.__name__} must implement the primitive {name}()")
         operation = getattr(method, "__optional_for__", None)
         if operation is not None and capabilities.reason(operation) is None:
             raise TypeError(
-                f"{cls.__name__} has to implement the primitive {name}(), or to declare {operation} "
+                f"{cls.__name__} must implement the primitive {name}(), or declare {operation} "
                 f"unsupported: Capabilities(unsupported={{{operation!r}: 'why'}})"
             )

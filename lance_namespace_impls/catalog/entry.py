@@ -136,7 +136,7 @@ def managed_choice(properties: Mapping[str, str], default: bool) -> tuple[dict[s
     text = properties.get(MANAGED, str(default)).lower()
     if text not in ("true", "false"):
         raise InvalidInputError(
-            f"property {MANAGED!r} of a table is 'true' or 'false', not {properties[MANAGED]!r}"
+            f"property {MANAGED!r} of a table must be 'true' or 'false', not {properties[MANAGED]!r}"
         )
     return left, text == "true"
 

@@ -49,7 +49,7 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
             _require_lowercase(names)
     if not names_table and depth <= allowed.configured_depth and operation in _NOT_ON_CONFIGURED:
         raise InvalidInputError(
-            "it is there by configuration and is neither created, changed nor dropped",
+            "it is configured and cannot be created, changed or dropped",
             subject=subject_of(operation, identifier),
         )
 
@@ -79,7 +79,7 @@ def _table_levels(allowed: Capabilities) -> str:
 def _namespace_levels(allowed: Capabilities) -> str:
     """Describe how many levels a namespace's identifier has."""
     if allowed.namespace_depth == 0:
-        return "it has no namespaces but the root"
+        return "it has only the root namespace"
     return f"a namespace's identifier has at most {_levels(allowed.namespace_depth or 0)}"
 
 

@@ -54,12 +54,14 @@ def find_loopback_server() -> ServeOnLoopback:
     """
     points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     if not points:
-        raise InvalidInputError(f"nothing installed serves a namespace on loopback: {_INSTALL}")
+        raise InvalidInputError(
+            f"no installed package serves a namespace on the loopback interface: {_INSTALL}"
+        )
     try:
         found: Any = points[0].load()
     except (ImportError, AttributeError) as error:
         raise InvalidInputError(
-            f"{points[0].value}, which serves a namespace on loopback, cannot be loaded: {error}; "
-            f"{_INSTALL}"
+            f"{points[0].value}, which serves a namespace on the loopback interface, "
+            f"cannot be loaded: {error}; {_INSTALL}"
         ) from error
     return found  # type: ignore[no-any-return]

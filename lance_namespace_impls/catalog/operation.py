@@ -159,7 +159,7 @@ def _failure(
         return _listed(self.translate(error, _subject(row, request)), row)
     if type(error).__name__ != PANIC:
         return error
-    return InternalError(f"pylance gave up: {first_line(error)}", subject=_subject(row, request))
+    return InternalError(f"pylance failed: {first_line(error)}", subject=_subject(row, request))
 
 
 def _subject(row: Operation[Any, Any], request: Any) -> str:

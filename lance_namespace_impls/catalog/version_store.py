@@ -187,8 +187,8 @@ def version_taken(
         by = f" by {latest.origin}" if latest.origin else ""
         found = f"version {latest.version} is the latest, committed first{by}"
     return ConcurrentModificationError(
-        f"{what}: version {wanted} cannot be committed: {found}; open the table again and commit on "
-        "top of that"
+        f"{what}: version {wanted} cannot be committed: {found}; open the table again "
+        "and commit on top of that version"
     )
 
 
@@ -198,7 +198,7 @@ def version_not_found(
     """Build the error for a version that is not in the store (code 11)."""
     what = f"table {format_identifier(table.id)}" + (f", branch {branch}" if branch else "")
     return TableVersionNotFoundError(
-        f"{what} has no version {version}" if version is not None else f"{what} has no version yet"
+        f"{what} has no version {version}" if version is not None else f"{what} has no versions"
     )
 
 

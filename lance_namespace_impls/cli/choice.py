@@ -33,9 +33,9 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
     for number, pair in enumerate(pairs or (), start=1):
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"{option}: number {number} is not of the form KEY=VALUE")
+            raise UsageError(f"{option}: number {number} must have the form KEY=VALUE")
         if key in found:
-            raise UsageError(f"{option}: {key} is given twice")
+            raise UsageError(f"{option}: {key} is set twice")
         found[key] = value
     return found
 
@@ -46,7 +46,7 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
     The sources are not combined, so that properties of one namespace never reach another.
     """
     if impl is not None and profile is not None:
-        raise UsageError("--impl and --profile each name a namespace: give one of them")
+        raise UsageError("--impl and --profile are mutually exclusive: use one of them")
     if impl is not None:
         return {"impl": impl}
     environment = os.environ
@@ -56,14 +56,14 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
     named = config or environment.get("LANCE_NS_CONFIG")
     if profile is None and environment.get("LANCE_NS_PROPERTIES"):
         raise UsageError(
-            "LANCE_NS_PROPERTIES is set without LANCE_NS_IMPL: set both, or unset it and give "
-            "--impl NAME or --profile NAME"
+            "LANCE_NS_PROPERTIES is set without LANCE_NS_IMPL: set both, or unset it and "
+            "pass --impl NAME or --profile NAME"
         )
     path = config_path(config)
     found = read_profile(path, profile) if named or profile or path.exists() else None
     if found is None:
         raise NoNamespaceError(
-            "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
+            "no namespace selected: pass --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
         )
     return found
 

@@ -47,18 +47,18 @@ class Status(IntEnum):
         return status
 
     OK = 0, "done"
-    NOT_DONE = 1, "not done: the answer was no, or a package is missing"
-    USAGE = 2, "the command line or the configuration file is wrong"
-    NOT_FOUND = 3, "something is not there"
-    EXISTS = 4, "something is there already"
-    INVALID = 5, "the input is refused"
-    DENIED = 6, "not allowed, or not logged in"
-    UNAVAILABLE = 7, "not reachable or overloaded; try again later"
-    UNSUPPORTED = 8, "this catalog cannot do it"
-    CONFLICT = 9, "not empty, changed meanwhile, or in a wrong state"
-    INTERNAL = 10, "failed inside; --debug shows where"
+    NOT_DONE = 1, "negative result, or a package is missing"
+    USAGE = 2, "invalid command line or configuration file"
+    NOT_FOUND = 3, "not found"
+    EXISTS = 4, "already exists"
+    INVALID = 5, "invalid input"
+    DENIED = 6, "permission denied, or not authenticated"
+    UNAVAILABLE = 7, "unreachable or overloaded; retry later"
+    UNSUPPORTED = 8, "not supported by this catalog"
+    CONFLICT = 9, "not empty, changed concurrently, or in a wrong state"
+    INTERNAL = 10, "internal error; --debug shows the traceback"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"
-    BROKEN_PIPE = 141, "nobody reads the output any more"
+    BROKEN_PIPE = 141, "output closed by its reader"
     TERMINATED = 143, "terminated (SIGTERM)"
 
 
@@ -229,7 +229,7 @@ def _usage_message(error: Exception) -> str:
 
 def _unforeseen(error: Exception) -> str:
     text = str(error) or "no message"
-    return f"{type(error).__name__}: {text} (--debug shows where)"
+    return f"{type(error).__name__}: {text} (--debug shows the traceback)"
 
 
 def _name(code: ErrorCode) -> str:

@@ -35,7 +35,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Log to stderr what is done: --log-level info.",
+        help="Log operations to stderr: --log-level info.",
         rich_help_panel=GENERAL,
     ),
 ]
@@ -44,7 +44,7 @@ LogLevel = Annotated[
     typer.Option(
         "--log-level",
         metavar="LEVEL",
-        help="Log to stderr from this level on: debug, info, warning or error.",
+        help="Log to stderr from this level: debug, info, warning or error.",
         rich_help_panel=GENERAL,
     ),
 ]

@@ -126,7 +126,7 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         yield RowFile(path, format)
         return
     if format is None:
-        raise UsageError(f"--data -: nothing tells the format; give {_ONE_OF}")
+        raise UsageError(f"--data -: the format is unknown; pass {_ONE_OF}")
     from tempfile import NamedTemporaryFile
 
     # CSV and JSON are read twice: the types of their values are known only at the end.
@@ -143,7 +143,7 @@ def _format_of(path: Path) -> Format:
         return Format.ARROW
     if found := format_of(path.name):
         return Format(found)
-    raise UsageError(f"--data {path}: the file name has no known ending; give {_ONE_OF}")
+    raise UsageError(f"--data {path}: the file name has no known extension; pass {_ONE_OF}")
 
 
 def _rows_of_parquet(path: Path) -> int | None:
@@ -169,7 +169,7 @@ def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
             # A truncated file would look like a complete, shorter one.
             file.seek(-len(FILE_MAGIC), os.SEEK_END)
             if file.read() != FILE_MAGIC:
-                raise pa.ArrowInvalid("it is cut off")
+                raise pa.ArrowInvalid("it is truncated")
     opened = path.open("rb")
     reader = read_file_stream(opened) if is_file else open_checked(opened)
     return reader.schema, iter(reader)

@@ -47,8 +47,8 @@ Impl = Annotated[
         "--impl",
         metavar="NAME",
         autocompletion=complete_impl,
-        help="Implementation: dir, rest or another (see lance-ns backends), or module:Class. "
-        "[env: LANCE_NS_IMPL, LANCE_NS_PROPERTIES]",
+        help="Implementation: dir, rest or another (see lance-ns backends), or "
+        "module:Class. [env: LANCE_NS_IMPL, LANCE_NS_PROPERTIES]",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -58,7 +58,7 @@ Properties = Annotated[
         "--property",
         "-p",
         metavar="KEY=VALUE",
-        help="A property of the implementation, such as path=/data; give it again for each.",
+        help="A property of the implementation, such as path=/data; repeatable.",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -68,7 +68,7 @@ Profile = Annotated[
         "--profile",
         metavar="NAME",
         autocompletion=complete_profile,
-        help="Profile of the configuration file; 'default' unless --impl is given. "
+        help="Profile of the configuration file; defaults to 'default' without --impl. "
         "[env: LANCE_NS_PROFILE]",
         rich_help_panel=CONNECTION,
     ),
@@ -78,8 +78,8 @@ ConfigFile = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Configuration file, TOML; 'lance-ns config path' shows the usual one. "
-        "[env: LANCE_NS_CONFIG]",
+        help="Configuration file, TOML; 'lance-ns config path' shows the default. [env: "
+        "LANCE_NS_CONFIG]",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -88,7 +88,7 @@ Delimiter = Annotated[
     typer.Option(
         "--delimiter",
         metavar="TEXT",
-        help="What joins the levels of an ID. [env: LANCE_NS_DELIMITER]",
+        help="Delimiter between the levels of an ID. [env: LANCE_NS_DELIMITER]",
         envvar="LANCE_NS_DELIMITER",
         show_envvar=False,
         rich_help_panel=CONNECTION,
@@ -98,13 +98,13 @@ Json = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="One JSON document on stdout; errors as JSON on stderr.",
+        help="Write one JSON document to stdout, and errors as JSON to stderr.",
         rich_help_panel=GENERAL,
     ),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show the traceback of a failure too.", rich_help_panel=GENERAL),
+    typer.Option("--debug", help="Show the traceback of a failure.", rich_help_panel=GENERAL),
 ]
 
 
@@ -141,7 +141,7 @@ class Session:
         path = namespace.local_path
         if not makes and path is not None and not os.path.exists(path):
             raise NamespaceNotFoundError(
-                f"path {path} does not exist; lance-ns create, declare or import makes it"
+                f"path {path} does not exist; lance-ns create, declare or import creates it"
             )
         return namespace
 
@@ -237,7 +237,9 @@ def other_session(
         UsageError: none is named, or two are.
     """
     if (impl is None) == (profile is None):
-        raise UsageError(f"name the other namespace: give {option}-impl NAME or {option}-profile")
+        raise UsageError(
+            f"no other namespace selected: pass {option}-impl NAME or {option}-profile"
+        )
     chosen: dict[str, Any] = {"impl": impl}
     if profile is not None:
         chosen = read_profile(session.config_file, profile) or {}

@@ -31,7 +31,7 @@ def search_vector(table: Table, text: str, column: str | None) -> Any:
         except OSError as error:
             raise _unreadable(path, error) from error
         except ValueError as error:
-            raise UsageError(f"--vector: {path} is no .npy file of numbers: {error}") from error
+            raise UsageError(f"--vector: {path} is not a .npy file of numbers: {error}") from error
     try:
         if path.suffix == ".json":
             text = path.read_text("utf-8")
@@ -39,9 +39,9 @@ def search_vector(table: Table, text: str, column: str | None) -> Any:
     except OSError as error:
         raise _unreadable(path, error) from error
     except ValueError as error:
-        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL") from error
+        raise UsageError("--vector must be a JSON list of numbers, a file, or id:SQL") from error
     if not isinstance(found, list):
-        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL")
+        raise UsageError("--vector must be a JSON list of numbers, a file, or id:SQL")
     return found
 
 
@@ -53,11 +53,11 @@ def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
     schema = table.schema
     names = [column] if column else [f.name for f in schema if hasattr(f.type, "list_size")]
     if len(names) != 1:
-        raise UsageError(f"--column has to say which vector is meant: the table has {len(names)}")
+        raise UsageError(f"the table has {len(names)} vector columns: select one with --column")
     rows = table.search().where(condition).select(names).limit(2).to_arrow()
     if rows.num_rows != 1:
-        found = "several rows meet" if rows.num_rows else "no row meets"
+        found = "several rows match" if rows.num_rows else "no row matches"
         raise UsageError(
-            f"--vector id:{condition}: {found} the condition; give one that exactly one row meets"
+            f"--vector id:{condition}: {found} the condition; use one that exactly one row matches"
         )
     return rows[names[0]][0].as_py()

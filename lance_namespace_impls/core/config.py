@@ -116,8 +116,9 @@ def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
     if 0 < number < math.inf and not least <= number <= most:
         other = OTHER_UNIT[unit]
         warnings.warn(
-            f"{impl}: property {key!r} is {number:g} {unit}; write '{number:g}{SUFFIXES[other]}' if "
-            f"{other} are meant, or '{number:g}{SUFFIXES[unit]}' to confirm",
+            f"{impl}: property {key!r} is {number:g} {unit}; write "
+            f"'{number:g}{SUFFIXES[other]}' for {other}, or '{number:g}{SUFFIXES[unit]}' to "
+            "confirm",
             stacklevel=4,
         )
 
@@ -150,7 +151,8 @@ def root_option(converter: Callable[[str], str] = absolute_or_current) -> Any:
     return option(
         default="",
         converter=converter,
-        doc="storage root of tables without a location; the current directory unless given",
+        doc="storage root of tables without an explicit location; defaults to the "
+        "current directory",
     )
 
 
@@ -168,7 +170,7 @@ class Config:
         "ops_metrics_enabled": Foreign(
             "the server counts calls at /metrics, clients with OpenTelemetry", ("false",)
         ),
-        "dynamic_context_provider.": Foreign("set 'headers.*' for the headers of every request"),
+        "dynamic_context_provider.": Foreign("set 'headers.*' to send headers with every request"),
     }
     """Settings of the official packages without a counterpart; a key ending with a dot is a group.
     """
@@ -176,32 +178,32 @@ class Config:
     root: str | None = option(
         default=None,
         converter=attrs.converters.optional(absolute),
-        doc="storage root below which tables without a location of their own are put",
+        doc="storage root of tables without an explicit location",
     )
 
     storage: dict[str, str] = prefix_option(
-        "storage.", doc="options for the object store that holds the tables"
+        "storage.", doc="options of the object store that contains the tables"
     )
 
     cache_mib: int = option(
         default=256,
         unit="MiB",
-        doc="memory for the caches of opened tables and their indices",
+        doc="memory for caches of opened tables and their indices",
     )
 
     skip_unreadable: bool = option(
         default=False,
-        doc="leave a table that cannot be read out of a listing, with a warning, instead of failing",
+        doc="omit unreadable tables from a listing with a warning, instead of failing",
     )
 
     confine_locations: bool = option(
         default=False,
-        doc="refuse locations outside the namespace's own places; a server does so in any case",
+        doc="reject locations outside the namespace's own; servers always do",
     )
 
     allow_locations: tuple[str, ...] = option(
         default=(),
-        doc="paths and URIs below which tables may be too, where locations are confined",
+        doc="additional paths and URIs for tables, if locations are confined",
     )
 
     @classmethod
@@ -241,8 +243,8 @@ class Config:
                 parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
                     raise InvalidInputError(
-                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are one property "
-                        "and have two values; give one"
+                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are the same property, "
+                        "with two values; set it once"
                     )
                 values[attribute.name] = parsed
                 given[attribute.name] = full_key
@@ -252,22 +254,21 @@ class Config:
                 group = values.setdefault(prefixes[prefix].name, {})
                 if group.setdefault(key[len(prefix) :], str(value)) != str(value):
                     raise InvalidInputError(
-                        f"{cls.impl}: {full_key!r} is given under two keys and has two values; "
-                        "give one"
+                        f"{cls.impl}: {full_key!r} is set under two keys, with two values; set it once"
                     )
                 continue
             if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
                 continue
             if key in cls.not_taken:
                 raise InvalidInputError(
-                    f"{cls.impl}: property {full_key!r} does nothing here: {cls.not_taken[key]}"
+                    f"{cls.impl}: property {full_key!r} has no effect here: {cls.not_taken[key]}"
                 )
             foreign = cls._foreign_setting(key)
             if foreign is not None:
                 if str(value).strip().lower() in foreign.harmless:
                     continue
                 raise InvalidInputError(
-                    f"{cls.impl}: property {full_key!r} is not known here: {foreign.instead}"
+                    f"{cls.impl}: property {full_key!r} is not supported here: {foreign.instead}"
                 )
             raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
         missing = [

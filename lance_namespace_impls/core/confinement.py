@@ -55,8 +55,9 @@ class Confinement:
         if any(is_within(location, place) for place in (*self.allowed_locations, *own)):
             return
         raise InvalidInputError(
-            f"{what}: location {location[:200]!r} is outside the places of this namespace; leave the "
-            "location out, or have the operator allow it (--allow-location)"
+            f"{what}: location {location[:200]!r} is outside the locations of this "
+            "namespace; omit the location, or have the operator allow it "
+            "(--allow-location)"
         )
 
 

@@ -64,22 +64,22 @@ class HttpConfig(Config):
         doc="bearer token, sent as 'Authorization: Bearer ...'",
     )
     headers: dict[str, str] = prefix_option(
-        "headers.", also=("header.",), secret=True, doc="headers of every request"
+        "headers.", also=("header.",), secret=True, doc="headers sent with every request"
     )
     connect_timeout: float = timeout_option(
-        "connect_timeout", default=10.0, doc="longest wait for a connection"
+        "connect_timeout", default=10.0, doc="maximum time to establish a connection"
     )
     read_timeout: float = timeout_option(
-        "read_timeout", default=60.0, doc="longest wait for the next part of an answer"
+        "read_timeout", default=60.0, doc="maximum time between parts of a response"
     )
     max_retries: int = option(
-        default=3, doc="how often a request is sent again where that is safe; 0 turns it off"
+        default=3, doc="number of retries of requests that are safe to repeat; 0 disables them"
     )
     max_retry_wait: float = option(
         default=30.0,
         unit="seconds",
-        doc="longest pause before a request is sent again; where the server asks for a longer one, "
-        "its answer is the result",
+        doc="maximum pause before a retry; if the server requests a longer one, its "
+        "response is returned",
     )
     max_connections: int = option(default=100, doc="maximum open connections")
     tls_verify: bool = option(
@@ -88,12 +88,12 @@ class HttpConfig(Config):
     tls_verify_hostname: bool = option(
         default=True,
         also=("tls.assert_hostname",),
-        doc="whether the certificate must be for the server's name",
+        doc="whether the certificate must match the server's name",
     )
     ca_bundle: str | None = option(
         default=None,
         also=("tls.ssl_ca_cert",),
-        doc="file or folder of the authorities that may sign the server's certificate",
+        doc="file or folder with the trusted certificate authorities",
     )
     client_cert: str | None = option(
         default=None, also=("tls.cert_file",), doc="file of the client's own certificate (mTLS)"
@@ -101,12 +101,12 @@ class HttpConfig(Config):
     client_key: str | None = option(
         default=None,
         also=("tls.key_file",),
-        doc="file of the key of client_cert, where it is not in the same file",
+        doc="file of the key of client_cert, if it is not in the same file",
     )
     proxy: str | None = option(
         default=None,
         secret=True,
-        doc="URL of an HTTP proxy; HTTP_PROXY, HTTPS_PROXY and NO_PROXY count unless given",
+        doc="URL of an HTTP proxy; defaults to HTTP_PROXY, HTTPS_PROXY and NO_PROXY",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -117,7 +117,7 @@ class HttpConfig(Config):
         if self.max_retries < 0:
             raise InvalidInputError(f"{self.impl}: property 'max_retries' must be 0 or more")
         if self.auth_token == "":
-            raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; leave it out")
+            raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; omit it")
         sent = {f"headers.{name}": value for name, value in self.headers.items()}
         for key, value in {**sent, "auth_token": self.auth_token or ""}.items():
             self.check_header(key, value)
@@ -134,11 +134,11 @@ class HttpConfig(Config):
     def check_header(self, key: str, value: str) -> None:
         """Reject an invalid header, without showing the value (code 13)."""
         if HEADER_NAME.fullmatch(key.removeprefix("headers.")) is None:
-            raise InvalidInputError(f"{self.impl}: {key!r} does not end in the name of a header")
+            raise InvalidInputError(f"{self.impl}: {key!r} must end in the name of a header")
         if HEADER_VALUE.fullmatch(value) is None:
             raise InvalidInputError(
-                f"{self.impl}: property {key!r} holds more than printable ASCII, or has a blank at "
-                "its ends"
+                f"{self.impl}: property {key!r} has characters other than printable ASCII, or a "
+                "blank at its ends"
             )
 
 
@@ -156,12 +156,12 @@ def check_uri(impl: str, uri: str, key: str = "uri") -> str:
         raise InvalidInputError(f"{impl}: property {key!r} is not an address: {error}") from None
     if "@" in parts.netloc:
         raise InvalidInputError(
-            f"{impl}: property {key!r} holds credentials; give them as 'auth_token' or "
-            "'headers.Authorization', which are kept out of messages"
+            f"{impl}: property {key!r} contains credentials; pass them as 'auth_token' or "
+            "'headers.Authorization', which messages do not show"
         )
     if parts.scheme not in ("http", "https") or not named:
         raise InvalidInputError(
-            f"{impl}: property {key!r} must be like http://host:2333, not {uri!r}"
+            f"{impl}: property {key!r} must have the form http://host:2333, not {uri!r}"
         )
     if parts.query or parts.fragment:
         raise InvalidInputError(f"{impl}: property {key!r} must end with its path: {uri!r}")
@@ -218,7 +218,8 @@ def _transport(
     except (ValueError, httpx.InvalidURL, ImportError) as error:
         # The proxy's address may contain a password, and the library's message the address.
         raise InvalidInputError(
-            f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
+            f"{config.impl}: property 'proxy' is not a valid URL of a proxy "
+            f"({type(error).__name__})"
         ) from None
 
 
@@ -335,7 +336,7 @@ class _AskedToWaitLongerError(Exception):
     """The server requests a longer pause than this client allows; its response is the result."""
 
     def __init__(self, response: httpx.Response) -> None:
-        super().__init__("the server asks for a longer pause")
+        super().__init__("the server requested a longer pause")
         self.response = response
 
 

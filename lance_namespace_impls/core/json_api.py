@@ -211,8 +211,8 @@ class JsonApi:
                 return
             if token in seen:
                 raise InternalError(
-                    f"GET {path}: {self.base} gives the page token {str(token)[:40]!r} twice, so its "
-                    "listing has no end"
+                    f"GET {path}: {self.base} returned the page token {str(token)[:40]!r} twice, so "
+                    "its listing does not end"
                 )
             seen.add(token)
             asked[paging.token] = str(token)
@@ -252,12 +252,13 @@ class JsonApi:
             response = send(self._client, request, retry)
         except httpx.TransportError as error:
             raise ServiceUnavailableError(
-                f"{method} {path}: no answer from {self.base} ({first_line(error)}); "
-                "is the server running?"
+                f"{method} {path}: no answer from {self.base} ({first_line(error)}); is the "
+                "server running?"
             ) from error
         except httpx.DecodingError as error:
             raise InternalError(
-                f"{method} {path}: the answer of {self.base} cannot be decoded: {first_line(error)}"
+                f"{method} {path}: the response from {self.base} cannot be decoded: "
+                f"{first_line(error)}"
             ) from error
         if not response.is_success:
             raise self._failure(response, f"{method} {path}")
@@ -288,12 +289,12 @@ class JsonApi:
             found = None
         except RecursionError as error:
             raise InternalError(
-                f"{request}: {self.base} answered HTTP {response.status_code} with JSON that is nested "
-                "too deep"
+                f"{request}: {self.base} answered HTTP {response.status_code} with JSON that "
+                "is nested too deeply"
             ) from error
         if not isinstance(found, dict):
             raise InternalError(
-                f"{request}: {self.base} answered HTTP {response.status_code} with a body that is "
-                "no JSON object"
+                f"{request}: {self.base} answered HTTP {response.status_code} with a body "
+                "that is not a JSON object"
             )
         return found

@@ -74,18 +74,18 @@ def absolute(address: str) -> str:
             or object can have the name.
     """
     if not address:
-        raise InvalidInputError("the address of a directory is empty: give a path or a URI")
+        raise InvalidInputError("the address of a directory is empty: pass a path or a URI")
     shown_address = _excerpt(address)
     if (sign := _CONTROL.search(address)) is not None:
         what = "a NUL" if sign[0] == "\0" else f"the control character {sign[0]!r}"
-        raise InvalidInputError(f"address {shown_address}: it holds {what}; remove it")
+        raise InvalidInputError(f"address {shown_address}: it contains {what}; remove it")
     try:
         address.encode()
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"address {shown_address}: it is not valid Unicode") from error
     if address != (stripped := address.strip(" ")) and _URI.fullmatch(stripped):
         raise InvalidInputError(
-            f"address {shown_address}: a URI has no spaces around it; remove them, or write %20"
+            f"address {shown_address}: a URI has no spaces at its ends; remove them, or write %20"
         )
     if (found := _NO_SLASHES.match(address)) is not None:
         form = "file:///path" if found["scheme"].lower() == "file" else f"{found['scheme']}://..."
@@ -100,8 +100,8 @@ def absolute(address: str) -> str:
         return _local(_local_path(rest, shown_address), shown_address)
     if scheme not in _STORES | _FOR_LANCE_ALONE:
         raise InvalidInputError(
-            f"address {shown_address}: Lance knows no store {scheme}://; use a path, s3://, gs://, "
-            "az:// or abfss://"
+            f"address {shown_address}: Lance does not support {scheme}://; use a path, "
+            "s3://, gs://, az:// or abfss://"
         )
     return _object_uri(scheme, rest, shown_address)
 
@@ -110,8 +110,8 @@ def _refuse_tail(rest: str, shown_address: str) -> None:
     for sign, name, code in (("#", "fragment", "%23"), ("?", "query", "%3F")):
         if sign in rest:
             raise InvalidInputError(
-                f"address {shown_address}: a location has no {name}; write {code} for {sign!r} in a "
-                "name, and give options of the store as 'storage.*' properties"
+                f"address {shown_address}: a location has no {name}; write {code} for {sign!r} "
+                "in a name, and pass options of the store as 'storage.*' properties"
             )
 
 
@@ -121,14 +121,14 @@ def _local_path(rest: str, shown_address: str) -> str:
         host, slash, path = rest[2:].partition("/")
         if host.lower() not in ("", "localhost"):
             raise InvalidInputError(
-                f"address {shown_address}: it is on the host {host!r}; a file URI of this host is "
-                "'file:///...'"
+                f"address {shown_address}: it is on the host {host!r}; a file URI on this host "
+                "is 'file:///...'"
             )
         rest = slash + path
     path = _decoded(rest, shown_address)
     if ".." in path.split("/"):
         raise InvalidInputError(
-            f"address {shown_address}: readers differ about '..' in a URI; write it without"
+            f"address {shown_address}: '..' in a URI is ambiguous; write it without"
         )
     return os.path.abspath("/" + path.lstrip("/")) if path.strip("/") else ""
 
@@ -142,8 +142,9 @@ def _local(path: str, shown_address: str) -> str:
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
     if longest > MAX_LEVEL_BYTES or len(os.fsencode(path)) > _LONGEST_PATH:
         raise InvalidInputError(
-            f"address {shown_address}: a name in it has {longest} bytes of {MAX_LEVEL_BYTES}, and the "
-            f"path {len(os.fsencode(path))} of {_LONGEST_PATH}: shorten it"
+            f"address {shown_address}: a name in it has {longest} bytes (at most "
+            f"{MAX_LEVEL_BYTES}), and the path {len(os.fsencode(path))} (at most "
+            f"{_LONGEST_PATH}): shorten it"
         )
     return path
 
@@ -158,17 +159,19 @@ def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
     user, at, host = authority.rpartition("@")
     if at and (scheme not in _AZURE or ":" in user or not user or not host):
         raise InvalidInputError(
-            f"{scheme}://...: the address holds a user name or password; give credentials as "
-            "'storage.*' properties"
+            f"{scheme}://...: the address contains a user name or password; pass "
+            "credentials as 'storage.*' properties"
         )
     if scheme in _STORES and ":" in host:
         raise InvalidInputError(
-            f"address {shown_address}: a bucket has no port; give the server as the property "
-            f"'storage.endpoint' and the address as {scheme}://bucket/path"
+            f"address {shown_address}: a bucket has no port; set the server as the "
+            f"property 'storage.endpoint' and write the address as {scheme}://bucket/path"
         )
     key = _decoded(path, shown_address)
     if _decoded(authority, shown_address) != authority or "\\" in authority or " " in authority:
-        raise InvalidInputError(f"address {shown_address}: {authority!r} is no name of a bucket")
+        raise InvalidInputError(
+            f"address {shown_address}: {authority!r} is not a valid bucket name"
+        )
     levels = key.split("/") if path else []
     if "" in levels:
         raise InvalidInputError(
@@ -176,12 +179,12 @@ def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
         )
     if not {".", ".."}.isdisjoint(levels):
         raise InvalidInputError(
-            f"address {shown_address}: readers differ about '.' and '..' in a URI; write it without"
+            f"address {shown_address}: '.' and '..' in a URI are ambiguous; write it without"
         )
     if len(key.encode()) > LONGEST_KEY:
         raise InvalidInputError(
-            f"address {shown_address}: its path has {len(key.encode())} bytes, of which an object "
-            f"store leaves {LONGEST_KEY} to a table: shorten it"
+            f"address {shown_address}: its path has {len(key.encode())} bytes, and an "
+            f"object store permits {LONGEST_KEY} for a table: shorten it"
         )
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
 
@@ -192,7 +195,8 @@ def _decoded(text: str, shown_address: str) -> str:
         decoded = unquote(text, errors="strict")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"address {shown_address}: what it encodes is not UTF-8; encode the name as UTF-8"
+            f"address {shown_address}: its percent-encoded text is not UTF-8; encode the "
+            "name as UTF-8"
         ) from error
     if (sign := _CONTROL.search(decoded)) is not None:
         raise InvalidInputError(
@@ -285,7 +289,8 @@ def default_location(root: str, names: Sequence[str]) -> str:
     for name in names:
         if name in (".", ".."):
             raise InvalidInputError(
-                f"name {name!r} cannot be part of a default location; give a location, or a name"
+                f"name {name!r} cannot be part of a default location; specify a location, or "
+                "use another name"
             )
     encoded = [quote(name, safe="") for name in names]
     if "://" not in root or root.startswith("file://"):

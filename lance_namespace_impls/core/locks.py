@@ -120,9 +120,9 @@ def _lock_file_or_warning(path: str) -> int | None:
         return _lock_file(path, os.getpid())
     except OSError as error:
         warnings.warn(
-            f"other processes of this machine may change the same objects at the same moment: locks "
-            f"cannot be kept in {path}: {error.strerror}; set TMPDIR to a folder that can be written "
-            "to, the same one for all of them",
+            "other processes on this machine may change the same objects concurrently: "
+            f"locks cannot be stored in {path}: {error.strerror}; set TMPDIR to a "
+            "writable folder, the same for all of them",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -143,7 +143,7 @@ def _lock_file(path: str, process: int) -> int:
     found = os.fstat(file)
     if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
         os.close(file)
-        raise PermissionError(errno.EPERM, "it is not a file of this user's", path)
+        raise PermissionError(errno.EPERM, "the file does not belong to this user", path)
     return file
 
 
@@ -168,7 +168,7 @@ def object_lock(
             stack.enter_context(machine_lock(key, timeout))
         except TimeoutError:
             raise ConcurrentModificationError(
-                f"{format_identifier(identifier)}: others on this machine are still changing it "
-                f"after {timeout:g} s; try again"
+                f"{format_identifier(identifier)}: other processes on this machine are still "
+                f"changing it after {timeout:g} s; try again"
             ) from None
         yield

@@ -67,4 +67,4 @@ def parse_mode(text: str | None, default: M, what: str = "mode") -> M:
             if mode.value.lower() == wanted:
                 return mode
     names = ", ".join(str(mode.value) for mode in modes)
-    raise InvalidInputError(f"{what} {text!r} is not known; it is one of {names}")
+    raise InvalidInputError(f"{what} {text!r} is not known; use one of {names}")

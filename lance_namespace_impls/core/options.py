@@ -150,8 +150,9 @@ def joined_options(
         return overlaid(configured, own)
     if not any(is_secret_option(key) or _is_anonymous(key, own[key]) for key in own):
         raise InvalidInputError(
-            f"{what}: {', '.join(elsewhere)} of its own would send the namespace's credentials "
-            "elsewhere; give credentials of its own too, or set it for the whole namespace"
+            f"{what}: its own {', '.join(elsewhere)} would send the namespace's "
+            "credentials to another server; set its own credentials too, or set it for "
+            "the whole namespace"
         )
     kept = {key: value for key, value in configured.items() if not is_secret_option(key)}
     return overlaid(kept, own)

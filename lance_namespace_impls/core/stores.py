@@ -204,7 +204,8 @@ class ResolvedAddress:
         if without := self._without_equal():
             raise InvalidInputError(
                 f"{self.location} cannot be opened: {', '.join(without)} cannot be applied to "
-                "listings, only to tables; set the equal environment variables of the store instead"
+                "listings, only to tables; set the equivalent environment variables of the "
+                "store instead"
             )
         match self.kind:
             case "s3":
@@ -302,7 +303,7 @@ class ResolvedAddress:
         }
         if "account_name" not in out:
             raise InvalidInputError(
-                f"{self.location} cannot be opened: it names no account; set the property "
+                f"{self.location} cannot be opened: it has no account; set the property "
                 "'storage.account_name', or AZURE_STORAGE_ACCOUNT_NAME"
             )
         if endpoint := self.options.get("azure_storage_endpoint"):
@@ -315,7 +316,7 @@ class ResolvedAddress:
                 authority = host.removeprefix(account)
             else:
                 raise InvalidInputError(
-                    f"{self.location} cannot be opened: the endpoint names no account; write it as "
+                    f"{self.location} cannot be opened: the endpoint has no account; write it as "
                     f"{scheme}://{host}/{account} or {scheme}://{account}.{host}"
                 )
             out |= {"blob_storage_authority": authority, "blob_storage_scheme": scheme}
@@ -352,8 +353,8 @@ def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
         account = host.partition(".")[0]
         if own.setdefault("azure_storage_account_name", account) != account:
             raise InvalidInputError(
-                f"{location}: the account of the address is not the account_name of the options; "
-                "leave one of them out"
+                f"{location}: the account in the address differs from account_name in the "
+                "options; omit one of them"
             )
     found = _with_environment(kind, own, location)
     if kind == "az" and found.get("azure_storage_use_emulator") == "true":
@@ -424,8 +425,8 @@ def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict
             value = _boolean(key, value, location)
         if name in out and out[name] != value:
             raise InvalidInputError(
-                f"{location}: the options {given[name]!r} and {key!r} are one, and have two values; "
-                "give one"
+                f"{location}: the options {given[name]!r} and {key!r} are the same, with two "
+                "values; set one"
             )
         out[name], given[name] = value, key
     return out
@@ -434,7 +435,9 @@ def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict
 def _boolean(key: str, value: str, location: str) -> str:
     text = value.strip().lower()
     if text not in _TRUE | _FALSE:
-        raise InvalidInputError(f"{location}: the option {key!r} is true or false, not {value!r}")
+        raise InvalidInputError(
+            f"{location}: the option {key!r} must be true or false, not {value!r}"
+        )
     return "true" if text in _TRUE else "false"
 
 
@@ -470,8 +473,8 @@ def _refuse_half_of_a_key(options: dict[str, str], location: str) -> None:
     missing = [name for name in halves if not options.get(name)]
     if len(missing) == 1:
         raise InvalidInputError(
-            f"{location}: the option {missing[0]} is missing: an access key has a secret; give both, "
-            "or none"
+            f"{location}: the option {missing[0]} is missing: an access key needs a "
+            "secret; set both, or none"
         )
     if missing:
         options.pop("aws_session_token", None)  # a token without a key is useless
@@ -488,12 +491,12 @@ def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) 
     scheme = scheme.lower()
     if not separator or scheme not in ("http", "https") or not rest:
         raise InvalidInputError(
-            f"{where} is no address of a server; write it as https://host or http://host:port"
+            f"{where} is not the address of a server; write it as https://host or http://host:port"
         )
     authority = rest.partition("/")[0]
     if "@" in authority:
         raise InvalidInputError(
-            f"{where} holds a user name or password; give credentials as options of the store"
+            f"{where} contains a user name or password; pass credentials as options of the store"
         )
     if not {"?", "#", "\\", " "}.isdisjoint(rest):
         raise InvalidInputError(f"{where} has a query, fragment, backslash or space; remove it")

@@ -42,21 +42,21 @@ class DirectoryConfig(Config):
             "run `lance-ns migrate --to manifest` once", ("false",)
         ),
         "credential_vendor.enabled": Foreign(
-            "a directory issues no credentials; give those of the store as 'storage.*', or use a "
-            "catalog that issues them (polaris)",
+            "a directory issues no credentials; set those of the store as 'storage.*', "
+            "or use a catalog that issues them (polaris)",
             ("false",),
         ),
         "credential_vendor.": Foreign(
-            "a directory issues no credentials; give those of the store as 'storage.*', or use a "
-            "catalog that issues them (polaris)"
+            "a directory issues no credentials; set those of the store as 'storage.*', "
+            "or use a catalog that issues them (polaris)"
         ),
         "vend_input_storage_options": Foreign(
-            "'storage.*' is returned with every table in process, and by a server with "
+            "'storage.*' is always returned in process, and by a server with "
             "--vend-storage-options",
             ("true", "false"),
         ),
         "vend_input_storage_options_refresh_interval_millis": Foreign(
-            "the options of 'storage.*' do not expire; set storage.expires_at_millis if they do"
+            "the options in 'storage.*' do not expire; set storage.expires_at_millis if they do"
         ),
     }
 
@@ -71,32 +71,35 @@ class DirectoryConfig(Config):
         also=("manifest_enabled",),
         default="auto",
         converter=_manifest,
-        doc="whether a `__manifest` table keeps namespaces, properties and tables: `true` makes one "
-        "with the first change, `false` takes no notice of one, `auto` goes by what is there",
+        doc="whether a `__manifest` table stores namespaces, properties and tables: "
+        "`true` creates one with the first change, `false` ignores an existing "
+        "manifest, `auto` uses one if present",
     )
 
     dir_listing_enabled: bool = option(
         default=True,
-        doc="with a manifest: whether tables of the root are the subdirectories `name.lance`, which "
-        "clients see too that only list; else the manifest alone decides",
+        doc="with a manifest: whether the tables of the root are the subdirectories "
+        "`name.lance`, which are visible to clients that only list; otherwise only "
+        "the manifest determines the tables",
     )
 
     table_version_tracking_enabled: bool = option(
         default=False,
-        doc="with a manifest: whether it keeps the versions of new tables, so that a commit which "
-        "passes it by does not show; a table's property managed_versioning says otherwise for that "
-        "table, and tables that clients list in the root stay as they are",
+        doc="with a manifest: whether it manages the versions of new tables, so that a "
+        "commit that bypasses it is not visible; a table's property "
+        "managed_versioning overrides this, except for tables of the root that "
+        "clients list",
     )
 
     commit_retries: int | None = option(
         default=None,
-        doc="how often a change of the manifest is made again where others were first; for a minute "
-        "unless given",
+        doc="number of retries of a manifest change after conflicts; by default it "
+        "retries for a minute",
     )
 
     inline_optimization_enabled: bool = option(
         default=True,
-        doc="taken from pylance's namespace: each change leaves the manifest compact in any case",
+        doc="accepted for compatibility with pylance: every change leaves the manifest compact",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +107,7 @@ class DirectoryConfig(Config):
         if not self.dir_listing_enabled:
             if self.manifest == "false":
                 raise InvalidInputError(
-                    "dir: dir_listing_enabled=false leaves nothing to go by with manifest=false; "
-                    "leave one of them out"
+                    "dir: dir_listing_enabled=false and manifest=false exclude each other; "
+                    "remove one of them"
                 )
             self.manifest = "true"

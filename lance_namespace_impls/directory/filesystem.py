@@ -161,8 +161,8 @@ class Directory:
         for name in unread:
             unreadable(
                 InvalidTableStateError(
-                    f"{self.root} holds a directory whose name is not UTF-8, {os.fsencode(name)!r}: "
-                    "rename it"
+                    f"{self.root} contains a directory whose name is not UTF-8, "
+                    f"{os.fsencode(name)!r}: rename it"
                 )
             )
         return [name for name in found if name not in unread] if unread else found
@@ -321,8 +321,8 @@ class Directory:
         """Reject a directory of local storage that is a symbolic link (code 19)."""
         if self.is_link(folder):
             raise InvalidTableStateError(
-                f"{self.location(folder)} is a symbolic link, and what it leads to is changed at its "
-                "own place only: remove the link by hand"
+                f"{self.location(folder)} is a symbolic link, and its target can only be "
+                "changed at its own location: remove the link manually"
             )
 
     def move_to_trash(self, folder: str) -> str:

@@ -123,7 +123,7 @@ class FlatTables(TableFolders):
         """Raise, or warn if unreadable tables are to be omitted from a listing."""
         if not self._owner.config.skip_unreadable:
             raise error
-        warnings.warn(f"{error} (left out)", stacklevel=2)
+        warnings.warn(f"{error} (omitted)", stacklevel=2)
 
     def _live_folder(self, name: str) -> str | None:
         """Return the directory of a table; None if the name has none.
@@ -249,7 +249,7 @@ class FlatTables(TableFolders):
         if location is not None and self._named_folder(name, location) != own:
             raise InvalidInputError(
                 f"table {name}: a new table of this directory is at "
-                f"{self.directory.location(own)}; leave the location out"
+                f"{self.directory.location(own)}; omit the location"
             )
         self.directory.require_directory()
         self.refuse_taken(identifier)
@@ -300,8 +300,8 @@ class FlatTables(TableFolders):
                 yield folder
         except FileNotFoundError as error:
             raise TableAlreadyExistsError(
-                f"table {identifier[-1]} cannot be created: {self.directory.location(own)} leads nowhere, "
-                "or has gone meanwhile; try again, or remove it"
+                f"table {identifier[-1]} cannot be created: {self.directory.location(own)} is "
+                "a broken link, or was deleted concurrently; try again, or remove it"
             ) from error
 
     def refuse_taken(self, identifier: Identifier) -> None:
@@ -328,7 +328,7 @@ class FlatTables(TableFolders):
                 f"at {self.directory.location(name + SUFFIX)}"
             )
         if self.directory.kinds(folder)[0] != "directory":
-            raise InvalidInputError(f"table {name}: there is no directory at {location}")
+            raise InvalidInputError(f"table {name}: directory {location} does not exist")
         self.directory.refuse_link(folder)
         own = f"{name}{SUFFIX}"
         locked = own if self.directory.kinds(own)[0] == "directory" else folder
@@ -337,7 +337,8 @@ class FlatTables(TableFolders):
                 self._revive(identifier, folder, properties)
         except FileNotFoundError as error:
             raise ConcurrentModificationError(
-                f"table {name}: {self.directory.location(locked)} has gone meanwhile; look again"
+                f"table {name}: {self.directory.location(locked)} was deleted concurrently; "
+                "check again"
             ) from error
         return self._entry(identifier, folder, properties)
 

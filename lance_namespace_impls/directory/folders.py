@@ -80,8 +80,9 @@ class TableFolders:
         """
         if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ".json"):
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} has branches, whose files name the directory "
-                "that a rename here would change; delete the branches first"
+                f"table {format_identifier(entry.id)} has branches, whose files contain the "
+                "path of its directory, which a rename would change; delete the branches "
+                "first"
             )
 
     def move_to_trash(
@@ -118,8 +119,9 @@ class TableFolders:
         foreign = self._owner.table_folder(attrs.evolve(entry, location=location)).first_foreign()
         if foreign is not None:
             raise InvalidTableStateError(
-                f"table {entry.id[-1]} is not dropped: Lance did not write {entry.location}/{foreign};"
-                " move that elsewhere, or delete the directory by hand"
+                f"table {entry.id[-1]} was not dropped: Lance did not write "
+                f"{entry.location}/{foreign}; move that elsewhere, or delete the directory "
+                "manually"
             )
 
     def delete(self, entry: TableEntry, trash: str, opened: OpenTree | None = None) -> None:
@@ -129,8 +131,8 @@ class TableFolders:
             if not self.directory.is_local:
                 raise
             raise InternalError(
-                f"table {entry.id[-1]} is out of the directory, but "
-                f"{self.directory.location(trash)} could not be deleted: remove it: "
+                f"table {entry.id[-1]} was removed from the directory, but "
+                f"{self.directory.location(trash)} could not be deleted: delete it: "
                 f"{first_line(error)}"
             ) from error
 
@@ -155,7 +157,8 @@ class TableFolders:
             raise table_not_found(entry.id) from error
         if held is None:
             raise ConcurrentModificationError(
-                f"table {entry.id[-1]}: someone else is writing its first rows; look again"
+                f"table {entry.id[-1]}: another process is writing its first rows; check "
+                "again later"
             )
         with held:
             yield
@@ -182,7 +185,9 @@ class TableFolders:
     def withdraw_table(self, entry: TableEntry) -> None:
         data = f"{self.folder(entry)}/{DATA}"
         if not self.directory.is_local and self.directory.kinds(data)[0] != "missing":
-            raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
+            raise ConcurrentModificationError(
+                f"{entry.location}/{DATA} may contain new rows of another writer"
+            )
         with self.opened(entry) as opened:
             self.delete(entry, *self.move_to_trash(entry, opened))
 
@@ -197,8 +202,8 @@ class TableFolders:
         except ValueError:
             pass
         raise InvalidTableStateError(
-            f"{self.directory.location(folder)}/{PROPERTIES} is not a JSON object of text; "
-            "mend or delete that file"
+            f"{self.directory.location(folder)}/{PROPERTIES} is not a JSON object of "
+            "strings; fix or delete that file"
         )
 
     def has_data(self, entry: TableEntry) -> bool:

@@ -242,8 +242,8 @@ def _properties(object_id: str, metadata: str | None) -> dict[str, str]:
     except ValueError:
         pass
     raise InvalidTableStateError(
-        f"the manifest's row {object_id!r} has metadata that is not a JSON object: mend it, or "
-        "remove the row"
+        f"the manifest's row {object_id!r} has metadata that is not a JSON object: fix "
+        "it, or remove the row"
     )
 
 
@@ -379,7 +379,9 @@ class Manifest:
         while True:
             before = self.snapshot()
             if before is None:
-                raise ConcurrentModificationError(f"{self.location} has gone meanwhile; try again")
+                raise ConcurrentModificationError(
+                    f"{self.location} was deleted concurrently; try again"
+                )
             change = decide(before)
             if change is None or not (change.remove or change.put):
                 return before
@@ -388,7 +390,7 @@ class Manifest:
                 return after
             if time.monotonic() > until if self._retries is None else attempt >= self._retries:
                 raise ConcurrentModificationError(
-                    f"{self.location}: others keep changing the manifest; try again"
+                    f"{self.location}: other writers keep changing the manifest; try again"
                 )
             time.sleep(random.uniform(0, wait))
             wait, attempt = min(wait * 2, 0.5), attempt + 1
@@ -453,6 +455,7 @@ class Manifest:
             )
         except OSError as error:
             warnings.warn(
-                f"{self.location}: old versions of the manifest stay: {first_line(error)}",
+                f"{self.location}: old versions of the manifest could not be deleted: "
+                f"{first_line(error)}",
                 stacklevel=2,
             )

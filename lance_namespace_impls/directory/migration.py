@@ -57,8 +57,8 @@ def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migra
     impossible = [name for name in rows if DELIMITER in name]
     if impossible:
         raise InvalidInputError(
-            f"{flat.directory.root} cannot get a manifest, which joins names with {DELIMITER!r}: "
-            f"rename {_shown(impossible)}"
+            f"{flat.directory.root} cannot have a manifest, which joins names with "
+            f"{DELIMITER!r}: rename {_shown(impossible)}"
         )
     if not dry_run:
         manifest.create(list(rows.values()))
@@ -112,7 +112,7 @@ def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: 
         newest = manifest.snapshot()
         if newest is None or newest.version != snapshot.version:
             raise ConcurrentModificationError(
-                f"{manifest.location} was changed meanwhile; try again"
+                f"{manifest.location} was changed concurrently; try again"
             )
         trash = flat.directory.move_to_trash(MANIFEST)
     flat.directory.delete(trash)
@@ -128,12 +128,12 @@ def _flat_tables(
     others = [name for name in snapshot.ids if snapshot.type_of(name) != TABLE]
     if nested or others:
         raise InvalidTableStateError(
-            f"{where} cannot go without its manifest, which alone knows {_shown(others + nested)}: "
+            f"{where} requires its manifest, which alone stores {_shown(others + nested)}: "
             "drop or move them first"
         )
     if snapshot.metadata:
         raise InvalidTableStateError(
-            f"{where} cannot go without its manifest, which alone keeps properties of the root: "
+            f"{where} requires its manifest, which alone stores properties of the root: "
             f"{_shown(list(snapshot.metadata))}"
         )
     tables = {}
@@ -147,8 +147,8 @@ def _flat_tables(
     }
     if differ:
         raise InvalidTableStateError(
-            f"{where} cannot go without its manifest: {_shown(sorted(differ))} would be lost, or be "
-            "tables that are none now; drop the tables, or move the directories elsewhere"
+            f"{where} requires its manifest: {_shown(sorted(differ))} would be lost, or "
+            "become tables; drop the tables, or move the directories elsewhere"
         )
     return tables
 

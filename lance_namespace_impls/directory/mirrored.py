@@ -251,9 +251,9 @@ class RootTables(FlatTables):
         """
         if not self.directory.is_local:
             raise UnsupportedError(
-                f"RenameTable {format_identifier(entry.id)}: an object store cannot rename the "
-                "directory that clients go by which list the root; copy the table and drop the old "
-                "one, or set dir_listing_enabled=false"
+                f"RenameTable {format_identifier(entry.id)}: an object store cannot rename "
+                "the directory that clients list in the root; copy the table and drop the "
+                "old one, or set dir_listing_enabled=false"
             )
         old = self.folder(entry)
         with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
@@ -372,8 +372,8 @@ def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[st
     stored, managed = managed_choice(properties, False)
     if managed:
         raise InvalidInputError(
-            f"table {format_identifier(identifier)}: clients that list the root commit to its "
-            "tables past the manifest, which cannot keep their versions; put it into a namespace, or "
-            "set dir_listing_enabled=false"
+            f"table {format_identifier(identifier)}: clients that list the root commit to "
+            "its tables without the manifest, which therefore cannot manage their "
+            "versions; create it in a namespace, or set dir_listing_enabled=false"
         )
     return stored

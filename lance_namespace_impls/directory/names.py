@@ -60,10 +60,10 @@ def object_id(identifier: Identifier) -> str:
 def check_name(name: str) -> None:
     """Raise for a name that is invalid for a table directory (code 13)."""
     if "/" in name or "\0" in name or name in (".", ".."):
-        raise InvalidInputError(f"table name {name!r} would leave the directory")
+        raise InvalidInputError(f"table name {name!r} would be outside the directory")
     if _CONTROL.search(name):
         raise InvalidInputError(
-            f"table name {name!r} has a control character, which Lance does not take in a path"
+            f"table name {name!r} has a control character, which Lance does not accept in a path"
         )
     if name.startswith((".", "_")):
         raise InvalidInputError(
@@ -87,8 +87,8 @@ def check_level(name: str) -> None:
     """Raise for a name that cannot be written in the manifest (code 13)."""
     if DELIMITER in name:
         raise InvalidInputError(
-            f"name {name!r} has a {DELIMITER!r}, which joins the levels of an identifier in the "
-            "manifest; choose a name without it"
+            f"name {name!r} contains {DELIMITER!r}, which joins the levels of an identifier "
+            "in the manifest; use a name without it"
         )
 
 

@@ -91,7 +91,8 @@ class DirectoryNamespace(CatalogNamespace):
         managed_versioning=True,
         unsupported=dict.fromkeys(
             ("DescribeTransaction", "AlterTransaction"),
-            "a manifest has rows for namespaces, tables and versions, and pylance reads no others",
+            "a manifest stores only namespaces, tables and versions, and pylance reads "
+            "nothing else",
         ),
     )
     """The capabilities of a directory that has a manifest."""

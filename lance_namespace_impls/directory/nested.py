@@ -98,8 +98,8 @@ class NestedTables(NestedNamespaces, TableFolders):
         folder = (row.location or "").strip("/")
         if not folder or "://" in folder or ".." in folder.split("/"):
             raise InvalidTableStateError(
-                f"table {format_identifier(identifier)}: the manifest has it at {row.location!r}, "
-                "which is no place in the directory: deregister it"
+                f"table {format_identifier(identifier)}: the manifest has it at "
+                f"{row.location!r}, which is outside the directory: deregister it"
             )
         return TableEntry(
             id=identifier,
@@ -127,8 +127,8 @@ class NestedTables(NestedNamespaces, TableFolders):
         folder = f"{secrets.token_hex(4)}_{object_id(identifier)}"
         if len(folder.encode()) > MAX_FOLDER_BYTES:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)[:60]}...: its identifier is longer than "
-                f"{MAX_FOLDER_BYTES - 9} bytes, so that no directory can be called after it"
+                f"table {format_identifier(identifier)[:60]}...: its identifier is longer "
+                f"than {MAX_FOLDER_BYTES - 9} bytes, too long for the name of a directory"
             )
         return self.directory.location(folder)
 
@@ -144,8 +144,8 @@ class NestedTables(NestedNamespaces, TableFolders):
         """Add a table: first its directory, then its row."""
         if location is not None:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)}: a new table of this directory gets a "
-                "directory of its own; leave the location out, or register the table"
+                f"table {format_identifier(identifier)}: a new table gets its own directory; "
+                "omit the location, or register the table"
             )
         self.directory.require_directory()
         self.require_free(self.manifest.snapshot(), identifier)
@@ -153,7 +153,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         folder = str(row.location)
         if not self.directory.add(folder, {DECLARED: b""}):
             raise TableAlreadyExistsError(
-                f"table {format_identifier(identifier)}: {folder} is there already; try again"
+                f"table {format_identifier(identifier)}: {folder} already exists; try again"
             )
         self._insert_new(identifier, row)
         return self.entry(identifier, row)
@@ -190,7 +190,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             with self.directory.staged() as staged:
                 yield staged
                 if not self.directory.move(staged, folder):
-                    raise FileExistsError(f"{self.directory.location(folder)} is there already")
+                    raise FileExistsError(f"{self.directory.location(folder)} already exists")
             return
         try:
             yield folder
@@ -248,8 +248,8 @@ class NestedTables(NestedNamespaces, TableFolders):
             or not {".", ".."}.isdisjoint(parts)
         ):
             raise InvalidInputError(
-                f"table {format_identifier(identifier)}: {location} is not below {root}; a table of "
-                "this directory is at a path in it"
+                f"table {format_identifier(identifier)}: {location} is not below {root}; "
+                "locations must be inside the directory"
             )
         return folder
 
@@ -306,7 +306,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             pass
         except InvalidTableStateError as error:
             warnings.warn(
-                f"{entry.location} is in no row of the manifest, but stays: {error.message}",
+                f"{entry.location} is in no row of the manifest, but remains: {error.message}",
                 stacklevel=2,
             )
 

@@ -29,7 +29,7 @@ def changed_properties(
     """Return properties with some set and some removed."""
     if MANAGED in changed or MANAGED in removed:
         raise InvalidInputError(
-            f"property {MANAGED!r} is chosen when a table is created, and stays as it is"
+            f"property {MANAGED!r} is set when a table is created and cannot change"
         )
     return {key: value for key, value in {**old, **changed}.items() if key not in removed}
 

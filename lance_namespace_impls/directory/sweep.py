@@ -38,7 +38,7 @@ def sweep(root: str) -> None:
             _delete_left(path)
         except (OSError, InvalidTableStateError) as error:
             warnings.warn(
-                f"{path}, left by an earlier process, could not be deleted: remove it: "
+                f"{path}, left by an earlier process, could not be deleted: delete it: "
                 f"{first_line(error)}",
                 stacklevel=2,
             )

@@ -125,9 +125,9 @@ class ManifestVersions(VersionStore):
             return
         if self._lists_root and len(identifier) == 1:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)}: tables of the root are made and removed one "
-                "by one, since clients list their directories; set dir_listing_enabled=false, or "
-                "leave it out of the batch"
+                f"table {format_identifier(identifier)}: tables of the root are created and "
+                "removed one by one, because clients list their directories; set "
+                "dir_listing_enabled=false, or remove it from the batch"
             )
 
     def _add_table(self, snapshot: Snapshot, change: AddTable, row: Row) -> store.Change:
@@ -220,5 +220,5 @@ def _read(row: Row) -> KeptVersion:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidTableStateError(
-            f"the manifest's row {row.id!r} is no version that can be read: remove it"
+            f"the manifest's row {row.id!r} is not a readable version: remove it"
         ) from error

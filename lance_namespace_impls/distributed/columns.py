@@ -279,11 +279,12 @@ def cast_batch(
             if checked and _infinite(array) > _infinite(given):
                 raise TableSchemaValidationError(
                     f"column {field.name}: a value of type {given.type} is too large for "
-                    f"{field.type}; the data source's option overflow=infinity makes it infinite"
+                    f"{field.type}; the data source's option overflow=infinity stores it as "
+                    "infinity"
                 )
         if array.null_count and not field.nullable:
             raise TableSchemaValidationError(
-                f"column {field.name}: the table takes no null there, and the rows have some"
+                f"column {field.name}: the column is not nullable, and the rows contain nulls"
             )
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -376,7 +377,7 @@ def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
         if index < 0:
             if not field.nullable:
                 raise TableSchemaValidationError(
-                    f"{what}: column {field.name} takes no null, and the rows lack it"
+                    f"{what}: column {field.name} is not nullable, and the rows lack it"
                 )
         elif not compatible(given.field(index).type, field.type):
             raise TableSchemaValidationError(

@@ -92,9 +92,9 @@ def _opened(sealed: bytes) -> Sealed[Any]:
         return Sealed(loads(_ciphers().decrypt(sealed)), sealed)
     except InvalidToken as error:
         raise InvalidInputError(
-            "the secrets of a namespace were sealed with another key than this Spark worker has: set "
-            f"the environment variable {ENVIRONMENT} to the same key on the driver and all executors "
-            "(docs/spark.md, Secrets)"
+            "the secrets of a namespace were encrypted with another key than this Spark "
+            f"worker has: set the environment variable {ENVIRONMENT} to the same key on "
+            "the driver and all executors (docs/spark.md, Secrets)"
         ) from error
 
 
@@ -169,10 +169,10 @@ def _ciphers() -> MultiFernet:
 
     if not (keys := _keys()):
         raise InvalidInputError(
-            "a namespace with secrets goes to Spark's workers sealed, and this user has no folder to "
-            "keep a key in: start the session with local_session, use read_table and write_table, or "
-            f"set the environment variable {ENVIRONMENT} on the driver and all executors "
-            "(docs/spark.md, Secrets)"
+            "a namespace with secrets is sent to Spark's workers encrypted, and this "
+            "user has no folder to store a key: start the session with local_session, "
+            "use read_table and write_table, or set the environment variable "
+            f"{ENVIRONMENT} on the driver and all executors (docs/spark.md, Secrets)"
         )
     return MultiFernet([Fernet(key) for key in keys])
 

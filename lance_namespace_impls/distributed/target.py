@@ -72,7 +72,7 @@ class Target:
         storage = self.storage()
         if storage.location != location:
             raise ConcurrentModificationError(
-                f"{self.name} moved from {location} to {storage.location} meanwhile; try again"
+                f"{self.name} moved concurrently from {location} to {storage.location}; try again"
             )
         return storage
 
@@ -102,7 +102,7 @@ class Target:
     def is_there(self) -> TableAlreadyExistsError:
         """Return the error for creating a table that already has data (code 5)."""
         return TableAlreadyExistsError(
-            f"{self.name} already exists: append to it, overwrite it or take another name"
+            f"{self.name} already exists: append to it, overwrite it or use another name"
         )
 
     def _describe(self, **more: Any) -> DescribeTableResponse:

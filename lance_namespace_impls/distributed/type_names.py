@@ -41,9 +41,9 @@ def parse_type(text: str) -> pa.DataType:
     # For numbers out of range, Arrow also raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
-            f"type {shortened(text)!r} is not known; write an Arrow type such as int32, float64, "
-            "string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), list<int64> or "
-            "float32[768]"
+            f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
+            "float64, string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), "
+            "list<int64> or float32[768]"
         ) from error
 
 
@@ -84,8 +84,8 @@ def parse_types(text: str) -> dict[str, pa.DataType]:
     for item in filter(str.strip, _SPLIT.split(text)):
         column, colon, kind = item.partition(":")
         if not colon or not column.strip():
-            raise InvalidInputError(f"types: {item.strip()!r} is not of the form 'column:type'")
+            raise InvalidInputError(f"types: {item.strip()!r} does not have the form 'column:type'")
         if column.strip() in types:
-            raise InvalidInputError(f"types: column {column.strip()} is named twice")
+            raise InvalidInputError(f"types: column {column.strip()} occurs twice")
         types[column.strip()] = parse_type(kind)
     return types

@@ -192,7 +192,7 @@ def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -
 def check_schema(schema: pa.Schema, what: str) -> None:
     """Reject a schema that Lance cannot store (code 20)."""
     if not schema.names:
-        raise TableSchemaValidationError(f"{what}: there are no columns to write")
+        raise TableSchemaValidationError(f"{what}: no columns to write")
     try:
         check_columns(schema)
     except TableSchemaValidationError as error:
@@ -234,7 +234,7 @@ def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Itera
         yield attempt
         if not attempt.notes.is_open():
             raise ConcurrentModificationError(
-                f"{plan.target.name}: the write ended before this attempt at a task did"
+                f"{plan.target.name}: the write ended before this task attempt did"
             )
     except BaseException as error:
         if delete_files(plan, attempt.files):
@@ -446,8 +446,8 @@ def require_open(plan: WritePlan, storage: TableStorage) -> None:
 def _overtaken(plan: WritePlan) -> ConcurrentModificationError:
     since = f"version {plan.read_version}" if plan.read_version else "it was found without data"
     return ConcurrentModificationError(
-        f"{plan.target.name} was changed by someone else since {since}, so nothing was written; look "
-        "at it and try again"
+        f"{plan.target.name} was changed by another writer since {since}, so nothing "
+        "was written; read it again and retry"
     )
 
 

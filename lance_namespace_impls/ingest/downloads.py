@@ -78,8 +78,9 @@ def shards(address: str) -> list[str]:
         ]
     if "*" in address:
         raise InvalidInputError(
-            f"{_shown(address)}: a web server lists no files; name each, or a numbered set of them "
-            f"as train-*-of-00003.parquet, or a data set of the Hub as {HUB_FORM}"
+            f"{_shown(address)}: web servers do not list files; name each file, or a "
+            "numbered set as train-*-of-00003.parquet, or a data set of the Hub as "
+            f"{HUB_FORM}"
         )
     return [address]
 
@@ -104,7 +105,9 @@ class Hub:
         """
         parts = [unquote(part) for part in source[len("hf://") :].strip("/").split("/")]
         if len(parts) < 3 or parts[0] != "datasets" or not all(parts):
-            raise InvalidInputError(f"{source}: an address of the Hub is like {HUB_FORM}")
+            raise InvalidInputError(
+                f"{source}: an address of the Hub must have the form {HUB_FORM}"
+            )
         name, _, revision = parts[2].partition("@")
         return cls(downloads, f"{parts[1]}/{name}", revision or "main"), "/".join(parts[3:])
 
@@ -139,7 +142,7 @@ class Hub:
                     ]
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise ServiceUnavailableError(
-                        f"{_shown(str(answer.url))}: the answer is no listing of a data set"
+                        f"{_shown(str(answer.url))}: the response is not a listing of a data set"
                     ) from error
             for path, is_file, size in entries:
                 kind = fs.FileType.File if is_file else fs.FileType.Directory
@@ -197,7 +200,8 @@ class Downloads:
                 if not (wanted and range_given.startswith(f"bytes {start}-")):
                     if answer.status_code == httpx.codes.PARTIAL_CONTENT:
                         raise ServiceUnavailableError(
-                            f"{_shown(address)}: the server sends another part of the file than asked"
+                            f"{_shown(address)}: the server returned a different part of the file than "
+                            "requested"
                         )
                     self._bytes -= file.tell()
                     file.seek(0)
@@ -209,8 +213,8 @@ class Downloads:
                 except httpx.HTTPError as error:
                     if not left:
                         raise ServiceUnavailableError(
-                            f"{_shown(address)}: the download was cut short ({first_line(error)}); "
-                            "try again"
+                            f"{_shown(address)}: the download was interrupted ({first_line(error)}); try "
+                            "again"
                         ) from error
 
     def _write(self, answer: httpx.Response, name: str, file: IO[bytes], shown: str) -> None:
@@ -252,9 +256,9 @@ class Downloads:
                 ("https",) if before.lower().startswith("https:") else ("http", "https")
             ):
                 raise InvalidInputError(
-                    f"{_shown(before)}: it leads to an address of {scheme}, which is not followed"
+                    f"{_shown(before)}: it redirects to {scheme}, which is not followed"
                 )
-        raise InvalidInputError(f"{_shown(address)}: there are over {MAX_REDIRECTS} redirects")
+        raise InvalidInputError(f"{_shown(address)}: more than {MAX_REDIRECTS} redirects")
 
     @contextmanager
     def _ask(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
@@ -307,10 +311,10 @@ def _refuse_failure(answer: httpx.Response, address: str) -> None:
     if answer.is_success:
         return
     if status in (404, 410):
-        raise InvalidInputError(f"{shown}: there is no such file (HTTP {status})")
+        raise InvalidInputError(f"{shown}: file not found (HTTP {status})")
     kind = ServiceUnavailableError if status >= 500 else InvalidInputError
     hint = "; is HF_TOKEN set?" if status in (401, 403) and _is_hub(address) else ""
-    raise _FAILURES.get(status, kind)(f"{shown}: the server answers HTTP {status}{hint}")
+    raise _FAILURES.get(status, kind)(f"{shown}: the server returned HTTP {status}{hint}")
 
 
 def _shown(address: str) -> str:

@@ -428,7 +428,7 @@ class _Import:
             try:
                 abort(plan, written)
             except LanceNamespaceError as second:
-                error.add_note(f"What was written could not be rolled back: {second}")
+                error.add_note(f"The written data could not be rolled back: {second}")
             raise
 
     def check(self, infos: Sequence[FileInfo], schema: pa.Schema) -> None:

@@ -45,8 +45,8 @@ def agree(
             kind = reader.unify(found.get(field.name, pa.null()), field.type)
             if kind is None:
                 raise TableSchemaValidationError(
-                    f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, and "
-                    f"{reader.shown(found[field.name])} in the files before it"
+                    f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, but "
+                    f"{reader.shown(found[field.name])} in earlier files"
                 )
             found[field.name] = kind
     if table is None:
@@ -99,8 +99,8 @@ def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) 
         has = table.field(index).type
         if uniform(has) != uniform(kind):
             raise InvalidInputError(
-                f"types: {name} is there and its column {column} is {has}, not {kind}: leave it out "
-                f"of the option 'types', or name {has} to accept that digits are lost"
+                f"types: {name} exists and its column {column} is {has}, not {kind}: remove "
+                f"it from the option 'types', or use {has} to accept the loss of digits"
             )
 
 
@@ -111,10 +111,11 @@ def _check_digits(schema: pa.Schema, name: str) -> None:
             hint = (
                 "write them as text in the files"
                 if pa.types.is_struct(field.type)
-                else "give its type with the option types: a decimal, or double to round them"
+                else "specify its type with the option types: a decimal, or double to round them"
             )
             raise TableSchemaValidationError(
-                f"{name}: column {field.name} has numbers with more digits than a double keeps; {hint}"
+                f"{name}: column {field.name} has numbers with more digits than a double can "
+                f"hold; {hint}"
             )
 
 
@@ -135,7 +136,7 @@ def _check_file(info: FileInfo, reader: Format, schema: pa.Schema, name: str) ->
             )
     for field in schema:
         if field.name not in given and not (lenient and field.nullable):
-            hint = "; option missing=null takes null for it" if field.nullable else ""
+            hint = "; the option missing=null reads it as null" if field.nullable else ""
             raise TableSchemaValidationError(
                 f"{info.file.name}: column {field.name} is missing{hint}"
             )

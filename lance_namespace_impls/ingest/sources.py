@@ -124,24 +124,26 @@ def find_files(
         ServiceUnavailableError: code 17, the store or the server does not respond.
     """
     if format is not None and format not in ENDINGS:
-        raise InvalidInputError(
-            f"format {format!r} is not known; it is one of {', '.join(ENDINGS)}"
-        )
+        raise InvalidInputError(f"format {format!r} is not known; use one of {', '.join(ENDINGS)}")
     if isinstance(sources, str) or not sources:
-        raise InvalidInputError("sources is a list of files, folders or patterns, and not empty")
+        raise InvalidInputError("sources must be a non-empty list of files, folders or patterns")
     files: dict[tuple[str | None, str], SourceFile] = {}
     for source in sources:
         _refuse_credentials(source)
         found = list(_expand(source, format, storage or {}, downloads))
         if not found:
-            hint = "" if format else f"; name the format ({', '.join(ENDINGS)}) of other endings"
-            raise InvalidInputError(f"{source}: there is no file to read{hint}")
+            hint = (
+                ""
+                if format
+                else f"; for other extensions specify the format ({', '.join(ENDINGS)})"
+            )
+            raise InvalidInputError(f"{source}: no file to read{hint}")
         files.update(((file.store, file.path), file) for file in found)
     _refuse_partitions(files.values())
     formats = {format or str(format_of(file.path)) for file in files.values()}
     if len(formats) > 1:
         raise InvalidInputError(
-            f"files of several formats cannot become one table: {', '.join(sorted(formats))}"
+            f"files of several formats cannot be imported into one table: {', '.join(sorted(formats))}"
         )
     return formats.pop(), list(files.values())
 
@@ -160,9 +162,9 @@ def format_of(path: str) -> str | None:
 def _refuse_credentials(source: str) -> None:
     if _SECRET.match(source):
         raise InvalidInputError(
-            f"{source.split('://', 1)[0]}://...: the address holds credentials, which logs and "
-            "messages would show; give an object store's as 'storage.*' properties, the Hub's as "
-            "HF_TOKEN"
+            f"{source.split('://', 1)[0]}://...: the address contains credentials, which "
+            "logs and messages would show; pass those of an object store as 'storage.*' "
+            "properties, and those of the Hub as HF_TOKEN"
         )
 
 
@@ -177,7 +179,9 @@ def _expand(
             yield SourceFile(path=info.path, size=info.size, store=uri, storage=own)
         return
     if downloads is None:
-        raise InvalidInputError(f"{source}: download it first; it is not read from the web here")
+        raise InvalidInputError(
+            f"{source}: addresses on the web are not read here; download the file first"
+        )
     if source.lower().startswith("hf://"):
         hub, path = Hub.open(source, downloads)
         addresses = [hub.address(info.path) for info in _found(source, hub, path, format)]
@@ -192,7 +196,7 @@ def _expand(
 def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:
     if format is None and format_of(path) is None:
         raise InvalidInputError(
-            f"{source}: the file name has no known ending; name the format ({', '.join(ENDINGS)})"
+            f"{source}: the file name has no known extension; specify the format ({', '.join(ENDINGS)})"
         )
 
 
@@ -226,7 +230,7 @@ def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[A
         for info in infos:
             _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
         return infos
-    raise InvalidInputError(f"{source}: there is no such file or folder")
+    raise InvalidInputError(f"{source}: file or folder not found")
 
 
 def _below(store: Any, folder: str) -> list[Any]:
@@ -262,13 +266,13 @@ def _refuse_partitions(files: Iterable[SourceFile]) -> None:
         first = partition if first is None else first
         if partition != first:
             both = " and ".join("/".join(each) or "none" for each in (first, partition))
-            raise _would_lose_columns(f"the files are of several partitions ({both})")
+            raise _would_lose_columns(f"the files belong to several partitions ({both})")
 
 
 def _would_lose_columns(what: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{what}, and their columns are not in the files; write it as plain files first, or name the "
-        "files of one partition"
+        f"{what}, and the files lack the partition columns; write plain files first, "
+        "or import the files of one partition"
     )
 
 

@@ -48,8 +48,8 @@ def open_writer(sink: Any, schema: pa.Schema, format: str) -> Iterator[RowWriter
         nested = [field.name for field in schema if is_.is_nested(field.type)]
         if nested:
             raise TableSchemaValidationError(
-                f"CSV holds no lists and structs: leave {', '.join(nested)} out with --select, "
-                "or write Parquet or Arrow"
+                f"CSV cannot store lists and structs: exclude {', '.join(nested)} with "
+                "--select, or write Parquet or Arrow"
             )
         with pa_csv.CSVWriter(sink, cells) as writer:
             yield _Cells(writer, cells)
@@ -105,8 +105,8 @@ class _Cells:
             cells.cast(pa.large_string())
         except pa.ArrowInvalid as error:
             raise TableSchemaValidationError(
-                f"CSV holds no bytes that are not text: leave {name} out with --select, or write "
-                "Parquet or Arrow"
+                f"CSV cannot store bytes that are not text: exclude {name} with --select, or "
+                "write Parquet or Arrow"
             ) from error
 
 

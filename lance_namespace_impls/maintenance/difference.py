@@ -97,8 +97,8 @@ class Mirror:
     def __attrs_post_init__(self) -> None:
         if self.prune and self.flatten is not None:
             raise InvalidInputError(
-                "sync: with flattened names it cannot be told what the source has not: leave "
-                "flatten or prune out"
+                "sync: with flattened names, tables that the source lacks cannot be "
+                "determined: omit flatten or prune"
             )
 
     def shown(self) -> str:
@@ -188,7 +188,7 @@ def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifi
     names = (*mirror.into, *table[len(mirror.selection.under) :])
     able, lost = target.capabilities, []
     if able.lowercase_names and any(name != name.lower() for name in names):
-        lost.append(f"casing of {format_identifier(names)}")
+        lost.append(f"upper case of {format_identifier(names)}")
         names = tuple(name.lower() for name in names)
     row = SyncRow(id=names, step=NOTHING, source=table)
     depth = able.namespace_depth
@@ -201,7 +201,7 @@ def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifi
         names = (*names[:depth], mirror.flatten.join(names[depth:]))
     if len(names) - 1 < able.table_depth:
         return _refused(
-            row, f"the target has {able.table_depth} levels above a table: say into which"
+            row, f"the target has {able.table_depth} levels above a table: specify into"
         )
     return evolve(row, id=names, lost=tuple(lost))
 
@@ -242,10 +242,10 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     row = evolve(row, location=ours.location, lost=tuple(lost))
     copies = mirror.copy_data and not ours.declared_only
     if ours.managed and not copies:
-        return _refused(row, "its catalog keeps its versions, so the data has to be copied")
+        return _refused(row, "its catalog manages its versions, so the data must be copied")
     settled = copies or (ours.declared_only and target.capabilities.storage_only)
     if target.capabilities.storage_only and not settled and theirs is None:
-        return _refused(row, "a directory has tables below its own path alone: copy the data")
+        return _refused(row, "a directory has only tables below its own path: copy the data")
     if theirs is None:
         step = COPY if copies else DECLARE if ours.declared_only else REGISTER
         return evolve(row, step=step, lost=(*lost, *_uncopied(source, row, copies)))
@@ -254,8 +254,9 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     if copies and theirs.state != ours.state and not _same_place(ours, theirs):
         return _refused(
             row,
-            f"the target has version {theirs.state and theirs.state[0]} of a copy, and the source "
-            f"{ours.state and ours.state[0]}: drop the table at the target to copy it again",
+            f"the target has version {theirs.state and theirs.state[0]} of a copy, and "
+            f"the source {ours.state and ours.state[0]}: drop the table at the target to "
+            "copy it again",
         )
     if not settled and not _same_place(ours, theirs):
         return evolve(row, step=MOVE)

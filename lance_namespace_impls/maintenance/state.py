@@ -75,7 +75,7 @@ def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConcurrentModificationError(
-                f"{job}: it is running already, with the state file {path}; wait for it to end"
+                f"{job}: it is already running, with the state file {path}; wait until it ends"
             ) from None
         state = JobState(file)
         state.done = _read(file, path, {"job": job, "of": of})
@@ -92,14 +92,14 @@ def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
     try:
         rows = [json.loads(line) for line in lines]
         if rows and rows[0] != head:
-            raise ValueError(f"it is of {rows[0].get('job')} of {rows[0].get('of')}")
+            raise ValueError(f"it belongs to {rows[0].get('job')} of {rows[0].get('of')}")
         done = dict(rows[1:])
     except (ValueError, AttributeError, TypeError) as error:
         raise InvalidInputError(
-            f"{path} is not the state of this {head['job']}: {error}; delete it to begin anew"
+            f"{path} is not the state of this {head['job']}: {error}; delete it to start again"
         ) from None
     if text and not rows:
-        raise InvalidInputError(f"{path} is not the state of a job; name another file")
+        raise InvalidInputError(f"{path} is not the state of a job; use another file")
     # A crash may have truncated the last line.
     file.truncate(len(whole.encode()) + 1 if rows else 0)
     file.seek(0, os.SEEK_END)

@@ -123,7 +123,7 @@ def _refuse_losses(rows: Sequence[SyncRow]) -> None:
         first = losing[0]
         raise InvalidInputError(
             f"sync: {len(losing)} of the tables would lose something, such as the "
-            f"{'; the '.join(first.lost)}; nothing was done: look at a dry run, then accept the losses"
+            f"{'; the '.join(first.lost)}; nothing was changed: check a dry run, then accept the losses"
         )
 
 
@@ -135,7 +135,7 @@ def _checked(rows: Sequence[SyncRow], after: Sequence[SyncRow]) -> list[SyncRow]
         differs = left.pop(row.id, None)
         if differs is not None and row.problem is None:
             error = ConcurrentModificationError(
-                f"it is not as the source has it after all: {differs.problem or differs.step}"
+                f"it still differs from the source: {differs.problem or differs.step}"
             )
             row = evolve(row, done=False).failed(error)
         checked.append(row)
@@ -145,7 +145,7 @@ def _checked(rows: Sequence[SyncRow], after: Sequence[SyncRow]) -> list[SyncRow]
 def _newer(row: SyncRow) -> SyncRow:
     if row.problem is not None:
         return row
-    return row.failed(ConcurrentModificationError("it was changed meanwhile: run it again"))
+    return row.failed(ConcurrentModificationError("it was changed concurrently: run the job again"))
 
 
 def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> None:
@@ -168,7 +168,7 @@ def _request(source: Namespace, target: Namespace, row: SyncRow) -> dict[str, An
     assert row.source is not None
     entry = describe(source, row.source, with_state=False)
     if entry is None:
-        raise TableNotFoundError(f"table {format_identifier(row.source)} was dropped meanwhile")
+        raise TableNotFoundError(f"table {format_identifier(row.source)} was dropped concurrently")
     properties = own_properties(entry, source, target)
     return {"id": list(row.id), "location": entry.location, "properties": properties or None}
 
@@ -222,7 +222,7 @@ def _copy(source: Namespace, target: Namespace, row: SyncRow) -> None:
         declared = True
         storage, has_data = theirs.locate()
     if has_data:
-        raise InvalidTableStateError(f"{theirs.name} has data already; drop it to copy it again")
+        raise InvalidTableStateError(f"{theirs.name} already has data; drop it to copy it again")
     dataset = ours.open(ours.storage())
     try:
         dataset.deep_clone(
@@ -230,13 +230,13 @@ def _copy(source: Namespace, target: Namespace, row: SyncRow) -> None:
         )
         copied = theirs.open(storage)
         if copied.count_rows() != dataset.count_rows() or copied.schema != dataset.schema:
-            raise InvalidTableStateError(f"{theirs.name} is not as {ours.name} after it was copied")
+            raise InvalidTableStateError(f"{theirs.name} differs from {ours.name} after the copy")
     except BaseException as error:
         if declared:
             try:
                 target.drop_table({"id": list(row.id)})
             except LanceNamespaceError as second:
-                error.add_note(f"What was copied could not be taken back: {second}")
+                error.add_note(f"The copied data could not be rolled back: {second}")
         raise
 
 

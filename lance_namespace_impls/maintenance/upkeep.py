@@ -259,7 +259,8 @@ class TableUpkeep:
                 raise_failure(answer)
             if opened.look() is not There.SAME:
                 raise ConcurrentModificationError(
-                    f"{target.name} was dropped, and maybe made again, while it was compacted; try again"
+                    f"{target.name} was dropped, and possibly created again, while it was "
+                    "compacted; try again"
                 )
             metrics = optimize.Compaction.commit(
                 dataset, [read_result.from_json(each) for each in results]
@@ -352,7 +353,7 @@ def check(upkeep: Upkeep) -> None:
     for wish in upkeep.indices:
         if wish.type.upper() not in known:
             raise InvalidInputError(
-                f"maintain: index type {wish.type!r} is not known; known are {', '.join(known)}"
+                f"maintain: index type {wish.type!r} is not known; supported are {', '.join(known)}"
             )
     if upkeep.rows_per_fragment < 1:
         raise InvalidInputError("maintain: rows_per_fragment must be 1 or more")

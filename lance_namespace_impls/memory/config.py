@@ -26,14 +26,15 @@ class MemoryConfig(Config):
 
     name: str = option(
         default="",
-        doc="name of the catalog: connections of one name share it; it is the root unless given, and "
-        "without either each connection has a catalog of its own",
+        doc="name of the catalog: connections with one name share it; defaults to `root`; without both, "
+        "each connection has its own catalog",
     )
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog keeps the versions of new tables, so that only commits through it "
-        "count; a table's property managed_versioning says otherwise for that table",
+        doc="whether the catalog manages the versions of new tables, so that only "
+        "commits through it are visible; a table's property managed_versioning "
+        "overrides this",
     )
 
     def __attrs_post_init__(self) -> None:

@@ -54,7 +54,8 @@ class Search:
         is_text = isinstance(query, str)
         if query is not None and query_type == ("vector" if is_text else "fts"):
             raise InvalidInputError(
-                f"search: a {query_type} search needs a {'vector' if is_text else 'string'} as query"
+                f"search: a {query_type} search needs a {'vector' if is_text else 'string'} "
+                "as query"
             )
         if vector_column_name is not None:
             self._request["vector_column"] = vector_column_name
@@ -274,4 +275,4 @@ def _vector(query: Vector) -> dict[str, Any]:
             return {"multi_vector": [list(map(float, each)) for each in values]}
         return {"single_vector": [float(value) for value in values]}
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError("search: a vector is a list of numbers") from None
+        raise InvalidInputError("search: a vector must be a list of numbers") from None

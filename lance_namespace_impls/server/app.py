@@ -125,7 +125,7 @@ class _Health:
     async def readyz(self, request: Request) -> Response:
         if await self._readiness.get():
             return JSONResponse({"status": "ready"})
-        return JSONResponse({"status": "the catalog does not answer"}, 503, {"retry-after": "5"})
+        return JSONResponse({"status": "the catalog does not respond"}, 503, {"retry-after": "5"})
 
     async def metrics(self, request: Request) -> Response:
         headers = Headers(request.scope["headers"])

@@ -139,7 +139,9 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
         thread.start()
         try:
             if not started.wait(STOP_SECONDS):
-                raise ServiceUnavailableError("the server did not start; its log says why")
+                raise ServiceUnavailableError(
+                    "the server did not start; see its log for the reason"
+                )
             yield _address(listener, options.tls is not None)
         finally:
             server.should_exit = True
@@ -227,9 +229,9 @@ def _check_safe(host: str, options: ServerOptions) -> None:
     if is_loopback(host) or options.sources or options.insecure:
         return
     raise InvalidInputError(
-        f"whoever reaches {host or 'this machine'} could read and change the namespace: let the "
-        "server ask who calls (--tokens, --oidc-issuer, --tls-client-ca), leave --host out to serve "
-        "this machine alone, or say --insecure"
+        f"every client that reaches {host or 'this machine'} could read and change "
+        "the namespace: enable authentication (--tokens, --oidc-issuer, "
+        "--tls-client-ca), omit --host to serve this machine only, or pass --insecure"
     )
 
 

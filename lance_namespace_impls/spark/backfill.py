@@ -150,8 +150,8 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
         dataset = target.open(storage)
         if dataset.lance_schema != columns:
             raise ConcurrentModificationError(
-                f"{target.name}: others changed its columns since version {plan.read_version}, so "
-                "nothing was added; look at it and try again"
+                f"{target.name}: another writer changed its columns since version "
+                f"{plan.read_version}, so nothing was added; read it again and retry"
             )
         version = int(dataset.version)
         there = {each.fragment_id: each.metadata.to_json() for each in dataset.get_fragments()}
@@ -324,20 +324,21 @@ def _maker(
     if isinstance(columns, DataFrame):
         if not keys or not set(keys) <= set(columns.columns):
             raise InvalidInputError(
-                f"{what}: name the columns of the key with on=; the DataFrame and the table must have "
-                "them"
+                f"{what}: specify the key columns with on=; the DataFrame and the table must "
+                "have them"
             )
         require_clear_keys(columns, keys, what)
         rest = columns.drop(*keys)
         return _ByKey(lance_schema(rest.schema, types), columns, keys)
     if not callable(columns):
         raise InvalidInputError(
-            f"{what}: columns is a dict of expressions, a function or a DataFrame"
+            f"{what}: columns must be a dict of expressions, a function or a DataFrame"
         )
     schema = pa.schema(list(parse_types(types or "").items()))
     if not schema.names:
         raise InvalidInputError(
-            f"{what}: name the columns that the function makes with types=, such as 'score:float64'"
+            f"{what}: specify the columns that the function returns with types=, such as "
+            "'score:float64'"
         )
     if reads is None:
         pinned.require_readable()
@@ -379,16 +380,17 @@ def _applied(
     made = function(batch)
     if not isinstance(made, pa.RecordBatch):
         raise InvalidInputError(
-            f"the function gives a {type(made).__name__}, not a pyarrow.RecordBatch"
+            f"the function returned a {type(made).__name__}, not a pyarrow.RecordBatch"
         )
     if made.num_rows != batch.num_rows:
         raise InvalidInputError(
-            f"the function gives {made.num_rows} rows for {batch.num_rows}; it must give one for each"
+            f"the function returned {made.num_rows} rows for {batch.num_rows}; it must "
+            "return one for each"
         )
     if set(made.schema.names) != set(schema.names):
         raise TableSchemaValidationError(
-            f"the function gives the columns {', '.join(made.schema.names)}; types= names "
-            f"{', '.join(schema.names)}"
+            f"the function returned the columns {', '.join(made.schema.names)}; types= "
+            f"names {', '.join(schema.names)}"
         )
     return made
 
@@ -436,8 +438,8 @@ def _runs(
             places = batch.column(index).to_numpy()
             if np.any(np.diff(places, prepend=last) <= 0):
                 raise InvalidInputError(
-                    f"{what}: several rows of the DataFrame have the key of one row of the table; "
-                    f"leave one for each {keys}"
+                    f"{what}: several rows of the DataFrame match one row of the table; keep one "
+                    f"for each {keys}"
                 )
             last = places[-1] if len(places) else last
             numbers, starts = np.unique(places >> _OFFSET_BITS, return_index=True)

@@ -253,7 +253,7 @@ def _pin(
     from .read_plan import pin
 
     if sum(each is not None for each in (version, tag, timestamp)) > 1:
-        raise InvalidInputError("give one of version, tag and timestamp")
+        raise InvalidInputError("specify only one of version, tag and timestamp")
     chosen = version if version is not None else tag
     return pin(target_of(namespace, table), version=chosen, timestamp=timestamp, **more)
 
@@ -270,8 +270,9 @@ def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None
         alike = [name for name in frame.columns if name.lower() == key.lower()]
         if len(alike) > 1:
             raise InvalidInputError(
-                f"{what}: columns {', '.join(alike)} of the DataFrame differ in case alone, and Spark "
-                "would join by the first of them; set spark.sql.caseSensitive to true"
+                f"{what}: columns {', '.join(alike)} of the DataFrame differ only in case, "
+                "and Spark would join by the first of them; set spark.sql.caseSensitive to "
+                "true"
             )
 
 

@@ -99,8 +99,8 @@ def write_table(
     try:
         if if_version is not None and plan.read_version != if_version:
             raise ConcurrentModificationError(
-                f"{target.name} has version {plan.read_version}, not {if_version}: someone else "
-                "changed it, so nothing was written; look at it and try again"
+                f"{target.name} has version {plan.read_version}, not {if_version}: another "
+                "writer changed it, so nothing was written; read it again and retry"
             )
         tell_losses(rows, plan.schema, target.name)
         with decoded():

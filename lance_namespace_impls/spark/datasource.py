@@ -53,9 +53,10 @@ R = TypeVar("R")
 W = TypeVar("W")
 FORMAT = "lance_namespace"
 _INSTEAD = (
-    "write load('name') or save('name') instead of saveAsTable('name') and CREATE TABLE (DROP TABLE "
-    "removes what Spark made of it); in SQL write "
-    f"CREATE TEMPORARY VIEW name USING {FORMAT} OPTIONS (impl '...', table 'name')"
+    "write load('name') or save('name') instead of saveAsTable('name') and "
+    "CREATE TABLE (DROP TABLE removes the entry that Spark created); in SQL "
+    f"write CREATE TEMPORARY VIEW name USING {FORMAT} OPTIONS (impl '...', table "
+    "'name')"
 )
 # Matches an object store URI with a password before the host, or with a query (a signature).
 _SIGNED = re.compile(
@@ -82,8 +83,8 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
     )
     if written != len(text) or not parts or parts[-1][2]:
         raise InvalidInputError(
-            f"table {text!r} is not an identifier: write names with dots between them, and a name "
-            "with a dot in backticks, or set the option 'delimiter'"
+            f"table {text!r} is not an identifier: join names with dots, put a name that "
+            "contains a dot in backticks, or set the option 'delimiter'"
         )
     return parse_identifier([quoted.replace("``", "`") or bare for quoted, bare, _ in parts])
 
@@ -101,12 +102,12 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     for key, value in given.items():
         if _SIGNED.match(value):
             raise InvalidInputError(
-                f"{FORMAT}: the URI in the option {key!r} holds credentials, which Spark would show in "
-                "plans and event logs; give the URI without them, and them as options that begin "
-                "with 'storage.'"
+                f"{FORMAT}: the URI in the option {key!r} contains credentials, which Spark "
+                "would show in plans and event logs; pass the URI without them, and the "
+                "credentials as options that begin with 'storage.'"
             )
     if any(key.startswith("option.") for key in given):  # the prefix that CREATE TABLE uses
-        raise InvalidInputError(f"{FORMAT}: Spark's catalog does not keep such tables: {_INSTEAD}")
+        raise InvalidInputError(f"{FORMAT}: Spark's catalog does not store such tables: {_INSTEAD}")
     own: dict[str, str] = {}
     properties: dict[str, str] = {}
     for key, value in given.items():
@@ -116,12 +117,12 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     options = read_options(TableOptions, own, FORMAT)
     if not options.table:
         raise InvalidInputError(
-            f"{FORMAT}: no table is named: {_INSTEAD}, or set the option 'table'"
+            f"{FORMAT}: no table is specified: {_INSTEAD}, or set the option 'table'"
         )
     chosen = [options.version, options.tag, options.timestamp]
     if sum(each is not None for each in chosen) > 1:
         raise InvalidInputError(
-            f"{FORMAT}: give one of the options 'version', 'tag' and 'timestamp'"
+            f"{FORMAT}: use only one of the options 'version', 'tag' and 'timestamp'"
         )
     return options, properties
 
@@ -269,8 +270,8 @@ class LanceNamespaceDataSource(DataSource):
             if "'path' is required" not in error.message:
                 raise
             raise InvalidInputError(
-                f"{error.message}. Spark takes the option 'path' for the argument of load() and "
-                "save(): write 'root' for it, or name the table with the option 'table'"
+                f"{error.message}. Spark uses the option 'path' for the argument of load() "
+                "and save(): write 'root' instead, or name the table with the option 'table'"
             ) from error
 
     def _pin(self) -> Pinned:

@@ -173,8 +173,8 @@ def update(
             answer = _removed((each, each.delete(where or "true")) for each in fragments)
             if answer["rows"] != _rows(written):
                 raise InvalidInputError(
-                    f"{target.name}: the condition holds for other rows each time; write one that "
-                    "does not depend on chance"
+                    f"{target.name}: the condition matches different rows on each evaluation; use "
+                    "a deterministic one"
                 )
             return json.dumps({**answer, "fragments": written})
 
@@ -296,8 +296,8 @@ def merge_into(
         addresses = written.addresses
         if len(set(addresses)) < len(addresses):
             raise InvalidInputError(
-                f"{target.name}: several rows of the source have the key of one row of the table; "
-                f"leave one for each {', '.join(keys)}"
+                f"{target.name}: several rows of the source match one row of the table; keep "
+                f"one for each {', '.join(keys)}"
             )
         unmatched: list[int] = []
         if gone is NotMatchedBySource.DELETE:
@@ -326,8 +326,8 @@ def _ways(
         return Matched(matched), NotMatched(new), NotMatchedBySource(gone)
     except ValueError as error:
         raise InvalidInputError(
-            f"{error}: when_matched is update, delete or keep, when_not_matched insert or ignore, "
-            "when_not_matched_by_source delete or keep"
+            f"{error}: when_matched must be update, delete or keep, when_not_matched "
+            "insert or ignore, when_not_matched_by_source delete or keep"
         ) from error
 
 

@@ -81,8 +81,8 @@ class TableSource:
             match = _FROM_ENVIRONMENT.fullmatch(value)
             if match is not None and match[1] not in os.environ:
                 raise InvalidInputError(
-                    f"table {format_identifier(self.table)}: jdbc.{key} is the variable {match[1]}, "
-                    "which is not set"
+                    f"table {format_identifier(self.table)}: jdbc.{key} refers to the environment "
+                    f"variable {match[1]}, which is not set"
                 )
             found[key] = value if match is None else os.environ[match[1]]
         return found
@@ -116,7 +116,7 @@ def read_mapping(
     ]
     names = [each.table for each in found]
     if twice := {format_identifier(name) for name in names if names.count(name) > 1}:
-        raise InvalidInputError(f"mapping: {', '.join(sorted(twice))} is there more than once")
+        raise InvalidInputError(f"mapping: {', '.join(sorted(twice))} occurs more than once")
     return found
 
 
@@ -135,10 +135,10 @@ def _table(
     what = f"mapping, table {format_identifier(table)}"
     sources = [source for source in SOURCES if merged.get(source)]
     if len(sources) != 1:
-        raise InvalidInputError(f"{what}: give one of {', '.join(SOURCES)}")
+        raise InvalidInputError(f"{what}: specify one of {', '.join(SOURCES)}")
     if sources != ["files"]:
         if given.get("format") or given.get("options"):
-            raise InvalidInputError(f"{what}: format and options are of files alone")
+            raise InvalidInputError(f"{what}: format and options apply only to files")
         merged.update(format=None, options={})
     if isinstance(merged.get("files"), str):
         merged["files"] = [merged["files"]]
@@ -147,12 +147,12 @@ def _table(
         and "url" in merged["jdbc"]
         and len({"dbtable", "query"} & set(merged["jdbc"])) == 1
     ):
-        raise InvalidInputError(f"{what}: jdbc has a url, and one of dbtable and query")
+        raise InvalidInputError(f"{what}: jdbc requires a url, and one of dbtable and query")
     for key in ("options", "jdbc"):
         merged[key] = {name: _text(value) for name, value in merged.get(key, {}).items()}
     parse_mode(str(merged.get("mode", "create")), Mode.CREATE)
     if merged["options"].get("types") and merged.get("types"):
-        raise InvalidInputError(f"{what}: types is given twice")
+        raise InvalidInputError(f"{what}: types is set twice")
     return TableSource(table=table, **merged)
 
 
@@ -162,8 +162,8 @@ def _text(value: Any) -> str:
 
 def _only(given: Any, known: Sequence[str], what: str) -> None:
     if not isinstance(given, Mapping):
-        raise InvalidInputError(f"{what}: it is no TOML table")
+        raise InvalidInputError(f"{what}: it is not a TOML table")
     if unknown := sorted(set(given) - set(known)):
         raise InvalidInputError(
-            f"{what}: {', '.join(unknown)} is not known; known are {', '.join(known)}"
+            f"{what}: {', '.join(unknown)} is not known; accepted are {', '.join(known)}"
         )

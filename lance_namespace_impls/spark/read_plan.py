@@ -102,7 +102,8 @@ class Pinned:
             if asked != found:
                 raise TableSchemaValidationError(
                     f"{self.target.name}: column {there.name} is {there.dataType.simpleString()}, "
-                    f"not {given.dataType.simpleString()}; read it so and cast it in Spark"
+                    f"not {given.dataType.simpleString()}; read it with that type and cast it in "
+                    "Spark"
                 )
         chosen = evolve(self, schema=schema)
         chosen.require_readable()
@@ -133,7 +134,8 @@ class Pinned:
         dataset = self.target.open(storage, self.version, self.branch)
         if self.written not in (None, _written(dataset)):
             raise ConcurrentModificationError(
-                f"{self.target.name} was dropped and made again since it was looked up; try again"
+                f"{self.target.name} was dropped and created again since it was looked up; "
+                "try again"
             )
         return dataset
 
@@ -230,7 +232,7 @@ def _schema(
     if found := [dataset.schema.field(name) for name in columns if name in lost]:
         return pa.schema(found)  # reading them raises an error with the reason
     if not columns:
-        raise InvalidInputError("no column is named; leave the columns out to read all of them")
+        raise InvalidInputError("no column is specified; omit columns to read all of them")
     scanner = dataset.scanner(
         columns=projection(columns), with_row_id=with_row_id, blob_handling="all_binary"
     )
@@ -280,7 +282,7 @@ def version_at(dataset: Any, moment: datetime) -> int:
         if each["timestamp"].astimezone(UTC) <= wanted
     ]
     if not fitting:
-        raise TableVersionNotFoundError(f"there is no version as old as {wanted.isoformat()}")
+        raise TableVersionNotFoundError(f"there is no version from {wanted.isoformat()} or before")
     return max(fitting)
 
 

@@ -163,6 +163,7 @@ def _require_lance_spark(session: Any) -> None:
         session._jvm.java.lang.Class.forName(CATALOG_CLASS)
     except Exception as error:
         raise InvalidInputError(
-            "the session runs without lance-spark: call sql_catalog with SparkSession.builder "
-            f"before the session is made ({first_line(error)[:100]})"
+            "the session runs without lance-spark: call sql_catalog with "
+            "SparkSession.builder before the session is created "
+            f"({first_line(error)[:100]})"
         ) from error

@@ -129,8 +129,8 @@ class History:
             found += _behind(self._added(place), place.rows, end.rows)
         if self.pinned.filter is not None and any(a.rows < a.in_fragment for a in found):
             raise InvalidInputError(
-                f"{self.pinned.target.name}: the stream stopped within a fragment, when it had no "
-                "filter; begin a new one to have a filter"
+                f"{self.pinned.target.name}: the stream stopped within a fragment while it "
+                "had no filter; start a new stream to use a filter"
             )
         return found
 
@@ -188,9 +188,10 @@ class History:
         if self.skips_changes:
             return []
         raise UnsupportedError(
-            f"{self.pinned.target.name}: version {version} ({operation}) changed or deleted rows, "
-            "which a stream of added rows cannot show; set the option onChange=skip to pass over such "
-            f"versions, or begin a new stream with startingVersion={version + 1}"
+            f"{self.pinned.target.name}: version {version} ({operation}) changed or "
+            "deleted rows, which a stream of added rows cannot represent; set the option "
+            "onChange=skip to skip such versions, or start a new stream with "
+            f"startingVersion={version + 1}"
         )
 
     def _read(self, version: int) -> Any:
@@ -198,8 +199,9 @@ class History:
             return self._open(version)
         except TableVersionNotFoundError as error:
             raise TableVersionNotFoundError(
-                f"{self.pinned.target.name}: version {version} was deleted before the stream read it; "
-                "keep versions longer than a stream may stand still, and begin a new one"
+                f"{self.pinned.target.name}: version {version} was deleted before the stream "
+                "read it; keep versions longer than a stream may be stopped, and start a new "
+                "stream"
             ) from error
 
     def _open(self, version: int | None) -> Any:

@@ -59,8 +59,8 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
         if options.version is not None or options.tag or options.timestamp:
             raise InvalidInputError(
-                "a stream reads all versions from one on: give startingVersion or startingTimestamp "
-                "instead of version, tag or timestamp"
+                "a stream reads all versions from a start: pass startingVersion or "
+                "startingTimestamp instead of version, tag or timestamp"
             )
         self._pinned = pinned
         self._schema = spark_arrow_schema(schema)

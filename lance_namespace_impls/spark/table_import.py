@@ -100,7 +100,7 @@ def import_tables(
     sources = mapping if isinstance(mapping, Sequence) else read_mapping(mapping)
     if spark is None and any(source.needs_spark for source in sources):
         raise InvalidInputError(
-            "import: tables, queries and jdbc are read by Spark: give a session"
+            "import: tables, queries and jdbc are read with Spark: pass a session"
         )
     with job_state(None if dry_run else state, "import", import_name(namespace, sources)) as kept:
         if "run" not in kept.done:
@@ -279,8 +279,8 @@ class _Job:
                 wanted = self._rows_of(source)
             if there != row.rows or (wanted is not None and wanted != there):
                 raise InternalError(
-                    f"{target.name} has {there:,} rows of the import, which wrote {row.rows:,}, and "
-                    f"the source has {there if wanted is None else wanted:,}"
+                    f"{target.name} has {there:,} rows of the import, which wrote {row.rows:,}; the "
+                    f"source has {there if wanted is None else wanted:,}"
                 )
             self._check_types(dataset.schema, source, target)
             row.checked = True

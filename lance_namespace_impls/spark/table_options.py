@@ -28,32 +28,36 @@ class TableOptions:
     """Options of the data source itself; all other options are properties of the namespace."""
 
     table: str | None = option(
-        doc="the table, where it is not the argument of load() or save()",
+        doc="the table, if it is not the argument of load() or save()",
     )
     delimiter: str | None = option(
-        doc="what joins the levels of the table's identifier; else it is written as in Spark SQL",
+        doc="delimiter between the levels of the table's identifier; by default Spark "
+        "SQL's notation is used",
     )
-    version: int | None = option(read=whole_number(1), doc="version to read, else the latest")
+    version: int | None = option(
+        read=whole_number(1), doc="version to read; defaults to the latest"
+    )
     tag: str | None = option(doc="tag of the version to read")
-    branch: str | None = option(doc="branch to read, else the main one")
+    branch: str | None = option(doc="branch to read; defaults to the main branch")
     timestamp: datetime | None = option(
-        read=moment, doc="the version to read is the latest at that time, in UTC without a zone"
+        read=moment, doc="read the latest version at that time, in UTC if it has no zone"
     )
     with_row_id: bool = option(
-        False, read=yes_no, doc="whether there is a column _rowid with the rows' ids"
+        False, read=yes_no, doc="whether to add a column _rowid with the row ids"
     )
     columns: tuple[str, ...] | None = option(
-        read=name_list, doc="columns to read, with commas between them, else all"
+        read=name_list, doc="columns to read, separated by commas; defaults to all"
     )
     filter: str | None = option(
-        doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5', else all"
+        doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5'; defaults to all"
     )
     batch_rows: int | None = option(
         read=whole_number(1),
-        doc="most rows in one batch on the way to Spark, else 65536, of up to 8 MiB",
+        doc="maximum number of rows in a batch sent to Spark; defaults to 65536, with "
+        "batches of up to 8 MiB",
     )
     splits: int | None = option(
-        read=whole_number(1), doc="most tasks to read with, else one for every 32 MiB"
+        read=whole_number(1), doc="maximum number of read tasks; defaults to one for every 32 MiB"
     )
     types: str | None = option(
         doc="Arrow types of columns of a new table, such as 'vector:float32[768]'"
@@ -61,26 +65,29 @@ class TableOptions:
     overflow: str = option(
         "refuse",
         read=choice("refuse", "infinity"),
-        doc="what a floating-point number too large for its column is: refuse (code 20) or infinity",
+        doc="floating-point numbers that are too large for their column: refuse (code "
+        "20) or infinity",
     )
-    rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
+    rows_per_file: int = option(
+        1 << 20, read=whole_number(1), doc="maximum number of rows in a data file"
+    )
     starting_version: int | str | None = option(
         read=version_or_latest,
-        doc="first version whose added rows a stream reads; latest is what comes after now; else all "
-        "rows there are, then what is added",
+        doc="first version whose added rows a stream reads; latest starts with rows "
+        "added from now on; by default a stream reads all rows, then added ones",
     )
     starting_timestamp: datetime | None = option(
-        read=moment, doc="a stream reads what is added after that time, in UTC without a zone"
+        read=moment, doc="read rows added after that time, in UTC if it has no zone"
     )
     max_rows_per_trigger: int | None = option(
-        read=whole_number(1), doc="most rows in a batch of a stream"
+        read=whole_number(1), doc="maximum number of rows in a batch of a stream"
     )
     max_versions_per_trigger: int | None = option(
-        read=whole_number(1), doc="most versions that add rows in a batch of a stream"
+        read=whole_number(1), doc="maximum number of versions that add rows in a batch of a stream"
     )
     on_change: str = option(
         "refuse",
         read=choice("refuse", "skip"),
-        doc="what a stream does at a version that changes or deletes rows: refuse (code 0) or skip",
+        doc="versions that change or delete rows: refuse (a stream fails with code 0) or skip",
     )
-    checkpoint_location: str | None = option(doc="Spark's own, of streams")
+    checkpoint_location: str | None = option(doc="Spark's own option for streams")

@@ -24,7 +24,7 @@ class Rule(Enum):
     """Unchanged in both directions."""
     CAST = "cast"
     """Cast to another type, and back to the table's type: a changed value is always an error."""
-    CUT = "cast, finer units cut"
+    CUT = "cast, finer units truncated"
     """Cast to another type; units finer than that type's are truncated for Spark, with one warning.
     """
     REFUSED = "refused"

@@ -31,27 +31,28 @@ class SqlConfig(Config):
     )
 
     password: str | None = option(
-        default=None, secret=True, doc="password of the PostgreSQL user, where the URI has none"
+        default=None, secret=True, doc="password of the PostgreSQL user, if the URI has none"
     )
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog keeps the versions of new tables, so that only commits through it "
-        "count; a table's property managed_versioning says otherwise for that table",
+        doc="whether the catalog manages the versions of new tables, so that only "
+        "commits through it are visible; a table's property managed_versioning "
+        "overrides this",
     )
 
     connect_timeout: float = timeout_option(
-        "connect_timeout", default=10.0, doc="how long to wait for a connection to PostgreSQL"
+        "connect_timeout", default=10.0, doc="maximum time to wait for a connection to PostgreSQL"
     )
 
     lock_timeout: float = timeout_option(
-        "lock_timeout", default=30.0, doc="how long to wait for what another transaction has locked"
+        "lock_timeout", default=30.0, doc="maximum time to wait for a lock of another transaction"
     )
 
     pool_size: int = option(default=10, doc="maximum open connections to the database")
 
     transaction_days: int = option(
-        default=30, unit="days", doc="how long DescribeTransaction knows a transaction"
+        default=30, unit="days", doc="how long DescribeTransaction finds a transaction"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -59,8 +60,8 @@ class SqlConfig(Config):
         scheme = urlsplit(self.uri).scheme if "://" in self.uri else ""
         if scheme and scheme not in (*_POSTGRESQL, "sqlite", "file"):
             raise InvalidInputError(
-                f"sql: a database of the kind {scheme!r} is not supported: give the path of an SQLite "
-                "file, or postgresql://user@host:port/database"
+                f"sql: a database of the kind {scheme!r} is not supported: use the path of an "
+                "SQLite file, or postgresql://user@host:port/database"
             )
         if not self.uri or (not self.is_postgresql and not self._path.name):
             raise InvalidInputError("sql: property 'uri' is empty")

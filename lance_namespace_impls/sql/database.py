@@ -175,18 +175,19 @@ class Database:
         where = self._config.shown_database
         if found in REVISIONS:
             return InvalidInputError(
-                f"sql: the catalog in {where} is of an older release (schema {found}, this one has "
-                f"{REVISIONS[-1]}): run 'lance-ns upgrade sql' with the same properties, after a backup"
+                f"sql: the catalog in {where} was created by an older release (schema "
+                f"{found}, this one has {REVISIONS[-1]}): make a backup, then run 'lance-ns "
+                "upgrade sql' with the same properties"
             )
         return InvalidInputError(
-            f"sql: the catalog in {where} is of a newer release (schema {found}, this one knows "
-            f"{REVISIONS[-1]}): upgrade lance-namespace-kit"
+            f"sql: the catalog in {where} was created by a newer release (schema {found}, "
+            f"this one has {REVISIONS[-1]}): upgrade lance-namespace-kit"
         )
 
     def _without_catalog(self) -> LanceNamespaceError:
         return InvalidInputError(
-            f"sql: {self._config.shown_database} holds no catalog: check the property 'uri', or run "
-            "'lance-ns init sql' with the same properties to create one"
+            f"sql: {self._config.shown_database} has no catalog: check the property "
+            "'uri', or run 'lance-ns init sql' with the same properties to create one"
         )
 
 

@@ -23,18 +23,18 @@ from ..core.errors import first_line
 __all__ = ["is_worth_another_try", "recognized"]
 
 _AGAIN = ("40001", "40P01")
-_LOST = "the connection was lost; a change may have taken effect: look before you repeat it"
+_LOST = "the connection was lost; a change may have been applied: check before you repeat it"
 
 # Prefixes of PostgreSQL's codes, the errors that they represent, and the remedies.
 _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     ("28", UnauthenticatedError, "check the user in 'uri', and 'password'"),
     ("3D", InvalidInputError, "create the database, or name another in 'uri'"),
-    ("42501", PermissionDeniedError, "grant the user of 'uri' the right"),
-    ("25006", PermissionDeniedError, "the database is read-only: name its primary in 'uri'"),
+    ("42501", PermissionDeniedError, "grant the user of 'uri' the required privilege"),
+    ("25006", PermissionDeniedError, "the database is read-only: set 'uri' to its primary"),
     ("40", ConcurrentModificationError, "try again"),
     ("55P03", ConcurrentModificationError, "another transaction holds the lock; try again"),
     ("53300", ThrottlingError, "too many connections; try again, or lower pool_size"),
-    ("53", ServiceUnavailableError, "the server has run out of a resource"),
+    ("53", ServiceUnavailableError, "the server is out of a resource"),
     ("57", ServiceUnavailableError, _LOST),
     ("08", ServiceUnavailableError, _LOST),
     ("54", InvalidInputError, "a name or location is too long for PostgreSQL"),
@@ -43,14 +43,15 @@ _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
 # Failures without a code: the texts of SQLite, and of libpq while it connects.
 _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     (r"database (table )?is locked", ServiceUnavailableError,
-     "another process writes to the file for longer than lock_timeout; try again"),
+     "another process held a lock on the file for longer than lock_timeout; try "
+        "again"),
     (r"readonly database|read-only", PermissionDeniedError,
      "the file or its folder cannot be written; change its permissions"),
     (r"unable to open database file", PermissionDeniedError,
      "it cannot be opened: check 'uri', and the permissions of the file and its folder"),
     (r"file is not a database|malformed", InternalError,
-     "it is no SQLite file, or damaged: check 'uri', or restore a backup"),
-    (r"disk is full|disk I/O error", InternalError, "make room on the disk, or check it"),
+     "it is not an SQLite file, or is damaged: check 'uri', or restore a backup"),
+    (r"disk is full|disk I/O error", InternalError, "free space on the disk, or check it"),
     (r"authentication failed|no password supplied|no pg_hba.conf entry|role \S+ does not exist",
      UnauthenticatedError, "check the user in 'uri', and 'password'"),
     (r"database \S+ does not exist", InvalidInputError,

@@ -68,7 +68,8 @@ def _migrate(properties: Mapping[str, Any], what: str, *, create: bool) -> str:
                 raise database.refusal(str(found))
             if found is None and not create:
                 raise InvalidInputError(
-                    f"sql: {config.shown_database} holds no catalog to upgrade: run 'lance-ns init sql'"
+                    f"sql: {config.shown_database} has no catalog to upgrade: run 'lance-ns init "
+                    "sql'"
                 )
             _run(connection)
     except LanceNamespaceError:

@@ -76,8 +76,8 @@ class SqlNamespace(CatalogNamespace):
         for name in names:
             if "\0" in name or _has_surrogate(name):
                 raise InvalidInputError(
-                    f"{operation}: a database cannot store the name {name!r}: it holds a NUL or half a "
-                    "character"
+                    f"{operation}: a database cannot store the name {name!r}: it contains a NUL or "
+                    "half of a surrogate pair"
                 )
 
     # --- namespaces
@@ -154,8 +154,8 @@ class SqlNamespace(CatalogNamespace):
         root = self.config.tables_root
         if root is None:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} needs a location: give one, or set the property "
-                "'root' to where new tables go"
+                f"table {format_identifier(identifier)} needs a location: specify one, or set "
+                "the property 'root' for new tables"
             )
         return default_location(root, identifier)
 
@@ -198,9 +198,9 @@ class SqlNamespace(CatalogNamespace):
         other = other_entry(connection, entry.location, added)
         if other is not None and (entry.managed or other.managed):
             raise InvalidInputError(
-                f"table {format_identifier(entry.id)} cannot be at {entry.location}: the table "
-                f"{other.name!r} is there, and the versions of one of both are kept by the catalog; "
-                "choose another location"
+                f"table {format_identifier(entry.id)} cannot be at {entry.location}: the "
+                f"table {other.name!r} is there, and the catalog manages the versions of one of "
+                "the two; choose another location"
             )
 
     def remove_table(self, entry: TableEntry) -> None:

@@ -120,8 +120,8 @@ class SqlVersions(VersionStore):
             self._database.write(work)
         except IntegrityError as error:
             raise ConcurrentModificationError(
-                "another writer changed the same tables or namespaces at the same moment; look at them "
-                "and try again"
+                "another writer changed the same tables or namespaces concurrently; read "
+                "them again and retry"
             ) from error
         return name
 

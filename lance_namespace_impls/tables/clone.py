@@ -41,5 +41,5 @@ def clone(
         if not is_overtaken(error):
             raise
         raise ConcurrentModificationError(
-            f"{target.location}: someone else wrote there at the same moment; try again"
+            f"{target.location}: another writer wrote there concurrently; try again"
         ) from error

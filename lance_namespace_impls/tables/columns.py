@@ -61,7 +61,7 @@ def _require_once(paths: Iterable[str]) -> None:
     seen: set[str] = set()
     for path in paths:
         if path in seen:
-            raise InvalidInputError(f"column {path!r} is named twice; give it one entry")
+            raise InvalidInputError(f"column {path!r} occurs twice; use one entry")
         seen.add(path)
 
 
@@ -80,8 +80,8 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         _require_one_source(entry)
         if entry.expression is None:
             raise UnsupportedError(
-                f"column {entry.name!r}: Lance tables have no computed or virtual "
-                "columns of their own; give an expression"
+                f"column {entry.name!r}: Lance tables have no computed or virtual columns; pass "
+                "an expression"
             )
         if not entry.expression.strip():
             raise InvalidInputError(f"the expression of column {entry.name!r} is empty")
@@ -91,7 +91,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         check.value(entry.expression, f"the expression of column {entry.name[:100]!r}")
         expressions[entry.name] = entry.expression
     if not expressions:
-        raise InvalidInputError("there is no column to add")
+        raise InvalidInputError("no column to add")
     # With row ids, because Lance does not scan a projection of constants only.
     scanner = dataset.scanner(columns=expressions, limit=0, with_row_id=True)
     check_types(scanner.projected_schema)
@@ -104,8 +104,8 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
     given = [name for name in sources if getattr(entry, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"column {entry.name!r} has {' and '.join(given) or 'nothing'} to "
-            f"fill it: give exactly one of {', '.join(sources)}"
+            f"column {entry.name!r} has {' and '.join(given) or 'nothing'} to fill it: "
+            f"specify exactly one of {', '.join(sources)}"
         )
 
 
@@ -154,10 +154,10 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
                 parent, dot, name = entry.path.rpartition(".")
                 lost[f"{parent}{dot}{entry.rename or name}"] = _metadata(field)
         if len(change) == 1:
-            raise InvalidInputError(f"nothing is to be altered of column {entry.path!r}")
+            raise InvalidInputError(f"no change is specified for column {entry.path!r}")
         alterations.append(change)
     if not alterations:
-        raise InvalidInputError("there is no column to alter")
+        raise InvalidInputError("no column to alter")
     _require_once(entry.path for entry in entries)
     dataset.alter_columns(*alterations)
     if lost:  # Lance rewrites a column of another type without its metadata
@@ -173,11 +173,11 @@ def drop(dataset: Any, columns: list[str]) -> None:
         InvalidInputError: code 13, no column is named or none would be left.
     """
     if not columns:
-        raise InvalidInputError("there is no column to drop")
+        raise InvalidInputError("no column to drop")
     for column in columns:
         require(dataset, column)
     if set(dataset.schema.names) <= set(columns):
-        raise InvalidInputError("a table needs one column at least")
+        raise InvalidInputError("a table needs at least one column")
     dataset.drop_columns(columns)
 
 

@@ -214,9 +214,10 @@ class TableFolder:
             self._write(DROP_MARKER, self._drop_marker.dump())
         except Exception as error:
             raise InternalError(
-                f"the table is out of the catalog, but its data at {self._storage.location} stays, "
-                "since the file that marks the drop cannot be written; register the table there and "
-                f"drop it again: {first_line(error)}"
+                "the table was removed from the catalog, but its data at "
+                f"{self._storage.location} remains, because the file that marks the drop "
+                "cannot be written; register the table there and drop it again: "
+                f"{first_line(error)}"
             ) from error
 
     def reserve(self) -> None:
@@ -270,8 +271,9 @@ class TableFolder:
             raise
         except Exception as error:
             raise InternalError(
-                f"the table is out of the catalog, but not all data at {self._storage.location} "
-                f"could be deleted; drop it again to go on: {first_line(error)}"
+                "the table was removed from the catalog, but not all data at "
+                f"{self._storage.location} could be deleted; drop it again to resume: "
+                f"{first_line(error)}"
             ) from error
         return had_marker
 
@@ -382,7 +384,7 @@ class TableFolder:
             if "Refusing to drop" not in str(error):
                 raise
             raise ConcurrentModificationError(
-                f"someone else deletes the data at {location} at the same moment; look again"
+                f"another process is deleting the data at {location}; check again later"
             ) from error
 
     def _write(self, name: str, content: bytes) -> None:

@@ -139,11 +139,12 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
             return answered(f"{what}: {plain_message(Exception(told[2]))}")
     if _BROKEN.search(text):
         return InvalidTableStateError(
-            f"what is there does not follow the Lance format: {plain_message(error)}", subject=what
+            f"the data at the location does not follow the Lance format: {plain_message(error)}",
+            subject=what,
         )
     if _LONG.search(text):
         return InvalidInputError(
-            "the location is longer than its storage takes; choose shorter names, or give a "
+            "the location is too long for its storage; use shorter names, or specify a "
             f"location: {plain_message(error)}",
             subject=what,
         )
@@ -155,7 +156,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         return InvalidInputError(plain_message(error), subject=what)
     if isinstance(error, OverflowError) and _is_raised_by_lance(error):
         return InvalidInputError(
-            f"a number is larger than Lance takes ({plain_message(error)})", subject=what
+            f"a number is too large for Lance ({plain_message(error)})", subject=what
         )
     if isinstance(error, TypeError) and _is_raised_by_lance(error):
         return InvalidInputError(plain_message(error), subject=what)

@@ -44,8 +44,8 @@ def check_terms(terms: str) -> None:
     """Reject search terms that are too long (code 13)."""
     if len(terms) > MAX_TERMS_LENGTH:
         raise InvalidInputError(
-            f"a full-text query has terms of {len(terms):,} characters; {MAX_TERMS_LENGTH:,} is the "
-            "most"
+            f"a full-text query has terms of {len(terms):,} characters; the maximum is "
+            f"{MAX_TERMS_LENGTH:,}"
         )
 
 
@@ -68,7 +68,7 @@ def _check_size(query: FtsQuery) -> None:
             check_terms(match.terms)
             if (match.fuzziness or 0) > MAX_FUZZINESS:
                 raise InvalidInputError(
-                    f"fuzziness is {match.fuzziness}; {MAX_FUZZINESS} is the most"
+                    f"fuzziness is {match.fuzziness}; the maximum is {MAX_FUZZINESS}"
                 )
         parts += max(1, len(matches))
         if parts + len(waiting) > MAX_PARTS:
@@ -80,7 +80,7 @@ def _check_size(query: FtsQuery) -> None:
 def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     if depth > MAX_QUERY_DEPTH:
         raise InvalidInputError(
-            f"a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
+            f"a full-text query has at most {MAX_QUERY_DEPTH} levels; remove some"
         )
     BooleanQuery = load("lance.query").BooleanQuery
     BoostQuery = load("lance.query").BoostQuery
@@ -90,8 +90,8 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
     if len(given) != 1:
         raise InvalidInputError(
-            f"a full-text query is one of match, phrase, boost, multi_match and boolean, "
-            f"not {len(given)} of them"
+            "a full-text query must be one of match, phrase, boost, multi_match and "
+            f"boolean, not {len(given)} of them"
         )
     node: Any = getattr(query, given[0])
     match given[0]:
@@ -156,8 +156,8 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
         for field, usual in _FUZZY.items():
             if getattr(part, field) not in (None, usual):
                 raise InvalidInputError(
-                    f"{field} of column {column!r} is for a match of one column; Lance "
-                    "searches several columns for exact terms alone"
+                    f"{field} of column {column!r} applies only to a match on one column; Lance "
+                    "searches several columns only for exact terms"
                 )
     operators = {_operator(part.operator or "Or") for part, _ in parts}
     if len(operators) != 1:
@@ -173,7 +173,9 @@ def _searchable(dataset: Any) -> list[str]:
     indices = [each for each in dataset.describe_indices() if each.index_type == "Inverted"]
     columns = sorted({name for index in indices for name in index.field_names})
     if not columns:
-        raise InvalidInputError("no column has a full-text index; create one, or name the column")
+        raise InvalidInputError(
+            "no column has a full-text index; create one, or specify the column"
+        )
     return columns
 
 
@@ -185,4 +187,4 @@ def _operator(text: str | None) -> Any:
     try:
         return FullTextOperator[text.upper()]
     except KeyError:
-        raise InvalidInputError(f"operator {text!r} is neither And nor Or") from None
+        raise InvalidInputError(f"operator {text!r} must be And or Or") from None

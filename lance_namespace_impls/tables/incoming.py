@@ -104,8 +104,8 @@ def _cast_vectors(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             except (pa.ArrowException, ValueError) as error:
                 raise TableSchemaValidationError(
                     f"column {field.name!r} is {field.type} in the table: "
-                    f"{' '.join(str(error).split())[:200]}; send lists of that length, or "
-                    "fixed-size lists to replace the type in an overwrite"
+                    f"{' '.join(str(error).split())[:200]}; send lists of that length, or send "
+                    "fixed-size lists with mode Overwrite to replace the type"
                 ) from error
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)

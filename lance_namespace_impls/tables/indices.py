@@ -83,7 +83,7 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
     if kind not in (*SCALAR, *FULL_TEXT):
         known = ", ".join((*SCALAR, *FULL_TEXT, *VECTOR))
         raise InvalidInputError(
-            f"index type {request.index_type!r} does not fit here; known are {known}"
+            f"index type {request.index_type!r} is not supported here; supported are {known}"
         )
     name = _free_name(dataset, request)
     options = _given(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
@@ -133,7 +133,7 @@ def find_index(dataset: Any, name: str | None) -> Any:
         TableIndexNotFoundError: code 6.
     """
     if name is None:
-        raise InvalidInputError("say which index: index_name is missing")
+        raise InvalidInputError("index_name is missing: specify the index")
     for index in dataset.describe_indices():
         if index.name == name:
             return index

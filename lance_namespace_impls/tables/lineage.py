@@ -298,7 +298,7 @@ class OpenedVersion:
 def replaced(what: str) -> ConcurrentModificationError:
     """Build the error for a change of a table that was replaced concurrently (code 14)."""
     return ConcurrentModificationError(
-        f"{what} was dropped and made again while it was changed; look at it and try again"
+        f"{what} was dropped and created again while it was changed; read it again and retry"
     )
 
 

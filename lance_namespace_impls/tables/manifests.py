@@ -71,8 +71,8 @@ def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -
     match = _STAGED.fullmatch(name)
     if match is None or not manifests.is_at(folder):
         raise InvalidInputError(
-            f"{what}: {path[:200]!r} is no place of a manifest; stage it in the table's {VERSIONS} "
-            "folder, under its final name with a '-' and a UUID behind"
+            f"{what}: {path[:200]!r} is not a valid path of a manifest; stage it in the "
+            f"table's {VERSIONS} folder, under its final name followed by '-' and a UUID"
         )
     if version_of(match[1]) != version:
         raise InvalidInputError(
@@ -169,7 +169,7 @@ class ManifestFolder:
         except FileNotFoundError:
             if not self.has(final):
                 raise InvalidInputError(
-                    f"{self._storage.location}: the manifest {staged} is not there"
+                    f"{self._storage.location}: the manifest {staged} does not exist"
                 ) from None
 
     def set_aside(self, name: str) -> None:

@@ -192,8 +192,8 @@ def merge_alone(
                 raise
             if pause is None:
                 raise ConcurrentModificationError(
-                    "other changes of the table came first every time; nothing is merged, send the "
-                    "rows again"
+                    "other changes to the table always committed first; nothing was merged, send "
+                    "the rows again"
                 ) from error
             time.sleep(pause)
             onto = dataset.checkout_version((branch or None, None))

@@ -68,7 +68,7 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     score = "_score" if request.full_text_query is not None else None
     wanted["columns"] = _columns(request, score if vector is None else "_distance", check)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
-        raise InvalidInputError("k is 0; a search needs the number of rows to find")
+        raise InvalidInputError("k is 0; a search needs a number of rows")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
         # Skipped rows do not count, so the search must find them in addition.
@@ -338,7 +338,7 @@ def _columns(
     scores = [] if score is None else [score]
     names, named = columns.column_names, columns.column_aliases
     if (names and named) or (names is None and named is None):
-        raise InvalidInputError("give one of column_names and column_aliases")
+        raise InvalidInputError("specify only one of column_names and column_aliases")
     if named:
         for name, expression in named.items():
             check.value(expression, f"column {name[:100]!r}")
@@ -352,7 +352,7 @@ def _vector(request: Query) -> list[Any] | None:
         return None
     given = [v for v in (vector.single_vector, vector.multi_vector) if v]
     if len(given) > 1:
-        raise InvalidInputError("give one of single_vector and multi_vector")
+        raise InvalidInputError("specify only one of single_vector and multi_vector")
     if not all(vector.multi_vector or ()):
         raise InvalidInputError("one of the vectors in multi_vector is empty")
     if given:
@@ -361,8 +361,7 @@ def _vector(request: Query) -> list[Any] | None:
     # lancedb sends an empty vector for no vector, and then names no column.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):
         raise InvalidInputError(
-            "the vector is empty; give one to search with, or leave vector_column and "
-            "distance_type out"
+            "the vector is empty; pass a vector, or omit vector_column and distance_type"
         )
     return None
 
@@ -414,7 +413,7 @@ def _only_vector_column(schema: pa.Schema) -> str:
         for field in schema:
             _refuse_plain_list(schema, field.name)
     if len(found) != 1:
-        raise InvalidInputError(f"say which vector_column to search; the table has {len(found)}")
+        raise InvalidInputError(f"specify vector_column; the table has {len(found)} vector columns")
     return str(found[0])
 
 
@@ -429,8 +428,9 @@ def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
         kind.value_type
     ):
         raise InvalidInputError(
-            f"column {column!r} is a {kind}, and a vector search needs a fixed-size list: "
-            "write it as pyarrow.list_(pyarrow.float32(), dimension), or from numpy arrays"
+            f"column {column!r} is {kind}, but a vector search needs a fixed-size list: "
+            "write it as pyarrow.list_(pyarrow.float32(), dimension), or from numpy "
+            "arrays"
         )
 
 
@@ -446,7 +446,7 @@ def _full_text(dataset: Any, request: Query) -> Any:
         return text
     if query.structured_query is not None and query.string_query is None:
         return full_text_query(dataset, query.structured_query.query)
-    raise InvalidInputError("give one of string_query and structured_query")
+    raise InvalidInputError("specify only one of string_query and structured_query")
 
 
 def _columns_without_index(dataset: Any) -> list[str]:
@@ -462,5 +462,5 @@ def _columns_without_index(dataset: Any) -> list[str]:
     kinds = (pa.string(), pa.large_string())
     found = [field.name for field in dataset.schema if field.type in kinds]
     if not found:
-        raise InvalidInputError("the table has no column of text to find words in")
+        raise InvalidInputError("the table has no text column to search")
     return found

@@ -89,7 +89,7 @@ def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
             continue
         if not _TAG.fullmatch(match[1]):
             warnings.warn(
-                f"a tag at {dataset.uri} has a name that pylance cannot read, and is left out: "
+                f"a tag at {dataset.uri} has a name that pylance cannot read, and is omitted: "
                 f"{unquote(match[1])!r}",
                 stacklevel=2,
             )
@@ -129,9 +129,9 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{_shown(name)} cannot be the name of a tag: it is of ASCII letters, digits, '-', '_' "
-            "and single '.', with none at its ends, does not end with '.lock', and has "
-            f"{MAX_NAME_LENGTH} characters at most"
+            f"{_shown(name)} is not a valid tag name: use at most {MAX_NAME_LENGTH} ASCII "
+            "letters, digits, '-', '_' and single '.', with no '.' at the ends and "
+            "without '.lock' at the end"
         )
     _require_plain_path(dataset, "CreateTableTag", "tag")
     require_branch(dataset, branch)
@@ -241,9 +241,9 @@ def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
     """Raise UnsupportedError if Lance would store a tag or branch outside the table."""
     if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
         raise UnsupportedError(
-            f"{operation} is not supported: Lance would write the {what} into another folder, "
-            f"since {found[0]!r} stands in the local path {dataset.uri!r}; "
-            "keep the table in a folder without such characters"
+            f"{operation} is not supported: Lance would write the {what} into another "
+            f"folder, because the local path {dataset.uri!r} contains {found[0]!r}; store the "
+            "table in a folder without such characters"
         )
 
 
@@ -263,12 +263,13 @@ def create_branch(
     # pylance escapes the name twice for the file name.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
-            "characters at most, of which one outside ASCII counts several times"
+            f"{_shown(name)} is too long for a branch name: the maximum is "
+            f"{MAX_NAME_LENGTH} characters, and each one outside ASCII counts several "
+            "times"
         )
     if "." in name.split("/"):
         raise InvalidInputError(
-            f"{_shown(name)} cannot be the name of a branch: no part of it is '.'"
+            f"{_shown(name)} is not a valid branch name: no part of it may be '.'"
         )
     # pylance itself rejects an existing branch with an internal error.
     taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
@@ -304,7 +305,7 @@ def delete_branch(dataset: Any, name: str) -> None:
     # The files of a/b are stored among those of a: Lance would leave them all behind, and block a
     # new branch a and a drop of the table.
     if below := sorted(other for other in there if other.startswith(f"{name}/")):
-        raise _in_use(name, f"the files of {', '.join(map(repr, below))} lie below its own")
+        raise _in_use(name, f"the files of {', '.join(map(repr, below))} are below its own")
     if holders := _holders(dataset, name):
         raise _in_use(name, holders)
     try:
@@ -315,12 +316,12 @@ def delete_branch(dataset: Any, name: str) -> None:
             raise _no_branch(name) from error  # another process deleted it concurrently
         if "Ref conflict error" not in text:
             raise
-        raise _in_use(name, _holders(dataset, name) or "something refers to it") from error
+        raise _in_use(name, _holders(dataset, name) or "a branch or clone refers to it") from error
 
 
 def _in_use(name: str, holders: str) -> InvalidTableStateError:
     return InvalidTableStateError(
-        f"branch {name!r} is in use: {holders}; delete or move what refers to it first"
+        f"branch {name!r} is in use: {holders}; delete or move its references first"
     )
 
 
@@ -343,8 +344,8 @@ def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | 
     ]
     if held := sorted(tags + branches):
         raise InvalidTableStateError(
-            f"nothing is deleted: {', '.join(held)}; leave these versions out, or delete what refers "
-            "to them first"
+            f"nothing was deleted: {', '.join(held)}; exclude these versions, or delete "
+            "their references first"
         )
 
 

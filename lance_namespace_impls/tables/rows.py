@@ -50,7 +50,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
             raise InvalidInputError(f"column {pair[0]!r} is set twice")
         updates[pair[0]] = pair[1]
     if not updates:
-        raise InvalidInputError("there is nothing to update")
+        raise InvalidInputError("nothing to update")
     where = request.predicate or None
     check = SqlCheck(dataset.schema)
     check.condition(where, "the predicate")
@@ -98,7 +98,7 @@ def check_merge(request: MergeInsertIntoTableRequest) -> None:
         or request.when_not_matched_by_source_delete
     ):
         raise InvalidInputError(
-            "nothing is to be done with the rows; set when_matched_update_all, "
+            "no action is set for the rows; set when_matched_update_all, "
             "when_not_matched_insert_all or when_not_matched_by_source_delete"
         )
     _check_conditions(request, None)

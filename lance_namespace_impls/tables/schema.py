@@ -62,7 +62,7 @@ def check_columns(schema: pa.Schema) -> None:
         TableSchemaValidationError: code 20.
     """
     if not schema.names:
-        raise TableSchemaValidationError("there are no columns to write; send one at least")
+        raise TableSchemaValidationError("no columns to write; send at least one")
     for name in schema.names:
         check_column_name(name)
     check_types(schema)
@@ -153,8 +153,8 @@ def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
         for child in children:
             if "\0" in child.name:
                 raise TableSchemaValidationError(
-                    f"column {path[:200]!r}: the name of field {child.name!r} has a zero byte in "
-                    "it; choose another name"
+                    f"column {path[:200]!r}: the name of field {child.name!r} contains a zero byte; "
+                    "choose another name"
                 )
         left += [(f"{path}.{child.name}", child, depth + 1) for child in reversed(children)]
 
@@ -194,7 +194,7 @@ def _fault(kind: pa.DataType) -> str | None:
         return f"Lance has no type {_short(kind)}; cast the column"
     zone = getattr(kind, "tz", None)
     if zone is not None and not is_zone(zone):
-        return f"there is no time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
+        return f"unknown time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
     if is_.is_struct(kind) and not kind.num_fields:
         return "Lance cannot store a struct without fields; add a field, or leave the column out"
     if is_.is_map(kind) and kind.keys_sorted:
@@ -273,13 +273,15 @@ def check_column_name(name: str) -> None:
         TableSchemaValidationError: code 20.
     """
     if not name:
-        raise TableSchemaValidationError("a column has no name; give it one")
+        raise TableSchemaValidationError("a column has an empty name; name it")
     if name in RESERVED:
-        raise TableSchemaValidationError(f"column {name!r} is Lance's own; choose another name")
+        raise TableSchemaValidationError(
+            f"column {name!r} is reserved by Lance; choose another name"
+        )
     for character, shown in _UNREADABLE.items():
         if character in name:
             raise TableSchemaValidationError(
-                f"column {name!r} has {shown} in its name, with which Lance cannot find it; choose "
+                f"column {name!r} has {shown} in its name, so Lance cannot find it; choose "
                 "another name"
             )
 
@@ -436,7 +438,7 @@ def _made(kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]) -
     try:
         return make()
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidInputError(f"{what}: there is no such {kind.type}: {error}") from error
+        raise InvalidInputError(f"{what}: invalid type {kind.type}: {error}") from error
 
 
 def _length(kind: JsonArrowDataType, what: str) -> int:
@@ -462,7 +464,7 @@ def _read_nested(kind: JsonArrowDataType, name: str, what: str) -> pa.DataType:
         return _made(kind, what, lambda: pa.list_(fields[0], size))
     entry = fields[0].type
     if not pa.types.is_struct(entry) or entry.num_fields != 2:
-        raise InvalidInputError(f"{what}: the entries of a map are a struct of key and value")
+        raise InvalidInputError(f"{what}: the entries of a map must be a struct of key and value")
     return pa.map_(entry[0], entry[1])
 
 
@@ -474,7 +476,7 @@ def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
         found = json_to_schema(wrapped).field(0).type
     except Exception as error:
         raise InvalidInputError(
-            f"{what}: there is no type {kind.type!r}: {plain_message(error)}"
+            f"{what}: unknown type {kind.type!r}: {plain_message(error)}"
         ) from error
     if zone := getattr(found, "tz", None):
         check_zone(zone, what)

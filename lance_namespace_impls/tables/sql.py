@@ -157,7 +157,7 @@ class SqlCheck:
                 self._of_conditions += further
             if self.growth > MAX_GROWTH:
                 raise SqlError(
-                    f"makes values {self.growth} times as long; {MAX_GROWTH} times is the most"
+                    f"makes values {self.growth} times as long; the maximum is {MAX_GROWTH} times"
                 )
             if self._allowed is not None:
                 self._check_remote(found, self._allowed, is_value=is_value)
@@ -178,16 +178,16 @@ class SqlCheck:
         self._steps_per_byte += found.steps.rows
         most = MAX_GROWTH if self._sized else MAX_REMOTE_GROWTH
         if self.growth > most:
-            raise SqlError(f"makes values {self.growth} times as long; {most} times is the most")
+            raise SqlError(f"makes values {self.growth} times as long; the maximum is {most} times")
         if self._bytes > MAX_REMOTE_BYTES:
             raise SqlError(
-                f"makes values of {self._bytes:,} bytes, all expressions together; "
-                f"{MAX_REMOTE_BYTES:,} is the most. Insert or merge rows with long values instead"
+                f"makes values of {self._bytes:,} bytes in total for all expressions; the "
+                f"maximum is {MAX_REMOTE_BYTES:,}. Insert or merge rows with long values instead"
             )
         if self._steps > MAX_REMOTE_STEPS or self._steps_per_byte > MAX_REMOTE_STEPS_PER_BYTE:
             raise SqlError(
-                "takes too many steps for each row, all expressions together; use fewer or shorter "
-                "texts, or cut them, such as left(name, 100)"
+                "takes too many steps for each row in total for all expressions; use fewer "
+                "or shorter texts, or shorten them, such as left(name, 100)"
             )
 
     def _check_columns(self, found: _Analysis, schema: pa.Schema) -> None:
@@ -198,9 +198,9 @@ class SqlCheck:
                 if name in _SYSTEM or name in names:
                     column = names.get(name, name)
                     raise SqlError(
-                        f'has "{text[:100]}" in double quotes, which is a text, and there is a column '
-                        f"of that name; write {_in_backticks(column)[:100]} for the column or "
-                        f"'{text[:100]}' for the text"
+                        f'has "{text[:100]}" in double quotes, which is a text, but a column has that '
+                        f"name; write {_in_backticks(column)[:100]} for the column or '{text[:100]}' "
+                        "for the text"
                     )
         for function, path in found.stored:
             field = _field(schema, path)
@@ -329,7 +329,7 @@ class _Costs:
         else:
             size = self._combined(node, sizes, constant)
         if size.bytes > MAX_COMPUTED:
-            raise SqlError(f"makes values of {size.bytes:,} bytes; {MAX_COMPUTED:,} is the most")
+            raise SqlError(f"makes values of {size.bytes:,} bytes; the maximum is {MAX_COMPUTED:,}")
         self._peak.bytes = max(self._peak.bytes, size.bytes)
         self._peak.rows = max(self._peak.rows, size.rows)
         return size, constant
@@ -365,7 +365,7 @@ class _Costs:
         value, pattern = sizes
         if value.rows and pattern.rows:
             self._unbounded = self._unbounded or (
-                "compares with a pattern that is not a plain text; its steps have no bound"
+                "compares with a pattern that is not a plain text; its cost is unbounded"
             )
         states = 1 + pattern.bytes // 32
         self._steps.rows += value.rows * states + pattern.rows
@@ -396,7 +396,9 @@ class _Costs:
         if name in JSON or name.startswith("st_") or name == "geometrytype":
             self._binary(name, node)
         if len(args) < function.least:
-            raise SqlError(f"calls {name} with {len(args)} arguments; it needs {function.least}")
+            raise SqlError(
+                f"calls {name} with {len(args)} arguments; it needs at least {function.least}"
+            )
         try:
             if function.check is not None:
                 function.check(args)
@@ -405,13 +407,14 @@ class _Costs:
             raise SqlError(f"calls {name} with {error}") from None
         except UnboundedError:
             raise SqlError(
-                f"may make values of any length: give REPEAT, LPAD and the like a plain number of at "
-                f"most {MAX_GROWTH} and REPLACE, ARRAY_TO_STRING and the like a plain text to put in; "
-                "cut what is too long, as left(rpad(name, 100), size) does"
+                f"may make values of any length: pass a plain number of at most {MAX_GROWTH} "
+                "to REPEAT, LPAD and the like, and a plain text to REPLACE, ARRAY_TO_STRING "
+                "and the like; shorten values that are too long, such as left(rpad(name, "
+                "100), size)"
             ) from None
         if found.rows > MAX_GROWTH:
             raise SqlError(
-                f"makes values {found.rows} times as long; {MAX_GROWTH} times is the most"
+                f"makes values {found.rows} times as long; the maximum is {MAX_GROWTH} times"
             )
         self._work(name, args, function.steps, multiplies=function.multiplies)
         return found
@@ -424,8 +427,8 @@ class _Costs:
         for each in args:
             if product.rows and each.size.rows:
                 self._unbounded = self._unbounded or (
-                    f"calls {name} with several texts or lists of any length, which takes as many "
-                    "steps as their lengths multiplied; cut all but one, such as left(name, 100)"
+                    f"calls {name} with several texts or lists of any length, whose cost is the "
+                    "product of their lengths; shorten all but one, such as left(name, 100)"
                 )
             rows = product.rows * each.size.bytes + product.bytes * each.size.rows
             product = Size(
@@ -449,7 +452,7 @@ class _Costs:
                 return
             if source.kind not in (Kind.COLUMN, Kind.FIELD):
                 raise SqlError(
-                    f"calls {name} with something that is not a JSON column; its nesting cannot be "
+                    f"calls {name} with a value that is not a JSON column; its nesting cannot be "
                     "bounded"
                 )
             self._stored.append((name, _path(source)))

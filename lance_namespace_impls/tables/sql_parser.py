@@ -227,7 +227,7 @@ class _Parser:
         if sign == "--":
             return self._refused("has a comment with a carriage return; end its line with \\n")
         if sign == ";":
-            return self._refused("has a ';': it is one expression, without a semicolon")
+            return self._refused("has a ';': write one expression, without a semicolon")
         return self._unexpected("an expression")
 
     def _takes(self, word: str) -> bool:
@@ -325,7 +325,7 @@ class _Parser:
             items = self._items(")")
             self._close(")")
             if not items:
-                raise self._refused("has an IN with nothing in its brackets")
+                raise self._refused("has an IN with empty parentheses")
             return self._node(Kind.IN, word, (left, *items))
         right = self._expression(_COMPARE + 1)
         if word == "BETWEEN":
@@ -410,7 +410,7 @@ class _Parser:
         if len(path) == 1 and (word.startswith(_BARE) or word == "USER"):
             return Node(Kind.CALL, word)
         if self._word == "(":
-            raise self._refused(f"calls {'.'.join(path)[:100]!r}, and functions have plain names")
+            raise self._refused(f"calls {'.'.join(path)[:100]!r}, but function names have no dots")
         return Node(Kind.COLUMN, ".".join(path), value=tuple(path))
 
     def _name(self) -> str:
@@ -420,8 +420,8 @@ class _Parser:
     def _field_name(self) -> str:
         if self._kind == "quoted":
             raise self._refused(
-                f"has {self._token[:100]} as a name; double quotes are for text, so write it as "
-                f"`{self._token[1:-1][:100]}`"
+                f"has {self._token[:100]} as a name; double quotes are for text, so write it "
+                f"as `{self._token[1:-1][:100]}`"
             )
         if self._kind not in ("word", "name"):
             raise self._unexpected("the name of a field")
@@ -482,7 +482,7 @@ class _Parser:
         name = self._word
         if self._kind != "word" or name not in TYPES:
             raise self._refused(
-                f"casts to {self._token[:100]!r}, and it may cast to plain types alone: "
+                f"casts to {self._token[:100]!r}, but only these types are supported: "
                 f"{', '.join(sorted(TYPES)).lower()}"
             )
         self._next()
@@ -496,7 +496,7 @@ class _Parser:
         while self._word in _TYPE_WORDS:
             self._next()
         if name == "JSONB" and inner.kind not in (Kind.STRING, Kind.QUOTED):
-            raise self._refused("casts something to JSONB that is not a text in quotes")
+            raise self._refused("casts a value to JSONB that is not a quoted text")
         return self._node(Kind.CAST, name, (inner,))
 
     def _case(self) -> Node:
@@ -516,9 +516,7 @@ class _Parser:
         node = self._node(Kind.CASE, "CASE", parts)
         node.cases += 1
         if node.cases > MAX_CASES:
-            raise self._refused(
-                f"has more than {MAX_CASES} CASE, one within the other; use several WHEN"
-            )
+            raise self._refused(f"has more than {MAX_CASES} nested CASE; use several WHEN")
         return node
 
     def _interval(self) -> Node:
@@ -555,7 +553,7 @@ class _Parser:
     def _deeper(self) -> None:
         self._levels += 1
         if self._levels > MAX_LEVELS:
-            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; take some out")
+            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; remove some")
 
     def _close(self, bracket: str) -> None:
         self._require(bracket)
@@ -569,14 +567,14 @@ class _Parser:
 
     def _too_deep(self) -> SqlError:
         return self._refused(
-            f"has an expression of more than {MAX_DEPTH} operators and calls, one within the other; "
+            f"has an expression of more than {MAX_DEPTH} nested operators and calls; "
             "split it with AND or OR, or compute it in steps"
         )
 
     def _too_connected(self) -> SqlError:
         return self._refused(
-            f"has more than {MAX_CONNECTIVES} AND and OR, one within the other; use IN (...) for "
-            "many values, or ask several times"
+            f"has more than {MAX_CONNECTIVES} nested AND and OR; use IN (...) for many "
+            "values, or several requests"
         )
 
     def _unexpected(self, wanted: str) -> SqlError:

@@ -58,9 +58,9 @@ def _check(text: str | None, what: str, length: int, levels: int, **brackets: st
             "write the text itself"
         )
     if len(text) > length:
-        raise SqlError(f"{what} of {len(text):,} characters; {length:,} is the most")
+        raise SqlError(f"{what} of {len(text):,} characters; the maximum is {length:,}")
     if _levels(text, **brackets) > levels:
-        raise SqlError(f"{what} with more than {levels} levels of brackets; take some out")
+        raise SqlError(f"{what} with more than {levels} levels of brackets; remove some")
     return text
 
 
@@ -84,7 +84,7 @@ def check_wkb(digits: str | None) -> None:
             "bounded, so write the bytes themselves"
         )
     if len(digits) > MAX_WKB_DIGITS:
-        raise SqlError(f"WKB of {len(digits) // 2:,} bytes; {MAX_WKB_DIGITS // 2:,} is the most")
+        raise SqlError(f"WKB of {len(digits) // 2:,} bytes; the maximum is {MAX_WKB_DIGITS // 2:,}")
 
 
 def check_arrow_type(text: str | None) -> None:
@@ -93,7 +93,7 @@ def check_arrow_type(text: str | None) -> None:
     size = max(_fixed_values(quoted.sub('""', found)) for quoted in _QUOTED)
     if size > MAX_TYPE_NUMBER:
         raise SqlError(
-            f"a type {found[:100]!r} of {size:,} values; {MAX_TYPE_NUMBER:,} is the most"
+            f"a type {found[:100]!r} of {size:,} values; the maximum is {MAX_TYPE_NUMBER:,}"
         )
 
 
@@ -124,8 +124,8 @@ def check_pattern(text: str | None) -> None:
     )  # fmt: skip
     if (size := _repeated(found)) > MAX_REPEATED:
         raise SqlError(
-            f"a regular expression that is {size:,} long with its repetitions written "
-            f"out; {MAX_REPEATED:,} is the most"
+            f"a regular expression that is {size:,} long after its repetitions are "
+            f"expanded; the maximum is {MAX_REPEATED:,}"
         )
 
 

@@ -129,8 +129,8 @@ def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> R
         kind = scanned.schema.field(name).type
         if name not in updates and kind != schema.field(name).type:
             raise UnsupportedError(
-                f"column {name!r} is read as {kind} and cannot be written back; update one column at "
-                "a time"
+                f"column {name!r} is read as {kind} and cannot be written back; update one "
+                "column at a time"
             )
     return RowStream(schema, (_fitting(batch, schema) for batch in scanned))
 
@@ -154,5 +154,5 @@ def _cast(values: pa.Array, field: pa.Field) -> pa.Array:
     import pyarrow as pa
 
     if not field.nullable and values.null_count:
-        raise pa.ArrowInvalid(f"column {field.name!r} takes no nulls")
+        raise pa.ArrowInvalid(f"column {field.name!r} is not nullable")
     return values if values.type == field.type else values.cast(field.type)

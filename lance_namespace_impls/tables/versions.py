@@ -141,8 +141,8 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
         end = latest if span.end_version == ALL else span.end_version
         if end <= span.start_version and span.end_version != ALL:
             raise InvalidInputError(
-                f"versions {span.start_version} to {span.end_version} are no range: "
-                "the end must be after the start"
+                f"versions {span.start_version} to {span.end_version} are not a range: the "
+                "end must be after the start"
             )
         found |= {version for version in kept if span.start_version <= version < end}
     if latest in found:

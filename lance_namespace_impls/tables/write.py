@@ -175,8 +175,8 @@ def _require_data_files(storage: TableStorage, transaction: Any) -> None:
 
 def _deleted_meanwhile(storage: TableStorage) -> ConcurrentModificationError:
     return ConcurrentModificationError(
-        f"{storage.location}: rows were deleted while they were written, as a drop of the table does; "
-        "send them again"
+        f"{storage.location}: rows were deleted while they were written, possibly by "
+        "a drop of the table; send them again"
     )
 
 
@@ -215,7 +215,7 @@ def is_overtaken(error: OSError) -> bool:
 
 
 def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
-    return TableAlreadyExistsError(f"{storage.location}: another writer made the table first")
+    return TableAlreadyExistsError(f"{storage.location}: another writer created the table first")
 
 
 def _took_effect(storage: TableStorage, transaction: Any) -> bool:
@@ -230,7 +230,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
         delete_data_files(storage, files)
     except Exception as error:  # noqa: BLE001 the caller must see that the table exists
         warnings.warn(
-            f"unused data files are left at {storage.location}/data: {', '.join(files)}: "
+            f"unused data files remain at {storage.location}/data: {', '.join(files)}: "
             f"{plain_message(error)}",
             stacklevel=2,
         )

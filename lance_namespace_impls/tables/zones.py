@@ -43,6 +43,5 @@ def check_zone(name: str, what: str) -> str:
     close = difflib.get_close_matches(name.lower()[:100], by_case, n=1, cutoff=0.8)
     hint = f"; did you mean {by_case[close[0]]!r}?" if close else ""
     raise InvalidInputError(
-        f"{what}: there is no time zone {name[:100]!r}"
-        f"{hint or '; write one such as UTC, Europe/Berlin or +02:00'}"
+        f"{what}: unknown time zone {name[:100]!r}{hint or '; use one such as UTC, Europe/Berlin or +02:00'}"
     )

@@ -70,7 +70,7 @@ LOCAL = [
     Form("file://{at}/a?b", None, "write %3F"),
     Form("file://{at}/x/../dots", None, "'..' in a URI"),
     Form("file:relative", None, "write it as file:///path"),
-    Form("{at}/nul\0", None, "holds a NUL"),
+    Form("{at}/nul\0", None, "contains a NUL"),
     Form("{at}/new\nline", None, "control character"),
     Form("{at}/" + "n" * 256, None, "shorten it"),
     Form("{at}" + "/n" * 2000, None, "shorten it"),
@@ -102,12 +102,12 @@ S3 = [
     Form("s3:///{at}/three", None, "names no bucket"),
     Form("s3:{at}/none", None, "write it as s3://"),
     Form("s3:/{at}/one", None, "write it as s3://"),
-    Form(" s3://{at}/space", None, "no spaces around it"),
+    Form(" s3://{at}/space", None, "no spaces at its ends"),
     Form("s3://{at}/nul%00", None, "control character"),
     Form("s3://{at}/new%0Aline", None, "control character"),
     Form("s3://{at}/" + "n" * 1000, None, "shorten it"),
     Form("s3://no-such-bucket-{at}/t", None, "does not exist"),
-    Form("nowhere://{at}/t", None, "knows no store nowhere://"),
+    Form("nowhere://{at}/t", None, "does not support nowhere://"),
 ]
 
 Reached = Callable[[str], AbstractContextManager[tuple[Any, list[str], str | None]]]

@@ -111,7 +111,7 @@ def test_a_panic_is_an_error_of_ours_and_what_ends_the_program_is_not(
     slipping: Slipping, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(Slipping, "failure", PanicException("index out\nof bounds"))
-    with pytest.raises(LanceNamespaceError, match=r"n\$t: pylance gave up: index out of") as caught:
+    with pytest.raises(LanceNamespaceError, match=r"n\$t: pylance failed: index out of") as caught:
         CALLS[name](slipping)
     assert caught.value.code == ErrorCode.INTERNAL
     for end in (KeyboardInterrupt(), SystemExit(3)):
@@ -152,7 +152,7 @@ def query(namespace: Any, run: Callable[[], Any]) -> Callable[[], Any]:
         (error_for(4, "gone", subject="a table"), 4, "a table: gone"),
         (PermissionError("not yours"), 15, "QueryTable n.t: not yours"),
         (KeyError("odd"), 18, "QueryTable n.t: KeyError: 'odd'"),
-        (PanicException("odd"), 18, "QueryTable n.t: pylance gave up: odd"),
+        (PanicException("odd"), 18, "QueryTable n.t: pylance failed: odd"),
     ],
     ids=str,
 )

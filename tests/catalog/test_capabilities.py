@@ -120,7 +120,7 @@ def test_what_a_catalog_can_do(kind: type[Namespace], row: Mapping[str, Any]) ->
 STORAGE, JOBS, TRANSACTIONS = (
     "managed by storage",
     "runs no background jobs",
-    "keeps no transactions",
+    "stores no transactions",
 )
 WITHOUT_COUNTERPART = {
     "CreateTableVersion": STORAGE,

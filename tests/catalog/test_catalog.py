@@ -131,7 +131,7 @@ def test_what_is_configured_is_not_changed(
     catalog(str(tmp_path)).namespaces[("main",)] = {"k": "v"}
     with connected(LEVELS["one-catalog"], tmp_path) as namespace:
         code, message = code_of(lambda: getattr(namespace, operation)({"id": names}))
-        assert (code, "by configuration" in message) == (13, True)
+        assert (code, "is configured" in message) == (13, True)
         assert namespace.describe_namespace({"id": ["main"]}).properties == {"k": "v"}
         assert code_of(lambda: namespace.describe_namespace({"id": ["other"]}))[0] == 1
 
@@ -235,7 +235,7 @@ def test_a_table_that_cannot_be_read_fails_the_listing(
         assert "\n" not in message
         assert namespace.list_tables({"id": ["ns"]}).tables == ["a", "broken", "goes", "z"]
     with connected(Unreadable, tmp_path, skip_unreadable=True) as namespace:
-        with pytest.warns(UserWarning, match=r"ns\$broken.*left out"):
+        with pytest.warns(UserWarning, match=r"ns\$broken.*omitted"):
             listed = namespace.list_tables(request).tables
         assert listed == ["a", "z"]
 
@@ -407,7 +407,7 @@ def test_a_directory_says_that_it_is_flat(tmp_path: Path) -> None:
     made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
     assert made == (
         13,
-        "CreateNamespace: 'x' does not fit this catalog: it has no namespaces but the root",
+        "CreateNamespace: 'x' does not fit this catalog: it has only the root namespace",
     )
     described = code_of(lambda: namespace.describe_table({"id": ["x", "t"]}))
     assert described[0] == 13

@@ -132,7 +132,7 @@ def test_without_a_primitive_it_is_not_created(
     source = EXAMPLE.read_text("utf-8").replace(f"def {name}(", f"def other_{name}(")
     scope: dict[str, Any] = {"__name__": "sqlite_catalog"}
     with pytest.raises(
-        TypeError, match=rf"SqliteNamespace has to implement the primitive {name}\(\)"
+        TypeError, match=rf"SqliteNamespace must implement the primitive {name}\(\)"
     ):
         exec(compile(source, "sqlite_catalog.py", "exec"), scope)
 

@@ -31,7 +31,7 @@ from lance_namespace_impls.tables import write
 from .staging import STORES, stage
 
 ROWS = pa.table({"a": [1, 2, 3]})
-PAST = "committed past the catalog"
+PAST = "committed without the catalog"
 
 
 @pytest.fixture(params=STORES)
@@ -78,7 +78,7 @@ def test_a_table_can_choose_who_keeps_its_versions(managed: Namespace, tmp_path:
     with pytest.raises(InvalidInputError, match="'true' or 'false', not 'maybe'"):
         managed.declare_table({"id": ["u"], "properties": {"managed_versioning": "maybe"}})
     for change in ({"set_properties": choice}, {"unset_properties": ["managed_versioning"]}):
-        with pytest.raises(InvalidInputError, match="chosen when a table is created"):
+        with pytest.raises(InvalidInputError, match="set when a table is created"):
             managed.alter_table({"id": ["t"], **change})
 
 
@@ -182,14 +182,14 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
     ("change", "said"),
     [
         ({"version": 9}, "is one of version 2, not 9"),
-        ({"manifest_path": "elsewhere/2.manifest"}, "is no place of a manifest"),
-        ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is no place of a manifest"),
+        ({"manifest_path": "elsewhere/2.manifest"}, "is not a valid path of a manifest"),
+        ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is not a valid path of a manifest"),
         (
             {"manifest_path": "t/_versions/18446744073709551613.manifest-0"},
-            "is no place of a manifest",
+            "is not a valid path of a manifest",
         ),
-        ({"manifest_path": "{folder}/18446744073709551613.manifest-0"}, "is not there"),
-        ({"naming_scheme": "V3"}, "neither V1 nor V2"),
+        ({"manifest_path": "{folder}/18446744073709551613.manifest-0"}, "does not exist"),
+        ({"naming_scheme": "V3"}, "must be V1 or V2"),
         ({"manifest_size": 1}, "bytes, not 1"),
     ],
 )
@@ -221,7 +221,7 @@ def test_an_interrupted_commit_is_finished_by_the_next_reader(
             raise OSError("no space left on device")
 
         patched.setattr(ManifestFolder, "publish", broken)
-        with pytest.warns(UserWarning, match="version 2 is committed, and its manifest .* final"):
+        with pytest.warns(UserWarning, match="version 2 is committed; its manifest .* final"):
             managed.create_table_version(request)
     assert Path("/" + request["manifest_path"]).exists()
     assert count(managed, "t") == 6
@@ -313,7 +313,7 @@ def test_of_writers_of_the_first_rows_one_wins(
         return commit(*args)
 
     monkeypatch.setattr(write, "commit_onto", overtaken)
-    with pytest.raises(TableAlreadyExistsError, match="another writer made the table first"):
+    with pytest.raises(TableAlreadyExistsError, match="another writer created the table first"):
         managed.create_table({"id": ["t"]}, pa.table({"a": [9]}))
     assert count(managed, "t") == 3 and numbers(managed, "t") == [1]
     place = location(managed, "t")
@@ -337,7 +337,7 @@ def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
     assert [each.version for each in answer.versions] == [2, 3]
     if "DescribeTransaction" in managed.list_operations({}).operations:
         assert managed.describe_transaction({"id": [answer.transaction_id]}).status == "Succeeded"
-    with pytest.raises(InvalidInputError, match="table s is named twice"):
+    with pytest.raises(InvalidInputError, match="table s occurs twice"):
         managed.batch_create_table_versions({"entries": [entries[0], entries[0]]})
 
 
@@ -408,32 +408,32 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
     assert managed.alter_transaction(both).properties == {"owner": "a"}
     fail = {"setPropertyAction": {"key": "owner", "value": "b", "mode": "Fail"}}
     more = {"setPropertyAction": {"key": "more", "value": "b"}}
-    with pytest.raises(ConcurrentModificationError, match="'owner' is set already"):
+    with pytest.raises(ConcurrentModificationError, match="'owner' is already set"):
         managed.alter_transaction({"id": [name], "actions": [more, fail]})
     with pytest.raises(ConcurrentModificationError, match="has ended as Succeeded"):
         managed.alter_transaction(
             {"id": [name], "actions": [{"setStatusAction": {"status": "Failed"}}]}
         )
     for wrong, said in (
-        ([{}], "an action has nothing: give exactly one of setStatusAction, "),
+        ([{}], "an action has nothing: specify exactly one of setStatusAction, "),
         ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
-        ([{"setStatusAction": {"status": "Odd"}}], "status 'Odd' is none of Queued, "),
+        ([{"setStatusAction": {"status": "Odd"}}], "unknown status 'Odd'; use one of Queued, "),
         ([{"setStatusAction": {}}], "status None is none of"),
         ([{"setPropertyAction": {}}], "names no property"),
         ([{"unsetPropertyAction": {"key": ""}}], "names no property"),
-        ([{"setPropertyAction": {"key": "k"}}], "'k' is to be set to nothing"),
+        ([{"setPropertyAction": {"key": "k"}}], "'k' has no value"),
         ([{"setPropertyAction": {"key": "k", "value": "", "mode": "Odd"}}], "mode 'Odd' is none"),
         ([{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}], "is none of skip, fail"),
         ([more, {}], "an action has nothing"),
     ):
         with pytest.raises(InvalidInputError, match=said):
             managed.alter_transaction({"id": [name], "actions": wrong})
-    with pytest.raises(InvalidInputError, match="there is no action"):
+    with pytest.raises(InvalidInputError, match="no action"):
         managed.alter_transaction(AlterTransactionRequest(id=[name], actions=[]))
     for names in ([], [name, name]):
-        with pytest.raises(InvalidInputError, match="is no identifier of a transaction"):
+        with pytest.raises(InvalidInputError, match="is not an identifier of a transaction"):
             managed.alter_transaction({"id": names, "actions": [more]})
-        with pytest.raises(InvalidInputError, match="is no identifier of a transaction"):
+        with pytest.raises(InvalidInputError, match="is not an identifier of a transaction"):
             managed.describe_transaction({"id": names})
     assert managed.describe_transaction({"id": [name]}).properties == {"owner": "a"}
     kept = {"setPropertyAction": {"key": "owner", "value": "c", "mode": "Skip"}}

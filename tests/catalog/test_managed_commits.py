@@ -75,7 +75,7 @@ def test_the_main_branch_has_several_names(managed: Any) -> None:
         assert managed.describe_table_version(asked).version.version == 3
         assert managed.describe_table_version({**asked, "version": 2}).version.version == 2
     request = stage(managed, "t")
-    with pytest.raises(InvalidInputError, match="table t is named twice"):
+    with pytest.raises(InvalidInputError, match="table t occurs twice"):
         managed.batch_create_table_versions({"entries": [request, {**request, "branch": "main"}]})
     assert numbers(managed, "t") == [1, 2, 3]
 
@@ -95,7 +95,7 @@ def test_a_place_without_rows_is_registered_without_versions(managed: Any, tmp_p
     (tmp_path / "lake" / "empty").mkdir(parents=True)
     managed.register_table({"id": ["e"], "location": str(tmp_path / "lake" / "empty")})
     assert numbers(managed, "e") == []
-    with pytest.raises(TableVersionNotFoundError, match="table e has no version yet"):
+    with pytest.raises(TableVersionNotFoundError, match="table e has no versions"):
         managed.describe_table_version({"id": ["e"]})
 
 

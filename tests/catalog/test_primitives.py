@@ -59,7 +59,7 @@ def test_a_whole_class_is_created() -> None:
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_required_primitive_has_to_be_there(name: str) -> None:
-    with pytest.raises(TypeError, match=rf"^Partial has to implement the primitive {name}\(\)$"):
+    with pytest.raises(TypeError, match=rf"^Partial must implement the primitive {name}\(\)$"):
         create_class({**without(name), "capabilities": CAPABILITIES})
 
 
@@ -68,7 +68,7 @@ def test_an_optional_primitive_is_there_or_declared(name: str, operation: str) -
     with pytest.raises(TypeError) as caught:
         create_class({**without(name), "capabilities": CAPABILITIES})
     assert str(caught.value) == (
-        f"Partial has to implement the primitive {name}(), or to declare {operation} unsupported: "
+        f"Partial must implement the primitive {name}(), or declare {operation} unsupported: "
         f"Capabilities(unsupported={{{operation!r}: 'why'}})"
     )
 
@@ -113,7 +113,9 @@ def test_a_namespace_is_not_overwritten_where_none_can_be_dropped() -> None:
 
 def test_what_is_declared_unsupported_is_an_operation() -> None:
     capabilities = evolve(CAPABILITIES, unsupported={"RenameTables": "why"})
-    with pytest.raises(TypeError, match="no operation 'RenameTables'; did you mean 'RenameTable'"):
+    with pytest.raises(
+        TypeError, match="unknown operation unsupported: 'RenameTables'; did you mean 'RenameTable'"
+    ):
         create_class({**WHOLE, "capabilities": capabilities})
 
 

@@ -157,7 +157,7 @@ def test_a_property_does_not_lead_out_of_the_bounds(tmp_path: Path, name: str) -
     bounds = {"confine_locations": True, "allow_locations": ("s3://shared/a",)}
     with filled(of(PLACES), tmp_path / "lake", **bounds) as namespace:
         code, said = code_of(lambda: WITH_A_PLACE[name](namespace, {"location": OUTSIDE}))
-        assert (code, "outside the places" in said) == (13, True)
+        assert (code, "outside the locations" in said) == (13, True)
         assert OUTSIDE not in str(namespace._catalog)
         WITH_A_PLACE[name](namespace, {"location": INSIDE})
     with filled(of(ANY), tmp_path / "free", **bounds) as namespace:
@@ -181,7 +181,10 @@ def test_credentials_are_not_led_elsewhere(tmp_path: Path, name: str) -> None:
     with filled(Mixed, tmp_path, storage=storage) as namespace:
         elsewhere = {"storage.endpoint": "http://elsewhere"}
         code, said = code_of(lambda: WITH_A_PLACE[name](namespace, elsewhere))
-        assert (code, "would send the namespace's credentials elsewhere" in said) == (13, True)
+        assert (code, "would send the namespace's credentials to another server" in said) == (
+            13,
+            True,
+        )
         assert "http://elsewhere" not in str(namespace._catalog)
         WITH_A_PLACE[name](namespace, {"storage.region": "there"})
 
@@ -228,12 +231,12 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 def test_a_table_is_declared_where_storage_is_away(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
-    with pytest.warns(UserWarning, match=r"rows that are there already .*n\$d: .*network is down"):
+    with pytest.warns(UserWarning, match=r"rows that exist there .*n\$d: .*network is down"):
         location = mixed.declare_table({"id": ["n", "d"]}).location
     assert mixed.describe_table({"id": ["n", "d"]}).location == location
     assert away == [{"client_max_retries": "2"}]  # nobody is to wait for long
     own = {"storage.client_max_retries": "7"}
-    with pytest.warns(UserWarning, match=r"rows that are there already"):
+    with pytest.warns(UserWarning, match=r"rows that exist there"):
         mixed.declare_table({"id": ["n", "e"], "properties": own})
     assert away[1:] == [{"client_max_retries": "7"}]
 
@@ -250,7 +253,9 @@ def test_who_writes_rows_is_told_by_the_writing(
 def test_a_table_is_renamed_where_storage_is_away(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
-    with pytest.warns(UserWarning, match=r"cannot be written to: .*n\$t could get the same place"):
+    with pytest.warns(
+        UserWarning, match=r"cannot be written to: .*n\$t could get the same location"
+    ):
         mixed.rename_table({**T, "new_table_name": "u"})
     assert mixed.count_table_rows({"id": ["n", "u"]}).count == 3
 

@@ -67,14 +67,14 @@ def test_properties_of_a_table(nested: Lake, rows: object) -> None:
 
 def test_an_index_needs_a_type(notes: Lake) -> None:
     said = notes.error("index", "create", "notes", "text", status=Status.USAGE)
-    assert "give --type, such as IVF_PQ for vectors" in said
+    assert "pass --type, such as IVF_PQ for vectors" in said
 
 
 def test_tags(notes: Lake) -> None:
-    assert notes.run("tag", "create", "notes", "v").stdout == "tag v names version 2\n"
+    assert notes.run("tag", "create", "notes", "v").stdout == "tag v is at version 2\n"
     assert notes.json("tag", "create", "notes", "v", "--version", "1")["tags"] == {"v": 1}
     assert notes.run("tag", "list", "notes").stdout.splitlines()[1].split() == ["v", "1"]
-    assert "say which tag" in notes.error("tag", "drop", "notes", status=Status.USAGE)
+    assert "specify the tag" in notes.error("tag", "drop", "notes", status=Status.USAGE)
     assert notes.run("tag", "drop", "notes", "v").stdout == "tag v removed\n"
     assert notes.json("tag", "list", "notes")["tags"] == {}
     notes.run("tag", "create", "notes", "b", "--version", "1")
@@ -94,7 +94,7 @@ def test_branches(notes: Lake) -> None:
     assert notes.run("branch", "drop", "notes", "old").stdout == "branch old removed\n"
     for action in ("create", "drop"):
         said = notes.error("branch", action, "notes", status=Status.USAGE)
-        assert said == f"error: {action}: say which branch"
+        assert said == f"error: {action}: specify the branch"
     assert notes.json("branch", "drop", "notes", "trial")["branches"] == []
 
 
@@ -159,13 +159,13 @@ def test_indices(notes: Lake) -> None:
     assert ["num", "indexed", "rows", "2"] in [line.split() for line in told]
     listed = notes.run("index", "list", "notes").stdout.splitlines()
     assert [line.split() for line in listed] == [
-        ["Index", "Columns", "Type", "Rows", "not", "in", "it"],
+        ["Index", "Columns", "Type", "Unindexed", "rows"],
         ["by_id", "id", "BTree", "0"],
         ["text_idx", "text", "Inverted", "0"],
     ]
     for action, what in (("create", "column"), ("drop", "index"), ("stats", "index")):
         said = notes.error("index", action, "notes", status=Status.USAGE)
-        assert said == f"error: {action}: say which {what}"
+        assert said == f"error: {action}: specify the {what}"
     notes.run("index", "drop", "notes", "by_id")
     assert "IndexNotFound" in notes.error(
         "index", "drop", "notes", "by_id", status=Status.NOT_FOUND

@@ -43,7 +43,7 @@ def test_create_reads_every_format(lake: Lake, tmp_path: Path, name: str, write:
 def test_create_takes_the_format_from_the_option(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.dat"
     pyarrow.csv.write_csv(ROWS, path)
-    assert "give --format" in lake.error("create", "t", "--data", str(path), status=Status.USAGE)
+    assert "pass --format" in lake.error("create", "t", "--data", str(path), status=Status.USAGE)
     lake.run("create", "t", "--data", str(path), "--format", "csv")
 
 
@@ -91,7 +91,7 @@ def test_create_a_namespace(nested: Lake) -> None:
 
 
 def test_create_without_data_where_there_are_no_namespaces(lake: Lake) -> None:
-    assert "for a table give --data FILE" in lake.error("create", "t", status=Status.INVALID)
+    assert "for a table pass --data FILE" in lake.error("create", "t", status=Status.INVALID)
 
 
 def test_create_refuses_a_format_without_data(nested: Lake) -> None:

@@ -73,7 +73,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 def test_standard_input_needs_a_format(tmp_path: Path) -> None:
     said = lake(tmp_path, "create", "c", "--data", "-", status=Status.USAGE, input=CSV)
-    assert "give --format arrow, parquet, csv, json, jsonl" in said
+    assert "pass --format arrow, parquet, csv, json, jsonl" in said
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_standard_input_needs_a_format(tmp_path: Path) -> None:
         ("a.csv", 'a,b\n1,"x\n2,y\n', "a quote that opens in the row of line 2"),
         ("a.jsonl", '{"a":', "JSON parse error"),
         ("a.jsonl", '{"a":9007199254740993}\n{"a":0.5}\n', "column a has numbers with more digits"),
-        ("a.csv", "", "there are no columns"),
+        ("a.csv", "", "no columns"),
     ],
 )
 def test_what_cannot_be_read_makes_no_table(

@@ -75,17 +75,17 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
         assert (tmp_path / f"{name}.db").exists()
         assert len(list(tmp_path.glob("*.db"))) == " abc".index(name)
     said = in_process(*given, "--profile", "lake", status=Status.USAGE).stderr
-    assert "the profile is of another backend than sql" in said
+    assert "the profile must use the backend sql" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("init", "dir"), "no database behind 'dir'"),
-        (("upgrade", "sql", "-p", "uri=missing.db"), "holds no catalog"),
+        (("init", "dir"), "'dir' has no database"),
+        (("upgrade", "sql", "-p", "uri=missing.db"), "has no catalog"),
         (("ls", "--impl", "sql", "-p", "uri=missing.db"), "lance-ns init sql"),
         (("init", "sql", "-p", "url=x.db"), "did you mean 'uri'"),
-        (("ls",), "no namespace is named"),
+        (("ls",), "no namespace selected"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(
@@ -111,7 +111,7 @@ def test_serving_without_a_namespace_makes_one_in_the_folder(tmp_path: Path) -> 
             assert server.stdout is not None and server.stderr is not None
             told = server.stderr.readline()
             assert told == (
-                "no namespace is named: serving the catalog in the SQLite file "
+                "no namespace selected: serving the catalog in the SQLite file "
                 f"{tmp_path}/lance-catalog.db\n"
             )
             uri = re.findall(r"http://\S+", server.stdout.readline())[0]

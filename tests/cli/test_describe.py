@@ -96,7 +96,7 @@ def test_describe_json_always_has_the_same_keys(lake: Lake, rows: Path) -> None:
 
 def test_describe_details_of_a_declared_table(lake: Lake) -> None:
     lake.run("declare", "later")
-    assert "none yet: declared only" in lake.run("describe", "later", "--details").stdout
+    assert "none yet: only declared" in lake.run("describe", "later", "--details").stdout
     found = lake.json("describe", "later", "--details")
     assert found["is_only_declared"] is True
     assert found["version"] is None
@@ -129,7 +129,7 @@ def test_describe_a_tag_and_a_branch(lake: Lake, rows: Path, tmp_path: Path) -> 
 
 def test_describe_one_or_the_other(nested: Lake) -> None:
     said = nested.error("describe", "x", "--table", "--namespace", status=Status.USAGE)
-    assert "exclude each other" in said
+    assert "are mutually exclusive" in said
 
 
 def test_rows_that_a_catalog_cannot_count_are_left_out(

@@ -77,7 +77,7 @@ def test_drop_after_anything_else_changes_nothing(
         (("drop", "a$t"), "Drop table a$t and delete its data"),
         (
             ("drop", "a", "--namespace", "--behavior", "cascade"),
-            "Take namespace a and everything in it out of the catalog? [y/N] ",
+            "Remove namespace a and all its contents from the catalog? [y/N] ",
         ),
     ):
         asked = answer(text)
@@ -90,7 +90,7 @@ def test_drop_after_anything_else_changes_nothing(
 
 def test_drop_needs_yes_where_nobody_can_answer(lake: Lake, rows: Path) -> None:
     lake.run("create", "t", "--data", str(rows))
-    assert "give --yes" in lake.error("drop", "t", status=Status.USAGE)
+    assert "pass --yes" in lake.error("drop", "t", status=Status.USAGE)
     assert lake.run("ls", "-t").stdout == "t\n"
 
 
@@ -104,7 +104,7 @@ def test_drop_a_namespace(nested: Lake) -> None:
     refused = nested.error("drop", "sales", "--namespace", status=Status.CONFLICT)
     assert refused.startswith("error 3 NamespaceNotEmpty: ")
     cascade = ("drop", "sales", "--namespace", "--behavior", "CASCADE")
-    assert "give --yes" in nested.error(*cascade, status=Status.USAGE)
+    assert "pass --yes" in nested.error(*cascade, status=Status.USAGE)
     assert nested.json(*cascade, "--yes") == {
         "kind": "namespace",
         "id": ["sales"],

@@ -37,7 +37,7 @@ def test_a_failure_that_nobody_foresaw() -> None:
     failing = Lake(impl_of(FailingNamespace), api_key=SECRET)
     assert failing.error("ls", status=Status.INTERNAL) == (
         "error 18 Internal: RuntimeError: first line second \\x1b[31mline with *** "
-        "(--debug shows where)"
+        "(--debug shows the traceback)"
     )
 
 

@@ -37,7 +37,7 @@ def test_a_dry_run_shows_what_was_found_and_imports_nothing(lake: Lake, data: Pa
     (table,) = document["tables"]
     assert "delimiter ';'" in table["read_with"]
     assert table["columns"] == ["id: int64", "zip: utf8"]
-    assert "nothing was done" in lake.run("import-tables", file, "--dry-run").stdout
+    assert "nothing was changed" in lake.run("import-tables", file, "--dry-run").stdout
     assert "orders" not in lake.run("ls").stdout
 
 
@@ -61,4 +61,4 @@ def test_a_table_that_fails_makes_the_status_and_the_next_run_does_it(
 def test_what_needs_spark_is_refused_without_it(lake: Lake, data: Path) -> None:
     file = mapping(data, '[[table]]\nid = "q"\nquery = "SELECT 1 AS a"\n')
     error = lake.error("import-tables", file, "--no-spark", status=Status.INVALID)
-    assert "give a session" in error
+    assert "pass a session" in error

@@ -34,7 +34,7 @@ from lance_namespace_impls.spark import ImportRow
 
 from .lakes import Lake, run
 
-NOTHING = "nothing was done (--dry-run)"
+NOTHING = "nothing was changed (--dry-run)"
 # One that fails, one that has been looked at, and more.
 TABLES = [
     TableRow(
@@ -189,7 +189,7 @@ def test_maintain_shows_what_was_done(made: dict[str, Job], lake: Lake) -> None:
             "index s_idx updated, 4 versions deleted, 5 orphans deleted",
             "ok",
         ],
-        ["later", "left by the budget: 2 bytes of budget"],
+        ["later", "left for the next run: 2 bytes of budget"],
         ["x", "1 fragments compacted", "19: it is broken"],
     ]
     assert lines[-1] == (
@@ -236,7 +236,7 @@ def test_inventory_shows_every_table(made: dict[str, Job], lake: Lake) -> None:
          "Version", "Last commit", "State"],
         ["a$t", "1,200", "10", "3,400", "5", "2", "0", "0", "3", "2024-05-06 07:08:09", "ok"],
         ["d", "declared"],
-        ["o", "1", "1", "1", "1,500 orphans of 2,500 bytes"],
+        ["o", "1", "1", "1", "1,500 orphans with 2,500 bytes"],
         ["x", "19: it is broken"],
     ]  # fmt: skip
     assert last == (
@@ -281,7 +281,7 @@ def test_sync_takes_the_other_catalog_from_a_profile(
     assert made["sync"].given[1].config.root == str(tmp_path / "b")
     for wrong in ((), ("--to-profile", "other", "--to-impl", "dir")):
         said = lake.error("sync", *wrong, status=Status.USAGE)
-        assert "name the other namespace: give --to-impl NAME or --to-profile" in said
+        assert "no other namespace selected: pass --to-impl NAME or --to-profile" in said
     assert "no profile 'gone'" in lake.error("sync", "--to-profile", "gone", status=Status.USAGE)
 
 

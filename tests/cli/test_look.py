@@ -75,7 +75,7 @@ def test_csv_goes_to_stdout(notes: Lake) -> None:
         ["2", "a red car"],
     ]
     message = notes.error("head", "notes", "--csv", status=Status.INVALID)
-    assert "leave vector out with --select" in message
+    assert "exclude vector with --select" in message
 
 
 def test_schema(notes: Lake) -> None:
@@ -181,9 +181,9 @@ def test_query(notes: Lake, tmp_path: Path) -> None:
         ("{}", "JSON list"),
         ("none.json", "cannot be read"),
         ("none.npy", "none.npy cannot be read: No such file or directory"),
-        ("id:id = 9", "no row meets the condition"),
-        ("id:true", "several rows meet the condition"),
-        ("bad.npy", "bad.npy is no .npy file of numbers"),
+        ("id:id = 9", "no row matches the condition"),
+        ("id:true", "several rows match the condition"),
+        ("bad.npy", "bad.npy is not a .npy file of numbers"),
         ("bad.json", "JSON list"),
     ],
 )
@@ -206,7 +206,7 @@ def test_which_vector_of_a_row_is_meant(lake: Lake) -> None:
     near = ("query", "t", "--vector", "id:id = 2")
     for command, count in ((near, 2), (("query", "u", *near[2:]), 0)):
         said = lake.error(*command, status=Status.USAGE)
-        assert said.endswith(f"--column has to say which vector is meant: the table has {count}")
+        assert said.endswith(f"the table has {count} vector columns: select one with --column")
     for column, found in (("v", [2, 1]), ("w", [2, 1])):
         rows_found = lake.json(*near, "--column", column)["rows"]
         assert [row["id"] for row in rows_found] == found

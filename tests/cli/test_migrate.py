@@ -13,15 +13,13 @@ def test_there_and_back(lake: Lake, tmp_path: Path) -> None:
     manifest = tmp_path / "lake" / "__manifest"
     lake.run("declare", "a")
     lake.run("declare", "b")
-    assert (
-        lake.run("migrate", "--dry-run").stdout == "a\nb\n2 tables would be taken over: manifest\n"
-    )
+    assert lake.run("migrate", "--dry-run").stdout == "a\nb\n2 tables would be migrated: manifest\n"
     assert not manifest.exists()
-    assert lake.run("migrate").stdout == "2 tables taken over: manifest\n"
+    assert lake.run("migrate").stdout == "2 tables migrated: manifest\n"
     assert manifest.exists()
     lake.run("create", "sales")
     refused = lake.error("migrate", "--to", "flat", status=Status.CONFLICT)
-    assert "which alone knows 'sales'" in refused
+    assert "which alone stores 'sales'" in refused
     lake.run("drop", "sales", "--namespace")
     assert lake.json("migrate", "--to", "flat") == {
         "to": "flat",

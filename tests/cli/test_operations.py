@@ -64,7 +64,7 @@ def test_operations_tells_all_of_each(lake: Lake) -> None:
     }
     lines = [line.split(maxsplit=2) for line in lake.run("operations").stdout.splitlines()]
     assert ["DescribeTable", "yes", row.summary] in lines
-    assert lines[0][2] == "What it does"
+    assert lines[0][2] == "Description"
     assert ["CreateNamespace", "no", OPERATIONS["CreateNamespace"].summary] in lines
     assert lake.run("operations", "--routes").stdout.splitlines()[0].endswith("  Route")
 
@@ -79,7 +79,7 @@ def test_operations_of_a_server_that_does_not_tell(
     found = lake.json("operations")["operations"]
     assert {row["supported"] for row in found} == {None} and len(found) == len(OPERATIONS)
     *lines, last = lake.run("operations").stdout.splitlines()
-    assert last == "the server does not report which operations it supports"
+    assert last == "the server does not report its supported operations"
     assert {line.split()[1] for line in lines[1:]} == {"?"}
     lake.error("operations", "--supported", status=Status.UNSUPPORTED)
 
@@ -118,7 +118,7 @@ def test_backends_shows_the_properties_of_each(monkeypatch: pytest.MonkeyPatch) 
     bad, empty, good, header, *rows = run("backends").stdout.splitlines()
     assert bad.startswith("bad  ") and "no_such_module" in bad
     assert (empty, good) == ("", f"good  {target}")
-    assert header.split() == ["Property", "Type", "Default", "What", "it", "is"]
+    assert header.split() == ["Property", "Type", "Default", "Description"]
     assert ["api_key", "text", "something to keep quiet about (secret)"] in [
         line.split(maxsplit=2) for line in rows
     ]

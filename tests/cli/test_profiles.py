@@ -19,7 +19,7 @@ def write_config(path: Path, text: str) -> Path:
 
 
 def test_no_namespace_at_all() -> None:
-    assert "give --impl NAME" in run("ls", status=Status.USAGE).stderr
+    assert "pass --impl NAME" in run("ls", status=Status.USAGE).stderr
 
 
 def test_environment(lake: Lake, tmp_path: Path) -> None:
@@ -94,11 +94,11 @@ def test_unknown_property_and_impl(lake: Lake) -> None:
 def test_a_property_without_key_is_not_repeated(lake: Lake, given: str) -> None:
     message = lake.error("ls", "-p", given, status=Status.USAGE)
     assert SECRET not in message
-    assert "number 1 is not of the form KEY=VALUE" in message
+    assert "number 1 must have the form KEY=VALUE" in message
 
 
 def test_a_property_given_twice(lake: Lake) -> None:
-    assert "path is given twice" in lake.error("ls", "-p", "path=/x", status=Status.USAGE)
+    assert "path is set twice" in lake.error("ls", "-p", "path=/x", status=Status.USAGE)
 
 
 def test_identifiers_with_an_empty_name(lake: Lake) -> None:

@@ -147,15 +147,15 @@ def test_a_role_whose_credentials_are_vended(started: Server, lake: Lake) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--tls-cert", "c"], "--tls-cert and --tls-key belong together"),
-        (["--tls-key", "k"], "--tls-cert and --tls-key belong together"),
-        (["--tls-client-ca", "a"], "--tls-client-ca needs both"),
-        ([*ISSUER], "--oidc-issuer and --oidc-audience belong together"),
-        (["--oidc-audience", "me"], "--oidc-issuer and --oidc-audience belong together"),
-        (["--vend-role", ROLE, "--vend-storage-options"], "exclude each other"),
-        (["--policy", "p.toml"], "--policy needs to know who calls"),
-        (["--limit", "queries"], "--limit: number 1 is not of the form KEY=VALUE"),
-        (["--lancedb-database", "all"], "--lancedb-database: number 1 is not of the form"),
+        (["--tls-cert", "c"], "--tls-cert and --tls-key must be used together"),
+        (["--tls-key", "k"], "--tls-cert and --tls-key must be used together"),
+        (["--tls-client-ca", "a"], "--tls-client-ca requires both"),
+        ([*ISSUER], "--oidc-issuer and --oidc-audience must be used together"),
+        (["--oidc-audience", "me"], "--oidc-issuer and --oidc-audience must be used together"),
+        (["--vend-role", ROLE, "--vend-storage-options"], "are mutually exclusive"),
+        (["--policy", "p.toml"], "--policy requires authentication"),
+        (["--limit", "queries"], "--limit: number 1 must have the form KEY=VALUE"),
+        (["--lancedb-database", "all"], "--lancedb-database: number 1 must have the form"),
     ],
 )
 def test_what_cannot_be_meant(started: Server, lake: Lake, arguments: list[str], said: str) -> None:
@@ -163,8 +163,8 @@ def test_what_cannot_be_meant(started: Server, lake: Lake, arguments: list[str],
     assert not started.given
 
 
-OPEN = "warning: the server does no authentication: whoever reaches {} can read and change this"
-CLEAR = "warning: tokens travel in clear; give --tls-cert and --tls-key unless a proxy"
+OPEN = "warning: authentication is disabled: every client that reaches {} can read and change this"
+CLEAR = "warning: tokens are sent unencrypted; pass --tls-cert and --tls-key unless a proxy"
 TLS = ["--tls-cert", "c", "--tls-key", "k"]
 
 

@@ -178,14 +178,14 @@ def test_a_profile_may_name_a_class_in_the_current_folder(config: Path, tmp_path
 
 
 def test_profiles_are_tried(profile: str) -> None:
-    assert "answers" in run("profiles", "test").stdout
+    assert "responds" in run("profiles", "test").stdout
     dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")
     run("profiles", "add", "dead", *dead, "-p", f"auth_token={SECRET}")
     result = CliRunner().invoke(app, ["profiles", "test"])
     assert result.exit_code == Status.NOT_DONE
     assert "is the server running?" in result.stdout
     assert SECRET not in result.output
-    assert "answers" in run("profiles", "test", profile).stdout
+    assert "responds" in run("profiles", "test", profile).stdout
 
 
 @pytest.mark.parametrize(

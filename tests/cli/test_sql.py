@@ -101,7 +101,7 @@ def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
         "sql", "SELECT 1; SELECT 2", status=Status.INVALID
     )
     said = flat.error("sql", "SELECT gone FROM flights", status=Status.INVALID)
-    assert "the statement fails: Binder Error: " in said and "gone" in said
+    assert "the statement failed: Binder Error: " in said and "gone" in said
     assert "LINE 1" not in said, "the first line alone"
 
 

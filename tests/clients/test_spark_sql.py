@@ -166,14 +166,14 @@ def test_coordinates_that_are_none_are_refused(coordinates: str) -> None:
 
 def test_a_pyspark_without_lance_spark_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "4.3.0")
-    with pytest.raises(InvalidInputError, match=r"no lance-spark for PySpark 4\.3\.0"):
+    with pytest.raises(InvalidInputError, match=r"no lance-spark artifact for PySpark 4\.3\.0"):
         lance_spark_jars()
 
 
 def test_a_pyspark_without_ivy_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("pyspark.__file__", str(tmp_path / "__init__.py"))
-    with pytest.raises(InvalidInputError, match="no Ivy to fetch lance-spark with; give jars"):
+    with pytest.raises(InvalidInputError, match="no Ivy to fetch lance-spark with; pass jars"):
         lance_spark_jars("a:b:1")
 
 
@@ -184,7 +184,7 @@ REFUSED = subprocess.CompletedProcess("java", 1, ":: UNRESOLVED DEPENDENCIES\nmo
 @pytest.mark.parametrize(
     ("end", "told"),
     [
-        (NO_ANSWER, "a:b:1 did not come in time"),
+        (NO_ANSWER, "a:b:1 did not arrive in time"),
         (REFUSED, "a:b:1 cannot be fetched: :: UNR.*a#b;1"),
     ],
     ids=["slow", "refused"],

@@ -7,7 +7,7 @@ import pytest
 from .trace import Trace, record, touched, verdict
 from .wrong.sets import FAULTS, OPEN, left_open
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+pytestmark = pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 """A check commits past a catalog that keeps versions, which warns of it."""
 
 RUN = [name for name in FAULTS if not left_open(name)]

@@ -1,6 +1,6 @@
 """Deviations of pylance's REST server that were checked by hand against the protocol.
 
-Each is a script of plain HTTP requests whose last answer is not what its rule asks for.
+Each is a script of plain HTTP requests whose last response violates a rule.
 ``python -m tests.conformance.verified`` writes ``docs/conformance/verified.md``.
 """
 
@@ -23,14 +23,14 @@ from lance_namespace_impls.conformance.rows import people, stream
 __all__ = ["VERIFIED", "Deviation", "Send", "page"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance" / "verified.md"
-HEAD = """# Deviations that were verified
+HEAD = """# Verified deviations
 
-What pylance's REST server (`RestAdapter`, with a manifest) does otherwise than the protocol says, each
-checked by hand: the rule, the shortest script, and what comes back. `$URI` is the server's address;
-`people.arrow` is an Arrow IPC stream of three rows with the columns `id` (1, 2, 3), `name`, `score` and
-`vec`, `more.arrow` one row with the `id` 4, `no-rows.arrow` the schema alone, `other.arrow` one row with
-another column, `pairs.arrow` two rows with `a` (1, 2) and `b` (10, 20). A test runs each script against
-the installed pylance, so a row leaves this page when the server changes.
+Deviations of pylance's REST server (`RestAdapter`, with a manifest) from the protocol. Each was checked by
+hand and has the rule, a minimal script, and the expected and actual results. `$URI` is the server's address.
+The scripts use these Arrow IPC streams: `people.arrow` has three rows with the columns `id` (1, 2, 3),
+`name`, `score` and `vec`; `more.arrow` one row with the `id` 4; `no-rows.arrow` only the schema;
+`other.arrow` one row with another column; `pairs.arrow` two rows with `a` (1, 2) and `b` (10, 20). A test
+runs each script against the installed pylance, so a deviation is removed from this page when it is fixed.
 """
 
 
@@ -85,21 +85,21 @@ def _quoted(text: str) -> str:
 
 @frozen
 class Deviation:
-    """One thing that the server does otherwise."""
+    """A deviation of the server from the protocol."""
 
     check: str
     due: str
-    """What the rule asks of the last answer."""
+    """The expected last response."""
     source: str
     script: tuple[Send, ...]
     found: Callable[[httpx.Response], bool]
-    """Whether the last answer is the one that was found."""
+    """Return whether the last response is the one that was found."""
     got: str
-    """What the last answer is."""
+    """The actual last response."""
 
     @property
     def name(self) -> str:
-        """What tells it apart."""
+        """The check of the conformance kit that detects it."""
         return f"{self.check} {self.script[-1].path}"
 
 
@@ -177,7 +177,7 @@ VERIFIED = (
         f"{_MODES}: an unknown mode",
         (Send("/v1/namespace/n/create", {}), Send("/v1/namespace/n/drop", {"mode": "sometimes"})),
         _succeeds,
-        "200, and the namespace is gone",
+        "200, and the namespace is dropped",
     ),
     Deviation(
         "LN-NAMESPACE-DROP-009",
@@ -185,7 +185,7 @@ VERIFIED = (
         f"{_MODES}: behavior is Restrict or Cascade",
         (Send("/v1/namespace/n/create", {}), Send("/v1/namespace/n/drop", {"behavior": "gently"})),
         _succeeds,
-        "200, and the namespace is gone",
+        "200, and the namespace is dropped",
     ),
     Deviation(
         "LN-TABLE-DESCRIBE-009",
@@ -229,7 +229,7 @@ VERIFIED = (
     ),
     Deviation(
         "LN-ROWS-MERGE-001",
-        "3 rows: what matches nothing is not inserted",
+        "3 rows: unmatched rows are not inserted",
         "rest.yaml: when_not_matched_insert_all is false by default",
         (
             _MADE,
@@ -358,9 +358,9 @@ def page() -> str:
         script = "\n".join(send.as_curl() for send in row.script)
         parts.append(
             f"## {number}. {CHECKS[row.check].requirement}\n\n"
-            f"{row.check}. Source: {row.source}.\n\n<!-- not run: a test of its own sends it to pylance -->\n"
+            f"{row.check}. Source: {row.source}.\n\n<!-- not run: another test sends it to pylance -->\n"
             f"```sh\n{script}\n```\n\n"
-            f"Due: {row.due}. Found: {row.got}.\n"
+            f"Expected: {row.due}. Actual: {row.got}.\n"
         )
     return "\n".join(parts)
 

@@ -48,7 +48,8 @@ def test_keys_work_bare_and_prefixed() -> None:
     assert read(endpoint="x").endpoint == "x"
     assert ShopConfig.from_properties({"shop.endpoint": "x", "shop.max-retries": "5"}).retries == 5
     with pytest.raises(
-        InvalidInputError, match=r"^shop: 'shop\.endpoint' and 'endpoint' are one .* two values"
+        InvalidInputError,
+        match=r"^shop: 'shop\.endpoint' and 'endpoint' are the same .* two values",
     ):
         ShopConfig.from_properties({"shop.endpoint": "x", "endpoint": "y"})
 
@@ -203,7 +204,7 @@ def test_a_property_of_another_name_is_described_by_it() -> None:
 
 def test_one_key_of_a_group_has_one_value() -> None:
     assert read(endpoint="x", headers__A=1, header__A="1").headers == {"A": "1"}
-    with pytest.raises(InvalidInputError, match=r"'header\.A' is given under two keys"):
+    with pytest.raises(InvalidInputError, match=r"'header\.A' is set under two keys"):
         read(endpoint="x", headers__A="1", header__A="2")
     assert read(endpoint="x", storage__n=7).storage == {"n": "7"}
     for nothing in ("headers.", "other.A"):

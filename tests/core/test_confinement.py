@@ -101,7 +101,7 @@ def test_a_refusal_says_what_was_asked_for_and_not_all_of_it() -> None:
     with pytest.raises(InvalidInputError) as refused:
         bounds.refuse_outside("s3://b/" + "x" * 500, ["/srv/own"], "DeclareTable t")
     assert refused.value.code == 13
-    said = "DeclareTable t: location 's3://b/" + "x" * 193 + "' is outside the places of"
+    said = "DeclareTable t: location 's3://b/" + "x" * 193 + "' is outside the locations of"
     assert refused.value.message.startswith(said)
 
 
@@ -151,7 +151,7 @@ def test_a_property_confines_everybody(tmp_path: Path) -> None:
         assert Mixed.from_properties(namespace.properties).config == namespace.config
         namespace.create_namespace({"id": ["ns"]})
         for location in ("s3://elsewhere/t", f"{tmp_path}/x"):
-            with pytest.raises(InvalidInputError, match="outside the places") as caught:
+            with pytest.raises(InvalidInputError, match="outside the locations") as caught:
                 namespace.declare_table({"id": ["ns", "t"], "location": location})
             assert caught.value.code == 13
             with pytest.raises(InvalidInputError):

@@ -108,7 +108,7 @@ def test_an_answer_that_is_no_object_is_the_servers_fault(
             CALLS[call](api_of(server))
         assert refused.value.code == 18
         assert refused.value.message == (
-            f"{call} /t: {server.uri} answered HTTP 201 with a body that is no JSON object"
+            f"{call} /t: {server.uri} answered HTTP 201 with a body that is not a JSON object"
         )
 
 

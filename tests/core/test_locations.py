@@ -64,7 +64,9 @@ def test_no_directory_is_the_current_one_where_that_will_do(
 @pytest.mark.parametrize("path", ["", "/a\0b", "s3://b\0", "s3://", "s3:///", "file:///"])
 def test_what_names_no_directory_is_refused(path: str) -> None:
     for make in (absolute, absolute_or_current) if path else (absolute,):
-        with pytest.raises(InvalidInputError, match=r"is empty|holds a NUL|names no bucket") as no:
+        with pytest.raises(
+            InvalidInputError, match=r"is empty|contains a NUL|names no bucket"
+        ) as no:
             make(path)
         assert no.value.code == 13
 
@@ -105,7 +107,7 @@ def test_a_server_is_sent_a_uri_where_one_was_written(address: str, made: str) -
         ("s3://b:9000/a", "a bucket has no port"),
         ("s3://user:secret@b/a", "user name or password"),
         ("az://user:secret@b/a", "user name or password"),
-        (" s3://b/a", "no spaces around it"),
+        (" s3://b/a", "no spaces at its ends"),
         ("s3:b/a", "write it as s3://"),
         ("s3:/b/a", "write it as s3://"),
         ("file:a", "write it as file:///path"),

@@ -89,7 +89,9 @@ def test_another_process_is_waited_for_no_longer_than_asked(
     holder: subprocess.Popen[bytes],
 ) -> None:
     with (
-        pytest.raises(ConcurrentModificationError, match=r"ns\$t: others on .* after 0\.05 s; try"),
+        pytest.raises(
+            ConcurrentModificationError, match=r"ns\$t: other processes on .* after 0\.05 s; try"
+        ),
         object_lock("a server", ("ns", "t"), 0.05),
     ):
         pytest.fail("two have the lock")
@@ -159,7 +161,10 @@ def test_a_file_of_somebody_else_is_left_alone(
     else:
         fake = SimpleNamespace(**vars(os) | {"getuid": lambda: user + 1})
         monkeypatch.setattr(locks, "os", fake)
-    with pytest.warns(RuntimeWarning, match="it is not a file of this user's"), machine_lock("key"):
+    with (
+        pytest.warns(RuntimeWarning, match="the file does not belong to this user"),
+        machine_lock("key"),
+    ):
         pass
     assert not open_files(folder)
 
@@ -179,7 +184,7 @@ def test_a_folder_that_cannot_hold_locks_is_warned_about_each_time(
             file.mkdir()
     for _ in range(2):
         with (
-            pytest.warns(RuntimeWarning, match=r"locks cannot be kept in .*; set TMPDIR"),
+            pytest.warns(RuntimeWarning, match=r"locks cannot be stored in .*; set TMPDIR"),
             machine_lock("key"),
         ):
             pass

@@ -128,7 +128,7 @@ def test_an_account_of_azure_is_part_of_the_address() -> None:
     found = resolve("abfss://box@acc.dfs.core.windows.net/a/b", {"account_key": "aGVsbG8="})
     assert found.path == "box/a/b"
     assert found.arguments()[1] == {"account_name": "acc", "account_key": "aGVsbG8="}
-    with pytest.raises(InvalidInputError, match="is not the account_name of the options"):
+    with pytest.raises(InvalidInputError, match="differs from account_name in the options"):
         resolve("abfss://box@acc.dfs.core.windows.net/a", {"account_name": "other"})
 
 
@@ -188,17 +188,17 @@ def test_credentials_of_the_environment_count_together(monkeypatch: pytest.Monke
         ("s3://b", {"endpoint": "http://h", "allow_http": "true"}, {"AWS_ALLOW_HTTP": "false"},
          "unset AWS_ALLOW_HTTP"),
         ("s3://b", {}, {"AWS_ENDPOINT_URL": "http://h"}, "plain HTTP"),
-        ("s3://b", {"endpoint": "h:9000"}, {}, "no address of a server"),
-        ("s3://b", {"endpoint": "ftp://h"}, {}, "no address of a server"),
-        ("s3://b", {"endpoint": "https://"}, {}, "no address of a server"),
+        ("s3://b", {"endpoint": "h:9000"}, {}, "not the address of a server"),
+        ("s3://b", {"endpoint": "ftp://h"}, {}, "not the address of a server"),
+        ("s3://b", {"endpoint": "https://"}, {}, "not the address of a server"),
         ("s3://b", {"endpoint": "https://h:port"}, {}, "no valid host and port"),
         ("s3://b", {"endpoint": "https://h:99999"}, {}, "no valid host and port"),
         ("s3://b", {"endpoint": "https://:9"}, {}, "no valid host and port"),
-        ("s3://b", {"endpoint": "https://u:secret@h"}, {}, "holds a user name or password"),
+        ("s3://b", {"endpoint": "https://u:secret@h"}, {}, "contains a user name or password"),
         ("s3://b", {"endpoint": "https://h?a=b"}, {}, "query"),
         ("s3://b", {"endpoint": "https://h#a"}, {}, "fragment"),
-        ("s3://b", {"endpoint": "https://h", "aws_endpoint": "https://i"}, {}, "have two values"),
-        ("s3://b", {"allow_http": "maybe"}, {}, "is true or false, not 'maybe'"),
+        ("s3://b", {"endpoint": "https://h", "aws_endpoint": "https://i"}, {}, "with two values"),
+        ("s3://b", {"allow_http": "maybe"}, {}, "must be true or false, not 'maybe'"),
         ("s3://b", {"virtual_hosted_style_request": "true", "endpoint": "https://h"}, {},
          "starts with the bucket: https://b.h"),
         ("s3://b", {"access_key_id": "k"}, {}, "secret_access_key"),
@@ -206,10 +206,10 @@ def test_credentials_of_the_environment_count_together(monkeypatch: pytest.Monke
         ("s3://b", {"allow_invalid_certificates": "true"}, {}, "cannot be applied to listings"),
         ("gs://b", {"google_service_account": "/k"}, {}, "cannot be applied to listings"),
         ("gs://b", {}, {"GOOGLE_SERVICE_ACCOUNT": "/k"}, "cannot be applied to listings"),
-        ("az://b", {}, {}, "names no account"),
+        ("az://b", {}, {}, "has no account"),
         ("az://b", {"account_name": "a", "endpoint": "https://h"}, {}, "https://a.h"),
         ("oss://b", {}, {}, "oss:// cannot be listed"),
-        ("nowhere://b", {}, {}, "knows no store nowhere://"),
+        ("nowhere://b", {}, {}, "does not support nowhere://"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_for_both_is_rejected_before_anything_is_opened(

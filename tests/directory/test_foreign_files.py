@@ -151,7 +151,10 @@ def test_what_a_failed_first_write_left_is_taken_back_without_others_files(
         raise RuntimeError("the source gave up")
         yield
 
-    with pytest.warns(UserWarning, match="stays without data"), pytest.raises(LanceNamespaceError):
+    with (
+        pytest.warns(UserWarning, match="remains without data"),
+        pytest.raises(LanceNamespaceError),
+    ):
         place.namespace.create_table(T, pa.RecordBatchReader.from_batches(schema, rows()))
     assert "t.lance/photos/cat.jpg" in place.names()
 
@@ -234,7 +237,7 @@ def test_a_directory_that_takes_a_files_place_meanwhile_stays(
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table(T, ROWS)
         monkeypatch.setattr(OpenTree, "is_as_seen", late)
-        with pytest.raises(InternalError, match="could not be deleted: remove it"):
+        with pytest.raises(InternalError, match="could not be deleted: delete it"):
             namespace.drop_table(T)
     (left,) = tmp_path.rglob("cat.jpg")
     assert left.read_text() == "keep me"

@@ -379,7 +379,9 @@ def test_a_table_that_is_being_filled_is_named_and_left_alone(
         rows_while(lambda: outcomes.append(_outcome(two, method, request_, rows))),
     )
     assert created.version == 1
-    assert outcomes == [(14, "table t: someone else is writing its first rows; look again")]
+    assert outcomes == [
+        (14, "table t: another process is writing its first rows; check again later")
+    ]
     assert two.open_table(["t"]).to_table() == ROWS
 
 
@@ -483,11 +485,11 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
         namespace.create_table({"id": [name]}, ROWS)
     monkeypatch.setattr(local, "delete_tree", refuse)
     monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
-    with pytest.raises(InternalError, match="table t is out of the directory") as caught:
+    with pytest.raises(InternalError, match="table t was removed from the directory") as caught:
         namespace.drop_table({"id": ["t"]})
     (left,) = stuck
-    assert f"{left} could not be deleted: remove it" in str(caught.value)
-    with pytest.warns(UserWarning, match=f"{left}.* could not be deleted: remove it"):
+    assert f"{left} could not be deleted: delete it" in str(caught.value)
+    with pytest.warns(UserWarning, match=f"{left}.* could not be deleted: delete it"):
         namespace.drop_table({"id": ["u"]})
     assert {path.name for path in tmp_path.iterdir()} == {Path(left).name, "v.lance"}
     stuck |= {"nothing"}

@@ -235,11 +235,11 @@ def test_storage_keeps_the_versions_of_tables_that_are_listed(tmp_path: Path) ->
             lambda: lake.register_table({**T, "location": "t.lance", **chosen}),
         ):
             code, said = code_of(call)
-            assert (code, "commit to its tables past the manifest" in said) == (13, True)
+            assert (code, "commit to its tables without the manifest" in said) == (13, True)
         assert list(lake.iter_tables()) == []
         steps = [{"declare_table": {"id": ["u"]}}]
         code, said = code_of(lambda: lake.batch_commit_tables({"operations": steps}))
-        assert (code, "tables of the root are made and removed one by one" in said) == (13, True)
+        assert (code, "tables of the root are created and removed one by one" in said) == (13, True)
         lake.declare_table({"id": ["d"], "properties": {"managed_versioning": "false"}})
         assert lake.describe_table({"id": ["d"]}).properties == {}
         steps = [{"deregister_table": {"id": ["d"]}}]

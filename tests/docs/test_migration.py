@@ -52,7 +52,7 @@ def test_a_row(
     (tmp_path / "lake").mkdir()
     given = {**NEEDED[backend], key: value}
     if backend == "rest" and key == "root":
-        with pytest.raises(InvalidInputError, match="does nothing here"):
+        with pytest.raises(InvalidInputError, match="has no effect here"):
             connect(backend, given)
         return
     with warnings.catch_warnings(record=True) as caught:
@@ -79,7 +79,7 @@ def test_a_row(
 def test_the_units_are_those_of_the_table(backend: str, seconds: float) -> None:
     properties = {**NEEDED[backend], "connect_timeout": "10000"}
     if seconds > 10:
-        with pytest.warns(UserWarning, match=r"is 10000 seconds; write '10000ms' if"):
+        with pytest.warns(UserWarning, match=r"is 10000 seconds; write '10000ms' for"):
             namespace = connect(backend, properties)
     else:
         namespace = connect(backend, properties)

@@ -50,7 +50,7 @@ def values(dataset: Any) -> list[int]:
     return sorted(dataset.to_table()["a"].to_pylist())
 
 
-@pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+@pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 def test_pylance_commits_through_the_server(catalog: SqlNamespace, uri: str) -> None:
     client = RestNamespace(uri=uri)
     lance.write_dataset(ROWS, namespace_client=client, table_id=["t"], mode="create")
@@ -85,7 +85,7 @@ def test_pylance_commits_through_the_server(catalog: SqlNamespace, uri: str) -> 
     assert values(catalog.open_table(["t"])) == [1, 1, 2, 2, 3, 3, 4, 6]
 
 
-@pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+@pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 def test_lancedb_commits_through_the_server(catalog: SqlNamespace, uri: str) -> None:
     database = lancedb.connect_namespace("rest", {"uri": uri})
     table = database.create_table("t", ROWS)

@@ -22,7 +22,7 @@ from lance_namespace_impls.rest import RestConfig
 @pytest.mark.parametrize("prefix", ["", "rest."])
 def test_what_would_do_nothing_is_refused(key: str, value: str, prefix: str) -> None:
     with pytest.raises(
-        InvalidInputError, match=f"^rest: property '{prefix}{key}' does nothing here"
+        InvalidInputError, match=f"^rest: property '{prefix}{key}' has no effect here"
     ):
         connect("rest", {"uri": "http://localhost:1", f"{prefix}{key}": value})
     assert key not in {row["key"] for row in RestConfig.describe()}

@@ -44,7 +44,7 @@ def test_properties_bare_and_prefixed():
         ({"uri": "http://user:hunter2@host"}, "auth_token"),
         ({"uri": "http://host?x=1"}, "end with its path"),
         ({"uri": "http://host#x"}, "end with its path"),
-        ({"uri": "http://host:0"}, "must be like"),
+        ({"uri": "http://host:0"}, "must have the form"),
         ({"uri": "http://[::1"}, "not an address"),
         ({"uri": NOWHERE, "delimiter": ""}, "delimiter"),
         ({"uri": NOWHERE, "connect_timeout": "0"}, "connect_timeout"),

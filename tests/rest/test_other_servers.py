@@ -210,10 +210,10 @@ def test_ls_where_the_server_lists_no_tables(
 ) -> None:
     namespaces = Answer(200, {"namespaces": ["a", "b"]})
     server.play(namespaces, refusal, namespaces, refusal)
-    with pytest.warns(UserWarning, match="tables are not listed here: "):
+    with pytest.warns(UserWarning, match="tables cannot be listed here: "):
         shown = run(server, "ls", *level)
     assert (shown.exit_code, shown.stdout.split()) == (0, ["namespace", "a", "namespace", "b"])
-    with pytest.warns(UserWarning, match="tables are not listed here: "):
+    with pytest.warns(UserWarning, match="tables cannot be listed here: "):
         document = json.loads(run(server, "ls", *level, "--json").stdout)
     assert (document["namespaces"], document["tables"]) == (["a", "b"], None)
 
@@ -235,7 +235,7 @@ def test_operations_of_a_server_that_does_not_tell(server: Script) -> None:
     shown = run(server, "operations")
     assert shown.exit_code == 0
     assert "DescribeTable" in shown.stdout
-    assert "does not report which operations" in shown.stdout
+    assert "does not report its supported operations" in shown.stdout
     server.play(Answer(404, b"<html>"))
     document = json.loads(run(server, "operations", "--json").stdout)
     assert {row["supported"] for row in document["operations"]} == {None}

@@ -288,7 +288,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     assert failure() is None
     now += 3600.0
     assert [failure() for _ in range(21)] == [None] * 20 + [2.0]
-    with pytest.raises(UnauthenticatedError, match="wants to know who calls"):
+    with pytest.raises(UnauthenticatedError, match="authentication required"):
         known.find(Credentials(), "10.0.0.1")
 
 
@@ -307,7 +307,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     ],
 )
 def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_safe):
-    refused = pytest.raises(InvalidInputError, match=f"whoever reaches {re.escape(host)}")
+    refused = pytest.raises(InvalidInputError, match=f"every client that reaches {re.escape(host)}")
     with contextlib.nullcontext() if is_safe else refused:
         run._check_safe(host, ServerOptions(**options))
 

@@ -258,7 +258,7 @@ def test_a_connection_that_is_lost_on_its_way_is_no_connection(caplog):
         worker.intake.stop()
 
     asyncio.run(scenario())
-    assert "this process has too many files open" in caplog.text
+    assert "this process has too many open files" in caplog.text
     assert list(worker.lane.counts) == [2, 1]
     worker.end(1)
     worker.lane.close()
@@ -329,4 +329,4 @@ def test_a_failure_to_take_a_connection_is_logged_and_tried_again(clients, monke
             assert not dispatcher.is_running
 
     asyncio.run(scenario())
-    assert caplog.text.count("no connection can be taken: [Errno 24] too many open files") == 2
+    assert caplog.text.count("cannot accept connections: [Errno 24] too many open files") == 2

@@ -178,9 +178,9 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
     assert rows(browser, "near=4&where=id=3") == ["3"]
     for wrong, said in (
         ("where=nonsense+", "nonsense"),
-        ("near=x", "near: give the row id of a row"),
+        ("near=x", "near: pass the id of a row"),
         ("near=999", "there is no row 999 with a vector"),
-        ("near=1&column=id", "column: say which vector column; there are vector"),
+        ("near=1&column=id", "column: specify a vector column; available are vector"),
     ):
         text = page(browser, "/ui/table?id=prod&id=notes&" + wrong)
         assert said in text.partition('role="alert">')[2].partition("</p>")[0]
@@ -196,9 +196,9 @@ def test_one_of_several_vector_columns(browser: httpx.Client, namespace: Namespa
         text = page(browser, f"/ui/table?id=prod&id=both&near=0&column={column}")
         assert re.findall(r"<tr><td>(\d+)</td>", text)[:2] == first_two
     for wrong, said in (
-        ("id=both&near=0", "say which vector column; there are v, w"),
+        ("id=both&near=0", "specify a vector column; available are v, w"),
         ("id=both&near=2&column=v", "there is no row 2 with a vector"),
-        ("id=none&near=0", "say which vector column; there are none"),
+        ("id=none&near=0", "specify a vector column; available are none"),
     ):
         assert said in page(browser, f"/ui/table?id=prod&{wrong}")
 
@@ -462,8 +462,8 @@ def test_rows_too_large_for_a_page(
     wide = pa.table({"id": range(10), "blob": [bytes(60_000)] * 10})
     namespace.create_table({"id": ["prod", "wide"]}, wide)
     text = page(browser, "/ui/table?id=prod&id=wide")
-    assert "rows are larger than" in text and "<p>1</p>" in text
-    assert "rows are larger" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
+    assert "rows exceed" in text and "<p>1</p>" in text
+    assert "rows exceed" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
 
 
 def test_tags_without_end(

@@ -218,7 +218,7 @@ def test_what_is_no_object_is_left_to_the_reader_of_requests(dialect: Dialect, b
 
 
 def test_columns_are_names_or_pairs(dialect: Dialect) -> None:
-    with pytest.raises(InvalidInputError, match="columns are names, or pairs"):
+    with pytest.raises(InvalidInputError, match="columns must be names, or pairs"):
         dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, b'{"columns": [["a", "b", "c"]]}')
 
 

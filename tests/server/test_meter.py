@@ -39,7 +39,7 @@ def test_who_sends_nothing_is_not_waited_for_longer() -> None:
         async with Meter(RATE, 0.05).waiting():
             await asyncio.Event().wait()
 
-    with pytest.raises(TooSlowError, match=f"fewer than {RATE} bytes a second"):
+    with pytest.raises(TooSlowError, match=f"fewer than {RATE} bytes per second"):
         asyncio.run(silent())
 
 

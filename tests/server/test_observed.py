@@ -248,10 +248,10 @@ def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypat
         answer = client.get("/readyz")
     assert answer.status_code == status
     assert answer.headers.get("retry-after") == (None if status == 200 else "5")
-    word = "ready" if status == 200 else "the catalog does not answer"
+    word = "ready" if status == 200 else "the catalog does not respond"
     assert answer.json() == {"status": word}
     assert asked == [{"id": [], "limit": 1}]
-    assert ("the catalog does not answer: no such listing" in caplog.text) is (status == 503)
+    assert ("the catalog failed: no such listing" in caplog.text) is (status == 503)
 
 
 @pytest.mark.parametrize("impl", ["dir", "memory"])

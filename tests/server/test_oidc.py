@@ -249,7 +249,7 @@ def away(source, token):
 def test_the_document_of_another_issuer_is_not_believed(issuer, caplog):
     issuer.named = "https://elsewhere.example"
     away(OidcIssuer(issuer.uri, "lance"), issuer.token())
-    assert "its document is of 'https://elsewhere.example'" in caplog.text
+    assert "its document is for 'https://elsewhere.example'" in caplog.text
     assert issuer.asked == 0
 
 
@@ -490,7 +490,7 @@ def test_keys_are_not_fetched_in_the_clear(issuer, monkeypatch, caplog):
 
     monkeypatch.setattr(oidc, "_get", get)
     away(OidcIssuer(issuer.uri, "lance"), issuer.token())
-    assert "its jwks_uri must be a https URL" in caplog.text
+    assert "its jwks_uri must be an https URL" in caplog.text
 
 
 @pytest.mark.parametrize(

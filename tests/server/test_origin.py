@@ -16,5 +16,5 @@ from lance_namespace_impls.server.http.requests import Headers
 def test_a_name_is_one_in_any_case_and_with_a_dot_at_its_end(given: str, host: str) -> None:
     access = Access(allow_hosts=[given])
     access.check(Headers([(b"host", host.encode())]))
-    with pytest.raises(PermissionDeniedError, match="is not reached by the name"):
+    with pytest.raises(PermissionDeniedError, match="does not accept the host name"):
         access.check(Headers([(b"host", b"other.example.com")]))

@@ -140,20 +140,29 @@ def test_a_caller_is_not_a_group_by_name(policy):
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("[[grants]]", "there is no 'grants' in it"),
+        ("[[grants]]", "unknown key 'grants'"),
         ("grant = 1", "write [[grant]], in two brackets"),
         ("[[grant]]\nto = []\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
-        ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "there is no action 'admin'"),
+        ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "unknown action 'admin'"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']", "on must be a list of patterns"),
-        ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]", "a pattern must be names"),
-        ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1", "has no 'not'"),
+        (
+            "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]",
+            "a pattern must be non-empty names",
+        ),
+        (
+            "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1",
+            "has an unknown key 'not'",
+        ),
         ("[[grant]]\nto = ['a']\nactions = ['read']", "on must be a list of patterns"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = []", "on must be a list of patterns"),
         ("[[grant]]\nto = ['a']\nactions = []\non = [['a']]", "grant 1: actions must be a list"),
-        ("[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]", "grant 1: to must be names"),
+        (
+            "[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]",
+            "grant 1: to must be non-empty names",
+        ),
         ("grant = [1]", "write [[grant]], in two brackets"),
-        ("[[grant]]\nto = ['']", "grant 1: to must be names in quotes"),
+        ("[[grant]]\nto = ['']", "grant 1: to must be non-empty names in quotes"),
         ("[[grant", "Expected"),
     ],
 )

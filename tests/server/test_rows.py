@@ -165,8 +165,8 @@ def test_rows_that_take_too_long_are_cut(caplog):
         with pytest.raises(httpx.TransportError):
             client.post("/v1/table/t/query", json={"k": 1, "vector": None})
         namespace.released.set()
-        wait_until(lambda: "was cut within its rows" in caplog.text)
-    assert "QueryTable was given up after 5 seconds" in caplog.text
+        wait_until(lambda: "was interrupted within its rows" in caplog.text)
+    assert "QueryTable was aborted after 5 seconds" in caplog.text
 
 
 def test_a_client_that_leaves_within_the_answer_ends_the_query(uri, echo, monkeypatch):

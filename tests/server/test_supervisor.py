@@ -157,7 +157,7 @@ def test_without_connections_it_ends_with_code_17(monkeypatch: pytest.MonkeyPatc
     made._dispatcher.is_running = False
     monkeypatch.setattr(supervisor, "Dispatcher", lambda listener: made._dispatcher)
     said = []
-    with pytest.raises(ServiceUnavailableError, match="no connection is taken any more"):
+    with pytest.raises(ServiceUnavailableError, match="no longer accepts connections"):
         made.run(lambda: said.append("started"))
     assert said == ["started"]
     assert made.events[2:5] == ["close", "remove lane 1", "terminate 1"] and made.pids == []
@@ -221,7 +221,7 @@ def test_where_no_new_one_starts_those_of_before_go_on(
             made._replace_all()
         assert (made.pids, made.started) == ([1, 2], 3), how
         assert made.events[-1] == "close 3"
-    assert caplog.text.count("a new worker did not start; those of before go on") == 2
+    assert caplog.text.count("a new worker did not start; the existing workers continue") == 2
 
 
 def test_one_that_does_not_end_is_killed(
@@ -235,7 +235,7 @@ def test_one_that_does_not_end_is_killed(
         "close 1", "kill 2", "close 2",
     ]  # fmt: skip
     assert (made.pids, gone) == ([], [1, 2])
-    assert "worker 2 did not end in time; it was killed" in caplog.text
+    assert "worker 2 did not stop in time and was killed" in caplog.text
 
 
 @pytest.mark.parametrize("given", [None, "7"])

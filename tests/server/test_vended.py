@@ -175,10 +175,18 @@ def test_the_token_service_is_that_of_the_tables_region(
 @pytest.mark.parametrize(
     ("failure", "raised", "said"),
     [
-        ("AccessDenied", InternalError, "are refused to the server: AccessDenied"),
-        ("Throttling", ServiceUnavailableError, "cannot be had now"),
-        ("ServiceUnavailable", ServiceUnavailableError, "cannot be had now"),
-        (NoCredentialsError(), ServiceUnavailableError, "cannot be had now: Unable to locate"),
+        (
+            "AccessDenied",
+            InternalError,
+            "the server may not obtain credentials for the table: AccessDenied",
+        ),
+        ("Throttling", ServiceUnavailableError, "are currently unavailable"),
+        ("ServiceUnavailable", ServiceUnavailableError, "are currently unavailable"),
+        (
+            NoCredentialsError(),
+            ServiceUnavailableError,
+            "are currently unavailable: Unable to locate",
+        ),
     ],
 )
 def test_a_refusal_is_told_from_an_outage(

@@ -255,9 +255,9 @@ def test_callers_are_known_in_every_worker(tmp_path):
 
 
 def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp_path):
-    with pytest.raises(InvalidInputError, match="memory is in one process alone"):
+    with pytest.raises(InvalidInputError, match="memory exists in one process only"):
         serve(connect("memory"), port=0, workers=2)
-    with pytest.raises(InvalidInputError, match="cannot go to other processes"):
+    with pytest.raises(InvalidInputError, match="cannot be sent to other processes"):
         serve(EchoNamespace(), port=0, workers=2)
     namespace = connect("dir", {"path": str(tmp_path)})
 
@@ -267,7 +267,7 @@ def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp
         def find(self, credentials):
             return None
 
-    with pytest.raises(InvalidInputError, match="cannot go to other processes"):
+    with pytest.raises(InvalidInputError, match="cannot be sent to other processes"):
         serve(namespace, port=0, workers=2, options=ServerOptions(callers=[Local()]))
     with pytest.raises(InvalidInputError, match="at least one worker"):
         serve(namespace, port=0, workers=0)

@@ -217,21 +217,21 @@ def test_the_token_of_the_hub_goes_nowhere_else(
 @pytest.mark.parametrize(
     ("answer", "kind", "text"),
     [
-        (Answer(status=404), InvalidInputError, "there is no such file (HTTP 404)"),
-        (Answer(status=401), UnauthenticatedError, "the server answers HTTP 401"),
-        (Answer(status=403), PermissionDeniedError, "the server answers HTTP 403"),
-        (Answer(status=501), ServiceUnavailableError, "the server answers HTTP 501"),
-        (Answer(body=part(1), cut=True), ServiceUnavailableError, "the download was cut short"),
+        (Answer(status=404), InvalidInputError, "file not found (HTTP 404)"),
+        (Answer(status=401), UnauthenticatedError, "the server returned HTTP 401"),
+        (Answer(status=403), PermissionDeniedError, "the server returned HTTP 403"),
+        (Answer(status=501), ServiceUnavailableError, "the server returned HTTP 501"),
+        (Answer(body=part(1), cut=True), ServiceUnavailableError, "the download was interrupted"),
         (Answer(body=b"<html>not here</html>"), TableSchemaValidationError, "arquet"),
         (
             Answer(status=302, headers={"Location": "file:///etc/passwd"}),
             InvalidInputError,
-            "it leads to an address of file, which is not followed",
+            "it redirects to file, which is not followed",
         ),
         (
             Answer(status=302, headers={"Location": "/a.parquet"}),
             InvalidInputError,
-            "there are over 10 redirects",
+            "more than 10 redirects",
         ),
     ],
 )
@@ -302,9 +302,12 @@ def test_a_server_that_is_not_there(quiet_lake: Lake, monkeypatch: pytest.Monkey
         ("https://hunter2@host/a.csv", "holds credentials"),
         ("https://host/a.csv?v=1&X-Amz-Signature=hunter2", "holds credentials"),
         ("s3://key:hunter2@bucket/a.csv", "holds credentials"),
-        ("https://host/data/train-*.parquet", "a web server lists no files"),
-        ("https://host/data", "the file name has no known ending"),
-        ("hf://owner/name/data", "an address of the Hub is like hf://datasets/OWNER/NAME"),
+        ("https://host/data/train-*.parquet", "web servers do not list files"),
+        ("https://host/data", "the file name has no known extension"),
+        (
+            "hf://owner/name/data",
+            "an address of the Hub must have the form hf://datasets/OWNER/NAME",
+        ),
     ],
 )
 def test_addresses_that_are_refused(quiet_lake: Lake, source: str, text: str) -> None:
@@ -383,7 +386,7 @@ def test_the_command_line_takes_an_address(quiet_lake: Lake, site: Site) -> None
     lost = CliRunner().invoke(app, ["import", "u", f"{server.uri}/b.parquet", *own])
     assert lost.exit_code != Status.OK
     assert lost.output == (
-        f"error 13 InvalidInput: {server.uri}/b.parquet: there is no such file (HTTP 404)\n"
+        f"error 13 InvalidInput: {server.uri}/b.parquet: file not found (HTTP 404)\n"
     )
 
 

@@ -129,7 +129,7 @@ def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
         yield from ROWS.to_batches()
         getattr(write_plan, end)(plan, won)
 
-    with pytest.raises(ConcurrentModificationError, match="ended before this attempt"):
+    with pytest.raises(ConcurrentModificationError, match="ended before this task attempt"):
         write_plan.write_rows(plan, slow())
     assert quiet_lake.data_files("t") == used(quiet_lake)
     assert quiet_lake.dataset("t").count_rows() == (20 if end == "commit" else 10)
@@ -188,7 +188,7 @@ def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
         raise OSError("failed to persist temp file")
 
     monkeypatch.setattr(Attempts, "note", end_first)
-    with pytest.raises(ConcurrentModificationError, match="ended before this attempt"):
+    with pytest.raises(ConcurrentModificationError, match="ended before this task attempt"):
         written(plan)
     assert quiet_lake.data_files("t") == used(quiet_lake)
     assert quiet_lake.dataset("t").count_rows() == 20

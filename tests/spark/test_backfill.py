@@ -137,7 +137,7 @@ def test_other_columns_meanwhile_are_a_conflict_and_nothing_stays(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meanwhile(monkeypatch, lambda: table.dataset("t").add_columns({"theirs": "1"}))
-    with pytest.raises(ConcurrentModificationError, match="others changed its columns"):
+    with pytest.raises(ConcurrentModificationError, match="another writer changed its columns"):
         add_columns(spark, connect("dir", table.properties), "t", {"b": "a + 1"})
     assert table.dataset("t").schema.names == ["a", "s", "theirs"]
     held = {file.path for each in table.dataset("t").get_fragments() for file in each.data_files()}

@@ -101,7 +101,8 @@ def test_compressed_text_that_is_cut_off(
     content = compress(header + b"".join(line % n for n in range(5000)))
     cut = content[: int(len(content) * keep)] if keep > 0 else content[:-1]
     with pytest.raises(
-        TableSchemaValidationError, match=rf"cut\.{kind}\.{ending}: the file is damaged or cut off"
+        TableSchemaValidationError,
+        match=rf"cut\.{kind}\.{ending}: the file is damaged or truncated",
     ) as caught:
         read_whole(format_of(kind), file_of(tmp_path / f"cut.{kind}.{ending}", cut))
     assert caught.value.code == 20

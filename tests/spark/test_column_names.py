@@ -97,7 +97,7 @@ def test_names_that_differ_in_case_alone(lake: Lake, spark: Any) -> None:
         lambda: merge_into(frame, namespace, "t", "ID"),
         lambda: add_columns(spark, namespace, "t", keyed, on="ID"),
     ):
-        with pytest.raises(InvalidInputError, match="differ in case alone"):
+        with pytest.raises(InvalidInputError, match="differ only in case"):
             act()
     assert lake.dataset("t").version == 2
 

@@ -313,7 +313,7 @@ def test_overwrite_does_not_drop_what_was_added_meanwhile(lake: Lake, spark: Any
     slow = spark.range(0, 5, 1, 1).mapInArrow(changing(lake, "append"), "id long")
     error = failure_of(lambda: lake.save(slow, "t", "overwrite"))
     assert error.code is ErrorCode.CONCURRENT_MODIFICATION
-    assert "table t was changed by someone else since version 1" in error.message
+    assert "table t was changed by another writer since version 1" in error.message
     assert sorted(row.id for row in lake.load("t").collect()) == [0, 1, 2, 99]
     fragments = lake.dataset("t").get_fragments()
     assert lake.data_files("t") == {f.path for part in fragments for f in part.data_files()}
@@ -390,7 +390,7 @@ def test_the_option_path(lake: Lake, spark: Any) -> None:
     assert prefixed.option("impl", "dir").load("t").count() == 1
     error = failure_of(lambda: spark.read.format("lance_namespace").option("impl", "dir").load("t"))
     assert error.code is ErrorCode.INVALID_INPUT
-    assert "write 'root' for it" in error.message
+    assert "write 'root' instead" in error.message
 
 
 def test_sql_views(lake: Lake, spark: Any) -> None:

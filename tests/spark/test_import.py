@@ -142,7 +142,7 @@ def test_what_is_added_takes_the_types_of_the_table(run: Importer) -> None:
         ({"a.csv": "n\n1\n", "b.csv": "n,m\n1,2\n"}, {}, r"a\.csv: column m is missing"),
         ({"a.json": '{"n":1}\n', "b.json": '{"n":"x"}\n'}, {}, r"b\.json: column n is string"),
         ({"a.csv": "n\n1\n", "b.csv": "n\n1,2\n"}, {}, r"b\.csv: .*Expected 1 columns, got 2"),
-        ({"a.csv": "", "b.csv": ""}, {}, "there are no columns to write"),
+        ({"a.csv": "", "b.csv": ""}, {}, "no columns to write"),
         ({"a.csv": "x.y\n1\n"}, {}, "has a dot in its name"),
     ],
 )
@@ -210,7 +210,7 @@ def test_arguments_that_cannot_be_meant(run: Importer) -> None:
         run("t", "a.csv", options={"delimeter": ";"})
     with pytest.raises(InvalidInputError, match="no such file"):
         run("t", "b.csv")
-    with pytest.raises(InvalidInputError, match="would leave the directory"):
+    with pytest.raises(InvalidInputError, match="would be outside the directory"):
         run("../t", "a.csv")
     assert run.tables() == []
 

@@ -26,7 +26,7 @@ def storage(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
         yield {"root": f"s3://{s3.bucket}/tables", **options}
 
 
-@pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+@pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 def test_spark_commits_through_the_catalog(
     spark: Any, tmp_path: Path, storage: dict[str, str]
 ) -> None:

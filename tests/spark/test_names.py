@@ -135,6 +135,6 @@ def test_a_table_of_spark_s_own_catalog_says_what_to_write_instead(more: dict[st
 def test_one_option_as_spark_s_catalog_names_them_is_refused() -> None:
     """Spark gives the options of CREATE TABLE under both names."""
     given = {"impl": "dir", "root": "/d", "table": "t", "option.root": "/d"}
-    with pytest.raises(InvalidInputError, match="Spark's catalog does not keep") as caught:
+    with pytest.raises(InvalidInputError, match="Spark's catalog does not store") as caught:
         split_options(given)
     assert int(caught.value.code) == 13

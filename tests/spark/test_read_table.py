@@ -127,7 +127,7 @@ def test_the_version_at_a_time(lake: Lake, spark: Any) -> None:
     assert lake.load("t", timestamp=between.isoformat()).count() == 100
     assert count_rows(namespace, "t", timestamp=between.replace(tzinfo=None)) == 100
     assert count_rows(namespace, "t", timestamp=datetime.now(UTC)) == 200
-    with pytest.raises(TableVersionNotFoundError, match="no version as old as 2001"):
+    with pytest.raises(TableVersionNotFoundError, match="no version from 2001"):
         count_rows(namespace, "t", timestamp=datetime(2001, 1, 1))
 
 

@@ -142,7 +142,7 @@ def test_the_tasks_of_a_thread_have_the_key_and_the_settings_do_not_show_it(
 def test_a_key_that_others_can_read_is_not_used(cache: Path) -> None:
     dumps(target())
     (cache / "spark.key").chmod(0o640)
-    with pytest.raises(InvalidInputError, match="no folder to keep a key in"):
+    with pytest.raises(InvalidInputError, match="no folder to store a key"):
         require_key()
 
 

@@ -101,7 +101,7 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
         (pa.schema([]), "no columns"),
         (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "two columns are named 'a'"),
         (pa.schema([("a.b", pa.int8())]), "has a dot in its name"),
-        (pa.schema([("", pa.int8())]), "a column has no name"),
+        (pa.schema([("", pa.int8())]), "a column has an empty name"),
     ],
 )
 def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, message: str) -> None:

@@ -317,7 +317,7 @@ def test_tables_need_a_place(properties: dict[str, str]) -> None:
             assert catalog.declare_table({"id": ["t"]}).location.endswith("/catalog.tables/t")
             return
         with pytest.raises(
-            InvalidInputError, match=r"needs a location: give one, or set .* 'root'"
+            InvalidInputError, match=r"needs a location: specify one, or set .* 'root'"
         ):
             catalog.declare_table({"id": ["t"]})
 

@@ -37,15 +37,15 @@ SAID: dict[str, tuple[Said, int, str]] = {
     "invalid_catalog_name": (Said("no", "3D000"), 13, "create the database"),
     "insufficient_privilege": (Said("no", "42501"), 15, "grant the user"),
     "undefined_table": (Said("no", "42P01"), 18, "no$"),
-    "read_only_sql_transaction": (Said("no", "25006"), 15, "name its primary"),
+    "read_only_sql_transaction": (Said("no", "25006"), 15, "to its primary"),
     "serialization_failure": (Said("no", "40001"), 14, "try again"),
     "deadlock_detected": (Said("no", "40P01"), 14, "try again"),
     "lock_not_available": (Said("no", "55P03"), 14, "holds the lock"),
     "too_many_connections": (Said("no", "53300"), 21, "lower pool_size"),
-    "disk_full": (Said("no", "53100"), 17, "run out"),
-    "out_of_memory": (Said("no", "53200"), 17, "run out"),
-    "admin_shutdown": (Said("no", "57P01"), 17, "may have taken effect"),
-    "connection_failure": (Said("no", "08006"), 17, "may have taken effect"),
+    "disk_full": (Said("no", "53100"), 17, "out of a resource"),
+    "out_of_memory": (Said("no", "53200"), 17, "out of a resource"),
+    "admin_shutdown": (Said("no", "57P01"), 17, "may have been applied"),
+    "connection_failure": (Said("no", "08006"), 17, "may have been applied"),
     "program_limit_exceeded": (Said("no", "54000"), 13, "too long"),
     "untranslatable_character": (Said("no", "22P05"), 13, "cannot store"),
     "internal_error": (Said("no", "XX000"), 18, "no$"),
@@ -55,7 +55,7 @@ SAID: dict[str, tuple[Said, int, str]] = {
     "no folder": (Said("unable to open database file"), 15, "cannot be opened"),
     "other file": (Said("file is not a database"), 18, "restore a backup"),
     "damaged": (Said("database disk image is malformed"), 18, "restore a backup"),
-    "full": (Said("database or disk is full"), 18, "make room"),
+    "full": (Said("database or disk is full"), 18, "free space"),
     "wrong password": (Said('password authentication failed for user "u"'), 16, "check the user"),
     "no password": (Said("fe_sendauth: no password supplied"), 16, "check the user"),
     "not let in": (Said('no pg_hba.conf entry for host "::1"'), 16, "check the user"),
@@ -67,7 +67,7 @@ SAID: dict[str, tuple[Said, int, str]] = {
     "refused": (Said("connection failed: Connection refused"), 17, "check that the server runs"),
     "no host": (Said('could not translate host name "h"'), 17, "check that the server runs"),
     "slow": (Said("connection timeout expired"), 17, "check that the server runs"),
-    "cut": (Said("server closed the connection unexpectedly"), 17, "may have taken effect"),
+    "cut": (Said("server closed the connection unexpectedly"), 17, "may have been applied"),
     "anything": (Said("something new"), 18, "something new$"),
 }  # fmt: skip
 
@@ -85,7 +85,7 @@ def test_what_a_database_says_has_a_code_and_advice(cause: Said, code: int, advi
 def test_a_lost_connection_is_one_whatever_was_said() -> None:
     found = recognized(failure(Said("odd"), lost=True), "ListTables", "d")
     assert found is not None and found.code == 17
-    assert "look before you repeat it" in found.message
+    assert "check before you repeat it" in found.message
 
 
 def test_a_full_pool_is_throttling_and_wrong_use_is_internal() -> None:

@@ -70,12 +70,12 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     with (
         SqlNamespace.from_properties({"uri": str(path)}) as catalog,
         pytest.raises(
-            InvalidInputError, match=f"SQLite file {path} holds no catalog: .*lance-ns init"
+            InvalidInputError, match=f"SQLite file {path} has no catalog: .*lance-ns init"
         ),
     ):
         catalog.list_namespaces({})
     assert not path.exists()
-    with pytest.raises(InvalidInputError, match="holds no catalog"):
+    with pytest.raises(InvalidInputError, match="has no catalog"):
         upgrade({"uri": str(path)})
     assert not path.exists()
 
@@ -84,7 +84,7 @@ def test_a_catalog_is_made_in_a_folder_that_is_not_there_and_upgraded_in_none(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a" / "b" / "catalog.db"
-    with pytest.raises(InvalidInputError, match="holds no catalog"):
+    with pytest.raises(InvalidInputError, match="has no catalog"):
         upgrade({"uri": str(path)})
     assert list(tmp_path.iterdir()) == []
     assert initialize({"uri": str(path)}) == upgrade({"uri": str(path)}) == f"SQLite file {path}"
@@ -105,7 +105,7 @@ def test_a_database_without_a_catalog_says_what_to_do() -> None:
     uri = shared().new_database()
     with (
         SqlNamespace.from_properties({"uri": uri}) as catalog,
-        pytest.raises(InvalidInputError, match=r"PostgreSQL database 'kit.*holds no catalog"),
+        pytest.raises(InvalidInputError, match=r"PostgreSQL database 'kit.*has no catalog"),
     ):
         catalog.list_namespaces({})
     with pytest.raises(InvalidInputError, match="no catalog to upgrade"):

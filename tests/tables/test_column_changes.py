@@ -125,7 +125,7 @@ def test_a_new_column_has_one_source(table: Namespace, sources: dict[str, Any], 
 
 COPY = {"name": "new", "expression": "a"}
 REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
-    ("add_columns", {"new_columns": []}, 13, "there is no column to add"),
+    ("add_columns", {"new_columns": []}, 13, "no column to add"),
     ("add_columns", {"new_columns": [COPY, COPY]}, 20, "column 'new' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "name": "s"}]}, 20, "column 's' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "expression": " "}]}, 13,
@@ -135,23 +135,23 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("add_columns", {"new_columns": [COPY, {"name": "b.c", "expression": "a"}]}, 20, "a dot"),
     ("add_columns", {"new_columns": [COPY, {"name": "two"}]}, 13, "column 'two' has nothing to"),
     ("add_columns", {"new_columns": [{**COPY, "computed": "a"}]}, 13, "has expression and computed to"),
-    ("alter_columns", {"alterations": []}, 13, "there is no column to alter"),
-    ("alter_columns", {"alterations": [{"path": "a"}]}, 13, "nothing is to be altered of column 'a'"),
+    ("alter_columns", {"alterations": []}, 13, "no column to alter"),
+    ("alter_columns", {"alterations": [{"path": "a"}]}, 13, "no change is specified for column 'a'"),
     ("alter_columns", {"alterations": [{"path": "none", "rename": "x"}]}, 12, "column 'none' does not"),
     ("alter_columns", {"alterations": [{"path": "n.none", "rename": "x"}]}, 12, "'n.none' does not"),
     ("alter_columns", {"alterations": [{"path": "a.b", "rename": "x"}]}, 12, "'a.b' does not"),
     ("alter_columns", {"alterations": [{"path": "n.k.x", "rename": "x"}]}, 12, "'n.k.x' does not"),
-    ("alter_columns", {"alterations": [{"path": "a", "rename": "_rowid"}]}, 20, "Lance's own"),
+    ("alter_columns", {"alterations": [{"path": "a", "rename": "_rowid"}]}, 20, "reserved by Lance"),
     ("alter_columns", {"alterations": [{"path": "n.k", "rename": "l"}]}, 20, "column 'n.l' already"),
     ("alter_columns", {"alterations": [{"path": "a", "rename": "s"}]}, 20, "column 's' already exists"),
     ("alter_columns", {"alterations": [{"path": "a", "data_type": {"type": "utf9"}}]}, 13,
-     "a: there is no type 'utf9'"),
+     "a: unknown type 'utf9'"),
     ("alter_columns", {"alterations": [{"path": "a", "virtual_column": {"udf": "u"}}]}, 0,
      "column 'a': Lance tables have no virtual"),
-    ("drop_columns", {"columns": []}, 13, "there is no column to drop"),
+    ("drop_columns", {"columns": []}, 13, "no column to drop"),
     ("drop_columns", {"columns": ["a", "none"]}, 12, "column 'none' does not exist"),
     ("drop_columns", {"columns": ["n.none"]}, 12, "column 'n.none' does not exist"),
-    ("drop_columns", {"columns": ["a", "b", "s", "n"]}, 13, "a table needs one column at least"),
+    ("drop_columns", {"columns": ["a", "b", "s", "n"]}, 13, "a table needs at least one column"),
 ]  # fmt: skip
 
 

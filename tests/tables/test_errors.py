@@ -122,7 +122,7 @@ def test_an_argument_is_refused_by_pylance_alone(
     assert (found is None) is not is_refusal
     if found is not None:
         assert "no such number" in found.message
-        assert ("larger than Lance takes" in found.message) is (kind is OverflowError)
+        assert ("too large for Lance" in found.message) is (kind is OverflowError)
 
 
 def test_a_failure_of_something_else_is_none_of_pylances() -> None:

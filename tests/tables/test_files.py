@@ -120,7 +120,7 @@ def test_a_staged_manifest_is_put_in_its_place(
     path.mkdir(parents=True, exist_ok=True)
     folder = ManifestFolder(storage, branch)
     assert (folder.names(), folder.has(NEWEST)) == ([], False)
-    with pytest.raises(InvalidInputError, match=f"the manifest {STAGED} is not there"):
+    with pytest.raises(InvalidInputError, match=f"the manifest {STAGED} does not exist"):
         folder.publish(STAGED)
     (path / STAGED).write_bytes(b"seven")
     (path / "latest_version_hint.json").touch()
@@ -202,11 +202,11 @@ def test_where_a_manifest_may_be_staged(
             "7.manifest-a/b",
         ):
             with pytest.raises(
-                InvalidInputError, match=r"the commit: .* is no place of a manifest"
+                InvalidInputError, match=r"the commit: .* is not a valid path of a manifest"
             ):
                 staged_name(f"{folder}/{name}", 7, "the commit", manifests)
     else:
-        with pytest.raises(InvalidInputError, match="is no place of a manifest"):
+        with pytest.raises(InvalidInputError, match="is not a valid path of a manifest"):
             staged_name(f"{folder}/{STAGED}", 7, "the commit", manifests)
 
 
@@ -254,8 +254,8 @@ def test_versions_that_ranges_hold(
 @pytest.mark.parametrize(
     ("start", "end", "said"),
     [
-        (2, 2, "versions 2 to 2 are no range: the end must be after the start"),
-        (3, 2, "versions 3 to 2 are no range"),
+        (2, 2, "versions 2 to 2 are not a range: the end must be after the start"),
+        (3, 2, "versions 3 to 2 are not a range"),
         (1, 6, "version 5 is the latest and cannot be deleted"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
         assert opened.look() is There.OTHER
         with pytest.raises(
-            ConcurrentModificationError, match="the table was dropped and made again"
+            ConcurrentModificationError, match="the table was dropped and created again"
         ):
             opened.require_same(dataset, "the table")
     assert lance.dataset(str(path_of(storage))).version == 3

@@ -157,7 +157,7 @@ def test_what_pylance_says_of_a_tag(dataset: Any, said: str, code: int) -> None:
     [
         ("Ref not found: deeper", 22, "does not exist"),
         ("Not found: /t.lance/_refs/branches/deeper.json", 22, "does not exist"),
-        ("Ref conflict error: deeper", 19, "is in use: something refers to it"),
+        ("Ref conflict error: deeper", 19, "is in use: a branch or clone refers to it"),
     ],
 )
 def test_what_pylance_says_of_a_branch(dataset: Any, said: str, code: int, shown: str) -> None:
@@ -211,7 +211,7 @@ def test_tags_beside_files_that_are_none(dataset: Any) -> None:
     folder.joinpath("readme.txt").write_text("mine")
     folder.joinpath("%C3%A9.json").write_text("{}")
     unread = failing(dataset, "tags.list", "Not found: /t.lance/_refs/tags/é.json")
-    with pytest.warns(UserWarning, match="cannot read, and is left out: 'é'"):
+    with pytest.warns(UserWarning, match="cannot read, and is omitted: 'é'"):
         found = refs.tags(unread)
     assert list(found) == ["first"]
     assert (

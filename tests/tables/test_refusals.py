@@ -44,11 +44,11 @@ UNKEEPABLE = {
     "interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
 }
 BAD_COLUMNS = {
-    "": "no name",
+    "": "an empty name",
     "a`b": "a backtick",
     "a.b": "a dot",
     "a\0b": "a zero byte",
-    "_rowid": "Lance's own",
+    "_rowid": "reserved by Lance",
 }
 
 
@@ -110,7 +110,7 @@ def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace)
     namespace.create_table_tag({**T, "tag": "aside", "version": 1, "branch": "side"})
     before = namespace.list_table_tags(T).tags
     dataset.tags.create("é", 1)
-    left_out = "a tag at .* cannot read, and is left out"
+    left_out = "a tag at .* cannot read, and is omitted"
     with pytest.warns(UserWarning, match=f"{left_out}: 'é'"):
         assert namespace.list_table_tags(T).tags == before
     with warnings.catch_warnings(action="error"):  # a call about one tag reads no other
@@ -279,7 +279,7 @@ def test_several_delete_one(tmp_path: Path, kind: str, number: int) -> None:
 )
 def test_numbers_that_are_too_large(namespace: DirectoryNamespace, more: dict[str, Any]) -> None:
     message = refusal(13, namespace.query_table, query(**more))
-    assert "a number is larger than Lance takes" in message
+    assert "a number is too large for Lance" in message
 
 
 def test_versions_that_are_too_large(namespace: DirectoryNamespace) -> None:
@@ -361,7 +361,7 @@ def test_words_are_found_without_an_index(namespace: DirectoryNamespace) -> None
     assert letters.search("b").to_list()[0]["id"] == 2
     numbers = namespace.table("numbers")
     numbers.create({"id": [1]})
-    with pytest.raises(InvalidInputError, match="no column of text to find words in"):
+    with pytest.raises(InvalidInputError, match="no text column to search"):
         numbers.search("b").to_list()
 
 
@@ -485,7 +485,7 @@ def test_how_clients_say_that_there_is_no_vector(
         (22, "delete_table_branch", {"name": "x"}, "branch 'x' does not exist"),
         (6, "drop_table_index", {"index_name": "x"}, "index 'x' does not exist"),
         (12, "alter_table_drop_columns", {"columns": [""]}, "column '' does not exist"),
-        (13, "alter_table_drop_columns", {"columns": []}, "there is no column to drop"),
+        (13, "alter_table_drop_columns", {"columns": []}, "no column to drop"),
     ],
 )
 def test_the_table_is_named(
@@ -515,7 +515,7 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
     ],
 )
 def test_a_query_of_parts_that_do_not_fit(both: Any, namespace: DirectoryNamespace) -> None:
-    with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
+    with pytest.raises(InvalidInputError, match=r"^QueryTable letters: specify only one of"):
         namespace.query_table({**T, **query(**both)})
 
 

@@ -345,5 +345,5 @@ def test_a_slip_while_looking_is_not_swallowed(
 def test_what_cannot_be_taken_back_is_told(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     replaced_when_opened(two, 1, monkeypatch)
     fail_to(monkeypatch, "misplaced", OSError("the network is down"))
-    with pytest.warns(UserWarning, match=r"cannot be taken back from t: .*the network is down"):
+    with pytest.warns(UserWarning, match=r"cannot be removed from t: .*the network is down"):
         assert code_of(lambda: two.one.delete_from_table({**T, "predicate": "x = 1"})) == 14

@@ -61,13 +61,13 @@ def test_functions_with_and_without_brackets_are_seen(sql: str) -> None:
         ("a = 1 ORDER BY a", "'ORDER' at character 7"),
         ("a = 1,", "',' at character 6"),
         ("'x' 'y'", "\"'y'\" at character 5"),
-        ("a = 1; b", "a ';': it is one expression"),
+        ("a = 1; b", "a ';': write one expression"),
         ("a in (select 1)", "'select' at character 7, where an expression is expected"),
-        ("a in ()", "an IN with nothing in its brackets"),
+        ("a in ()", "an IN with empty parentheses"),
         ("a::array<int>", "casts to 'array'"),
-        ("cast(a as jsonb)", "casts something to JSONB that is not a text"),
+        ("cast(a as jsonb)", "casts a value to JSONB that is not a quoted text"),
         ('st."x" = 1', 'has "x" as a name; double quotes are for text, so write it as `x`'),
-        ("a.b(c)", "calls 'a.b', and functions have plain names"),
+        ("a.b(c)", "calls 'a.b', but function names have no dots"),
         ("count(*) > 1", r"calls count\(\*\), and aggregates are not supported"),
         ("a #= 1", "'#' at character 3"),
         ("a -- /* \r b", "a comment with a carriage return"),
@@ -91,8 +91,8 @@ def in_a_row(part: str) -> Callable[[int], str]:
 
 
 # What makes a text of a size, the largest that fits, and the message for the next larger one.
-DEPTH = f"more than {MAX_DEPTH} operators and calls"
-ORS = f"more than {MAX_CONNECTIVES} AND and OR"
+DEPTH = f"more than {MAX_DEPTH} nested operators and calls"
+ORS = f"more than {MAX_CONNECTIVES} nested AND and OR"
 LEVELS = f"more than {MAX_LEVELS} levels of brackets"
 BOUNDS: dict[str, tuple[Callable[[int], str], int, str]] = {
     "plus": (lambda n: "a" + " + a" * n, MAX_DEPTH - 1, DEPTH),
@@ -117,9 +117,9 @@ BOUNDS: dict[str, tuple[Callable[[int], str], int, str]] = {
         )
     },
     "case within case": (
-        lambda n: "CASE WHEN " * n + "a" + " THEN a END" * n, MAX_CASES, f"more than {MAX_CASES} CASE",
+        lambda n: "CASE WHEN " * n + "a" + " THEN a END" * n, MAX_CASES, f"more than {MAX_CASES} nested CASE",
     ),
-    "repeat": (lambda n: f"repeat(a, {n})", MAX_GROWTH, "1001 times as long; 1000 times is the most"),
+    "repeat": (lambda n: f"repeat(a, {n})", MAX_GROWTH, "1001 times as long; the maximum is 1000 times"),
     "less than nothing": (lambda n: f"lpad(a, -{n}, 'x')", MAX_GROWTH, "1001 times"),
     "repeat in repeat": (lambda n: f"repeat(b || repeat(a, 9), {n})", 100, "1010 times"),
     "repeat in an argument": (lambda n: f"repeat(f(1, repeat(a, {n})), 5)", 200, "1005 times"),

@@ -144,7 +144,7 @@ def test_unreadable_storage_leaves_the_columns_empty_and_says_so(
 
 
 def test_a_location_of_a_kind_that_the_server_does_not_take(main: UnityNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="knows no store nonsense://"):
+    with pytest.raises(InvalidInputError, match="does not support nonsense://"):
         main.declare_table({"id": T, "location": "nonsense://bucket/t"})
     assert main.list_tables({"id": ["main", "s"]}).tables == []
 

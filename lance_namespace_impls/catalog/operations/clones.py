@@ -117,8 +117,9 @@ class CloneOperations(CatalogBase, abstract=True):
         if may_name and allowed:
             return TableStorage(location=location, options=self.config.storage)
         raise PermissionDeniedError(
-            f"there is no table at {location[:200]!r} that you may read; clone from the location of "
-            "a table of this catalog, or have the operator allow it (--allow-location)"
+            f"no table that you may read exists at {location[:200]!r}; clone from the "
+            "location of a table of this catalog, or have the operator allow it "
+            "(--allow-location)"
         )
 
     def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:

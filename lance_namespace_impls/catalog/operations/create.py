@@ -143,7 +143,7 @@ class CreateOperations(CatalogBase, abstract=True):
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
             if not rows.can_begin_again:
                 raise ConcurrentModificationError(
-                    "someone else made the table at the same moment; send the rows again",
+                    "another writer created the table concurrently; send the rows again",
                     subject=subject,
                 )
             try:
@@ -190,8 +190,8 @@ class CreateOperations(CatalogBase, abstract=True):
         """Reject changed properties in a catalog that cannot alter a table (code 0)."""
         if keys and self.capabilities.reason("AlterTable") is not None:
             raise UnsupportedError(
-                f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); give "
-                "those that it has, or drop it first",
+                f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); "
+                "pass its current ones, or drop it first",
                 subject=subject_of("CreateTable", entry.id),
             )
 
@@ -252,8 +252,8 @@ def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> No
     wanted = _wanted_location(request)
     if wanted and plain_path(wanted) != plain_path(entry.location):
         raise InvalidInputError(
-            f"the table's place is {entry.location}, not {wanted}; leave x-lance-table-location out, "
-            "or register the table at that place",
+            f"the table's location is {entry.location}, not {wanted}; omit "
+            "x-lance-table-location, or register the table at that location",
             subject=subject_of("CreateTable", entry.id),
         )
 

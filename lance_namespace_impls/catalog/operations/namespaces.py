@@ -122,7 +122,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
         behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
         if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
             raise UnsupportedError(
-                "this catalog has no Cascade; empty it first",
+                "this catalog does not support Cascade; empty it first",
                 subject=subject_of("DropNamespace", identifier),
             )
         self._require_removable(identifier)

@@ -61,7 +61,8 @@ class TableOperations(CatalogBase, abstract=True):
         chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
         if len(chosen) > 1:
             raise InvalidInputError(
-                f"give one of {', '.join(chosen)}", subject=subject_of("DescribeTable", identifier)
+                f"specify only one of {', '.join(chosen)}",
+                subject=subject_of("DescribeTable", identifier),
             )
         entry = self.find_table(identifier)
         storage = self.storage_of(entry)
@@ -239,7 +240,7 @@ class TableOperations(CatalogBase, abstract=True):
             entry = self.find_table(identifier)
             if new == identifier:
                 raise TableAlreadyExistsError(
-                    f"table {format_identifier(new)} has that name already"
+                    f"table {format_identifier(new)} already has that name"
                 )
             Folders(self).remove_drop_marker(entry)
             Placement(self).keep_place(entry)

@@ -88,7 +88,7 @@ class TransactionOperations(CatalogBase, abstract=True):
         """Change a transaction's properties; the status of a finished one cannot change."""
         identifier = _transaction_id(request.id)
         if not request.actions:
-            raise InvalidInputError(f"AlterTransaction {identifier}: there is no action")
+            raise InvalidInputError(f"AlterTransaction {identifier}: no action")
         checked = [_checked(action, identifier) for action in request.actions]
         store = self._store()
         current = store.transaction(identifier)
@@ -112,7 +112,7 @@ class TransactionOperations(CatalogBase, abstract=True):
 
     def _store(self) -> VersionStore:
         if self.version_store is None:
-            raise UnsupportedError("this catalog keeps no transactions")
+            raise UnsupportedError("this catalog stores no transactions")
         return self.version_store
 
 
@@ -125,8 +125,8 @@ class _Step:
         given = [name for name in _STEPS if getattr(step, name) is not None]
         if len(given) != 1:
             raise InvalidInputError(
-                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'nothing'}: give "
-                f"exactly one of {', '.join(_STEPS)}"
+                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'nothing'}: "
+                f"specify exactly one of {', '.join(_STEPS)}"
             )
         self._namespace = namespace
         self._name = given[0]
@@ -146,7 +146,7 @@ class _Step:
             has_remains = place.has_remains
         if location is None or has_remains:
             raise InvalidInputError(
-                f"BatchCommitTables: table {format_identifier(identifier)} needs a location to be given"
+                f"BatchCommitTables: table {format_identifier(identifier)} requires a location"
             )
         if request.location is not None:
             location = self._namespace.resolved_location(location)
@@ -215,7 +215,9 @@ class _Step:
 
 def _transaction_id(names: list[str] | None) -> str:
     if not names or len(names) != 1:
-        raise InvalidInputError(f"{names!r} is no identifier of a transaction, which has one name")
+        raise InvalidInputError(
+            f"{names!r} is not an identifier of a transaction, which has one name"
+        )
     return names[0]
 
 
@@ -232,13 +234,13 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"{what}: an action has {' and '.join(given) or 'nothing'}: give exactly one of "
-            f"{', '.join(_ACTIONS.values())}"
+            f"{what}: an action has {' and '.join(given) or 'nothing'}: specify exactly "
+            f"one of {', '.join(_ACTIONS.values())}"
         )
     if (status := action.set_status_action) is not None:
         if (status.status or "").lower() not in {each.lower() for each in STATUSES}:
             raise InvalidInputError(
-                f"{what}: status {status.status!r} is none of {', '.join(STATUSES)}"
+                f"{what}: unknown status {status.status!r}; use one of {', '.join(STATUSES)}"
             )
         return lambda properties: properties
     setting, unsetting = action.set_property_action, action.unset_property_action
@@ -247,7 +249,7 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
         raise InvalidInputError(f"{what}: an action names no property")
     if setting is not None:
         if setting.value is None:
-            raise InvalidInputError(f"{what}: property {key!r} is to be set to nothing")
+            raise InvalidInputError(f"{what}: property {key!r} has no value")
         mode = _mode(setting.mode, _ON_PRESENT, what)
         value = setting.value
         return lambda properties: _set(properties, key, value, mode, what)
@@ -258,7 +260,7 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
 def _mode(text: str | None, known: tuple[str, ...], what: str) -> str:
     mode = (text or known[0]).lower()
     if mode not in known:
-        raise InvalidInputError(f"{what}: mode {text!r} is none of {', '.join(known)}")
+        raise InvalidInputError(f"{what}: unknown mode {text!r}; use one of {', '.join(known)}")
     return mode
 
 
@@ -266,7 +268,7 @@ def _set(
     properties: Mapping[str, str], key: str, value: str, mode: str, what: str
 ) -> Mapping[str, str]:
     if key in properties and mode == "fail":
-        raise ConcurrentModificationError(f"{what}: property {key!r} is set already")
+        raise ConcurrentModificationError(f"{what}: property {key!r} is already set")
     if key in properties and mode == "skip":
         return properties
     return {**properties, key: value}

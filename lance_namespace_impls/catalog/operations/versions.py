@@ -152,8 +152,8 @@ class VersionOperations(CatalogBase, abstract=True):
         for identifier, branch in keys:
             if keys.count((identifier, branch)) > 1:
                 raise InvalidInputError(
-                    f"BatchCreateTableVersions: table {format_identifier(identifier)} is named twice; "
-                    "give each table and branch once"
+                    f"BatchCreateTableVersions: table {format_identifier(identifier)} occurs "
+                    "twice; list each table and branch once"
                 )
         for each in request.entries:
             self.check_identifier("CreateTableVersion", each)
@@ -175,6 +175,7 @@ def _version_key(token: str) -> tuple[int]:
     """Parse a page token that is a version number."""
     if not re.fullmatch("[0-9]{1,19}", token):
         raise InvalidInputError(
-            f"page token {token[:40]!r} is neither one of ours nor a version; start again without one"
+            f"page token {token[:40]!r} is neither a page token of this catalog nor a "
+            "version; start again without a token"
         )
     return (int(token),)

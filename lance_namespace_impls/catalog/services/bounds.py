@@ -62,8 +62,8 @@ class Bounds:
                 raise UnsupportedError(f"{what}: {MANAGED}=true is not supported: {reason}")
         elif operation == "AlterTable" and choice is not None:
             raise InvalidInputError(
-                f"{what}: {MANAGED} is chosen when a table is created and stays; register the table "
-                "under another name to choose again"
+                f"{what}: {MANAGED} is set when a table is created and cannot change; "
+                "register the table under another name to set it"
             )
 
     def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
@@ -75,7 +75,7 @@ class Bounds:
         identifier = parse_identifier(request.id)
         what = f"{operation} {format_identifier(identifier)}"
         if request.location == "":
-            raise InvalidInputError(f"{what}: the location is empty; leave it out")
+            raise InvalidInputError(f"{what}: the location is empty; omit it")
         if request.location is not None:
             with about(what):
                 require_short_levels(request.location)

@@ -68,7 +68,7 @@ class Folders:
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
-                "was interrupted there, dropping that name again would delete the data: "
+                "was interrupted, dropping that name again would delete the data: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
@@ -92,8 +92,9 @@ class Folders:
             has_marker = self.folder_of(entry).has_drop_marker(identifier)
         except (OSError, RuntimeError, ValueError) as error:
             raise TableNotFoundError(
-                f"table {format_identifier(identifier)} does not exist; whether a drop left data at "
-                f"{location} cannot be seen: {self.catalog.translate(error, 'storage').message}"
+                f"table {format_identifier(identifier)} does not exist; storage at {location} "
+                f"cannot be checked for data left by a drop: "
+                f"{self.catalog.translate(error, 'storage').message}"
             ) from error
         return entry if has_marker and not self.is_used_by_other(entry) else None
 

@@ -152,7 +152,7 @@ class ManagedVersions:
         name = staged_name(request.manifest_path, request.version, what, folder)
         if request.naming_scheme is not None and request.naming_scheme.upper() not in SCHEMES:
             raise InvalidInputError(
-                f"{what}: naming_scheme {request.naming_scheme!r} is neither V1 nor V2"
+                f"{what}: naming_scheme {request.naming_scheme!r} must be V1 or V2"
             )
         version = KeptVersion(
             version=request.version,
@@ -185,7 +185,7 @@ class ManagedVersions:
             raise version_taken(entry, branch, request.version, latest)
         size = folder.size(name)
         if size is None and not folder.has(name):
-            raise InvalidInputError(f"{what}: the manifest {name} is not there")
+            raise InvalidInputError(f"{what}: the manifest {name} does not exist")
         if None not in (size, request.manifest_size) and size != request.manifest_size:
             raise InvalidInputError(
                 f"{what}: the manifest {name} has {size} bytes, not {request.manifest_size}"
@@ -282,8 +282,8 @@ class ManagedVersions:
             if eager:
                 raise
             warnings.warn(
-                f"table {format_identifier(entry.id)}: version {kept.version} is committed, and its "
-                f"manifest {name} gets its final name when it is read: "
+                f"table {format_identifier(entry.id)}: version {kept.version} is committed; "
+                f"its manifest {name} gets its final name on the next read: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
@@ -311,7 +311,8 @@ class ManagedVersions:
                     folder.set_aside(name)
                     warnings.warn(
                         f"table {format_identifier(entry.id)}: version {version_of(name)} in storage "
-                        "was committed past the catalog, which keeps the versions; it is set aside",
+                        "was committed without the catalog, which manages the versions; it is set "
+                        "aside",
                         stacklevel=2,
                     )
 
@@ -327,8 +328,8 @@ def branch_name(branch: str | None) -> str | None:
         return None
     if not _BRANCH.fullmatch(branch) or ".." in branch or "." in branch.split("/"):
         raise InvalidInputError(
-            f"{branch[:100]!r} cannot be the name of a branch: it is of letters, digits, '.', '-' "
-            "and '_', in parts with a '/' between them"
+            f"{branch[:100]!r} is not a valid branch name: use letters, digits, '.', '-' "
+            "and '_', with '/' between parts"
         )
     return branch
 

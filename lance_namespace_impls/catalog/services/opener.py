@@ -200,9 +200,8 @@ class Opener:
                 if not self.catalog.is_failure(error):
                     raise
                 warnings.warn(
-                    f"{entry.location}: versions {sorted(opened.made)} of a table that was dropped "
-                    f"cannot be taken back from {name}: "
-                    f"{self.catalog.translate(error, 'taking them back').message}",
+                    f"{entry.location}: versions {sorted(opened.made)} of a dropped table cannot "
+                    f"be removed from {name}: {self.catalog.translate(error, 'taking them back').message}",
                     stacklevel=2,
                 )
             try:

@@ -107,7 +107,7 @@ class Placement:
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows reports the problem
                 warnings.warn(
-                    f"{location} cannot be read: rows that are there already will be those of "
+                    f"{location} cannot be read: any rows that exist there will belong to "
                     f"{format_identifier(identifier)}: {self.catalog.translate(error, 'storage').message}",
                     stacklevel=2,
                 )
@@ -255,7 +255,7 @@ class Placement:
             if not self.catalog.is_failure(error):
                 raise
             warnings.warn(
-                f"table {format_identifier(entry.id)} stays without data; drop it: "
+                f"table {format_identifier(entry.id)} remains without data; drop it: "
                 f"{self.catalog.translate(error, 'taking it back').message}",
                 stacklevel=2,
             )
@@ -276,7 +276,7 @@ class Placement:
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be written to: a new table "
-                f"{format_identifier(entry.id)} could get the same place: "
+                f"{format_identifier(entry.id)} could get the same location: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
@@ -310,8 +310,8 @@ class Placement:
                     version = create(storage, rows, overwrite=False, committing=committing)
             except TableAlreadyExistsError as error:
                 raise ConcurrentModificationError(
-                    f"table {format_identifier(identifier)}: someone else wrote its first rows at "
-                    "the same moment; send the rows again"
+                    f"table {format_identifier(identifier)}: another writer wrote its first rows "
+                    "concurrently; send the rows again"
                 ) from error
         self.catalog.data_written(entry)
         return version

@@ -89,7 +89,7 @@ class TableWalker:
                 else self.catalog.translate(error, what)
             )
             if self.catalog.config.skip_unreadable:
-                warnings.warn(f"{found} (left out)", stacklevel=2)
+                warnings.warn(f"{found} (omitted)", stacklevel=2)
                 return False
             raise found from error
 

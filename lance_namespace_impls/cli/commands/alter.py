@@ -66,13 +66,13 @@ def rename(
     session: Session,
     id: Id,
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="Its new ID; a name alone stays where it is.")
+        str, typer.Argument(metavar="NEW", help="The new ID; a bare name keeps the namespace.")
     ],
 ) -> None:
     """Rename a table, or move it to another namespace."""
     identifier, target = session.identifier(id), session.identifier(new)
     if not target:
-        raise UsageError("rename: the new ID is empty; give a name")
+        raise UsageError("rename: the new ID is empty; pass a name")
     parent = target[:-1] if len(target) > 1 else None
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
@@ -88,17 +88,21 @@ def rename(
 def properties(
     session: Session,
     action: Annotated[
-        PropertiesAction, typer.Argument(metavar="get|set|unset", help="What to do.")
+        PropertiesAction, typer.Argument(metavar="get|set|unset", help="The action.")
     ],
     id: Annotated[
         str,
         typer.Argument(
-            metavar="ID", autocompletion=complete_id, help="A table, or else a namespace."
+            metavar="ID",
+            autocompletion=complete_id,
+            help="A table, or a namespace if no such table exists.",
         ),
     ],
     entries: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE | KEY]...", help="Pairs to set, keys to get or unset."),
+        typer.Argument(
+            metavar="[KEY=VALUE | KEY]...", help="Pairs to set, or keys to get or unset."
+        ),
     ] = None,
 ) -> None:
     """Show or change the properties of a table or a namespace."""
@@ -149,18 +153,15 @@ def _properties_of(namespace: Namespace, identifier: Identifier) -> tuple[str, d
 
 def tag(
     session: Session,
-    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="What to do.")],
+    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="The action.")],
     id: Id,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The tag.")] = None,
     version: Annotated[
         int | None,
-        typer.Option("--version", metavar="NUMBER", help="What to name; the latest unless given."),
+        typer.Option("--version", metavar="NUMBER", help="Version to tag; defaults to the latest."),
     ] = None,
 ) -> None:
-    """List, create or drop the tags of a table.
-
-    A tag that exists already is moved.
-    """
+    """List, create or drop the tags of a table. // Creating an existing tag moves it."""
     identifier = session.identifier(id)
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
@@ -184,20 +185,20 @@ def tag(
             tags = {key: value.version for key, value in table.tags.list().items()}
             session.output.document({"id": list(identifier), "tags": tags})
         elif action is Action.CREATE:
-            session.output.line(f"tag {wanted} names version {table.tags.list()[wanted].version}")
+            session.output.line(f"tag {wanted} is at version {table.tags.list()[wanted].version}")
         else:
             session.output.line(f"tag {wanted} removed")
 
 
 def branch(
     session: Session,
-    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="What to do.")],
+    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="The action.")],
     id: Id,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The branch.")] = None,
     version: Annotated[
         int | None,
         typer.Option(
-            "--version", metavar="NUMBER", help="Where it starts; the latest unless given."
+            "--version", metavar="NUMBER", help="Version to start from; defaults to the latest."
         ),
     ] = None,
 ) -> None:
@@ -222,12 +223,9 @@ def branch(
 def restore(
     session: Session,
     id: Id,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="Its number, or a tag.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Version number, or a tag.")],
 ) -> None:
-    """Restore an older version of a table as its latest.
-
-    The versions between stay.
-    """
+    """Restore an older version of a table as its latest. // The versions in between are kept."""
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
         table.checkout(int(version) if version.isdecimal() else version)
@@ -246,7 +244,7 @@ def compact(
     rows_per_fragment: RowsPerFragment = 1 << 20,
     dry_run: DryRun = False,
 ) -> None:
-    """Merge small fragments of a table, without deleted rows."""
+    """Merge small fragments of a table and remove deleted rows."""
     from ...maintenance import Upkeep, maintain_table
 
     table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
@@ -277,19 +275,20 @@ def compact(
 def index(
     session: Session,
     action: Annotated[
-        IndexAction, typer.Argument(metavar="list|create|drop|stats", help="What to do.")
+        IndexAction, typer.Argument(metavar="list|create|drop|stats", help="The action.")
     ],
     id: Id,
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[COLUMN | NAME]", help="Column to index; else the index."),
+        typer.Argument(metavar="[COLUMN | NAME]", help="Column to index, or the name of an index."),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             "--type",
             metavar="TYPE",
-            help="IVF_PQ, IVF_FLAT … for vectors; BTREE, BITMAP, LABEL_LIST; FTS for words.",
+            help="IVF_PQ, IVF_FLAT … for vectors; BTREE, BITMAP, LABEL_LIST; FTS for "
+            "full-text search.",
         ),
     ] = None,
     name: Annotated[
@@ -300,7 +299,7 @@ def index(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A further option, such as num_partitions=16; give it again for each.",
+            help="Additional option, such as num_partitions=16; repeatable.",
         ),
     ] = None,
 ) -> None:
@@ -313,7 +312,8 @@ def index(
             column = _needed(what, "column", action)
             if kind is None:
                 raise UsageError(
-                    "index create: give --type, such as IVF_PQ for vectors, FTS for words or BTREE"
+                    "index create: pass --type, such as IVF_PQ for vectors, FTS for full-text "
+                    "search or BTREE"
                 )
             more = {key: _option(value) for key, value in key_values(options, "--set").items()}
             table.create_index(
@@ -336,7 +336,7 @@ def index(
         output.document({"id": list(identifier), "indices": [each.to_dict() for each in indices]})
         return
     output.table(
-        ("Index", "Columns", "Type", "Rows not in it"),
+        ("Index", "Columns", "Type", "Unindexed rows"),
         [
             (
                 each.index_name,
@@ -356,11 +356,11 @@ def cp(
     version: Annotated[
         str | None,
         typer.Option(
-            "--version", metavar="VERSION", help="Number or tag; the latest unless given."
+            "--version", metavar="VERSION", help="Version number or tag; defaults to the latest."
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a table that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing table.")
     ] = False,
 ) -> None:
     """Copy the rows of a table to a new one in the same catalog."""
@@ -381,7 +381,7 @@ def cp(
 
 def _needed(value: str | None, what: str, action: StrEnum) -> str:
     if value is None:
-        raise UsageError(f"{action.value}: say which {what}")
+        raise UsageError(f"{action.value}: specify the {what}")
     return value
 
 

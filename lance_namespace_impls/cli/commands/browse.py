@@ -45,7 +45,7 @@ def ls(
     id: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", autocompletion=complete_id, help="The namespace; the root unless given."
+            metavar="[ID]", autocompletion=complete_id, help="The namespace; defaults to the root."
         ),
     ] = None,
     tables: Annotated[bool, typer.Option("--tables", "-t", help="Only tables.")] = False,
@@ -53,19 +53,19 @@ def ls(
         bool, typer.Option("--namespaces", "-n", help="Only child namespaces.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="All tables of the whole catalog, by their IDs.")
+        bool, typer.Option("--all", "-a", help="All tables of the catalog, as IDs.")
     ] = False,
     with_data: Annotated[
         bool,
-        typer.Option("--with-data", help="Leave out tables that are declared and have no data."),
+        typer.Option("--with-data", help="Omit declared tables without data."),
     ] = False,
 ) -> None:
     """List the child namespaces and the tables of a namespace."""
     identifier = session.identifier(id)
     if tables and namespaces:
-        raise UsageError("--tables and --namespaces leave nothing: give one of them, or neither")
+        raise UsageError("--tables and --namespaces are mutually exclusive")
     if everything and (identifier or namespaces):
-        raise UsageError("--all lists the tables of the whole catalog: leave ID and -n out")
+        raise UsageError("--all lists the tables of the whole catalog: omit ID and -n")
     with session.connect() as namespace:
         if everything:
             found = _all_tables(namespace, session.delimiter, not with_data)
@@ -92,7 +92,7 @@ def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | 
         from ...core.errors import scrub
 
         message = scrub(error.message, session.report.secrets)
-        warnings.warn(f"tables are not listed here: {message}", stacklevel=1)
+        warnings.warn(f"tables cannot be listed here: {message}", stacklevel=1)
         return None
 
 
@@ -148,29 +148,29 @@ def describe(
         typer.Argument(
             metavar="[ID]",
             autocompletion=complete_id,
-            help="What to describe; the root unless given.",
+            help="Object to describe; defaults to the root.",
         ),
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="It is a table.")] = False,
-    namespace: Annotated[bool, typer.Option("--namespace", help="It is a namespace.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="ID is a table.")] = False,
+    namespace: Annotated[bool, typer.Option("--namespace", help="ID is a namespace.")] = False,
     details: Annotated[
         bool,
         typer.Option("--details", "-d", help="Open the table: version, rows, fragments, schema."),
     ] = False,
     version: Annotated[
-        int | None, typer.Option("--version", metavar="NUMBER", help="That version, in detail.")
+        int | None, typer.Option("--version", metavar="NUMBER", help="A version, in detail.")
     ] = None,
     tag: Annotated[
-        str | None, typer.Option("--tag", metavar="NAME", help="That tag's version, in detail.")
+        str | None, typer.Option("--tag", metavar="NAME", help="The version of a tag, in detail.")
     ] = None,
     branch: Annotated[
-        str | None, typer.Option("--branch", metavar="NAME", help="That branch, in detail.")
+        str | None, typer.Option("--branch", metavar="NAME", help="A branch, in detail.")
     ] = None,
 ) -> None:
-    """Show a table, or else the namespace of that name."""
+    """Show a table, or the namespace if no such table exists."""
     identifier = session.identifier(id)
     if table and namespace:
-        raise UsageError("--table and --namespace exclude each other: give one of them")
+        raise UsageError("--table and --namespace are mutually exclusive")
     chosen = {"version": version, "tag": tag, "branch": branch}
     chosen = {key: value for key, value in chosen.items() if value is not None}
     with session.connect() as connection:
@@ -286,7 +286,7 @@ def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: 
     if found.table_uri and found.table_uri != found.location:
         fields["uri"] = found.table_uri
     if found.is_only_declared:
-        fields["data"] = Styled("none yet: declared only", "yellow")
+        fields["data"] = Styled("none yet: only declared", "yellow")
     if found.version is not None:
         fields["version"] = str(found.version)
     if rows is not None:
@@ -318,10 +318,10 @@ def _column(field: JsonArrowField) -> tuple[Cell, ...]:
 def operations(
     session: Session,
     supported: Annotated[
-        bool, typer.Option("--supported", help="Only those that it supports.")
+        bool, typer.Option("--supported", help="Only supported operations.")
     ] = False,
     routes: Annotated[
-        bool, typer.Option("--routes", help="Show the HTTP routes instead of what each does.")
+        bool, typer.Option("--routes", help="Show the HTTP routes instead of the descriptions.")
     ] = False,
 ) -> None:
     """Show which operations the namespace supports."""
@@ -357,7 +357,7 @@ def operations(
         session.output.document({"operations": document, "unknown": unknown})
         return
     session.output.table(
-        ("Operation", "Supported", "Route" if routes else "What it does"),
+        ("Operation", "Supported", "Route" if routes else "Description"),
         [
             (
                 Styled(row.name, "bold" if yes else "dim"),
@@ -370,7 +370,7 @@ def operations(
     if unknown:
         session.output.line("not in this version of the protocol: ", ", ".join(unknown))
     if not is_told:
-        session.output.line("the server does not report which operations it supports")
+        session.output.line("the server does not report its supported operations")
     elif session.output.on_terminal:
         count = sum(bool(yes) for _, yes in rows)
         session.output.line(Styled(f"{count} of {len(rows)} operations supported", "dim"))
@@ -385,7 +385,7 @@ def _shown(supported: bool | None) -> Cell:
 def backends(
     output: Output,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One implementation; all unless given.")
+        str | None, typer.Argument(metavar="[NAME]", help="One implementation; defaults to all.")
     ] = None,
 ) -> None:
     """List the implementations and their properties."""
@@ -408,7 +408,7 @@ def backends(
             continue
         output.line(Styled(impl, "bold"), "  ", Styled(_class_name(cls), "dim"))
         rows = [_property(row) for row in _required_first(cls.config_type.describe())]
-        output.table(("Property", "Type", "Default", "What it is"), rows)
+        output.table(("Property", "Type", "Default", "Description"), rows)
 
 
 def _loaded(impl: str) -> type[Namespace] | InvalidInputError:

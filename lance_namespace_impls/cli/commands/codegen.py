@@ -22,25 +22,29 @@ def codegen(
     spec: Annotated[
         Path | None,
         typer.Option(
-            "--spec", metavar="FILE", help="The specification; the installed one unless given."
+            "--spec", metavar="FILE", help="The specification; defaults to the installed one."
         ),
     ] = None,
     package: Annotated[
         str | None, typer.Option("--package", metavar="NAME", help="Name of the new package.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Where the package goes.")
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Output folder of the package.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; say what differs, and exit 1 for it.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Write nothing; list differences, and exit with status 1 if there are any.",
+        ),
     ] = False,
     published: Annotated[
         Path | None,
         typer.Option(
             "--published",
             metavar="FILE",
-            help="The openapi.json that must not be broken; the one generated last unless given, "
-            "or else the installed package's.",
+            help="The published openapi.json to check for breaking changes; defaults to the "
+            "one generated last, or the installed package's.",
         ),
     ] = None,
     allow_breaking: Annotated[
@@ -48,7 +52,7 @@ def codegen(
         typer.Option(
             "--allow-breaking",
             metavar="OPERATION",
-            help="Accept changes that break this operation, * for any; may be repeated.",
+            help="Accept changes that break this operation, * for any; repeatable.",
         ),
     ] = None,
     check_upstream: Annotated[
@@ -56,7 +60,7 @@ def codegen(
         typer.Option(
             "--check-upstream",
             metavar="FILE",
-            help="Write nothing; list how another version of the protocol differs.",
+            help="Write nothing; list the differences from another version of the protocol.",
         ),
     ] = None,
 ) -> None:

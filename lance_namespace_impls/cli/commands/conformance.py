@@ -34,7 +34,7 @@ def _option(panel: str, *names: str, metavar: str, help: str) -> Any:
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[compare FILE...]", help="Put reports side by side on one page."),
+    typer.Argument(metavar="[compare FILE...]", help="Compare reports side by side on one page."),
 ]
 Uri = Annotated[
     str | None, _option(TARGET, "--uri", metavar="URL", help="Base address of a REST server.")
@@ -50,12 +50,20 @@ Impl = Annotated[
 ]
 Class = Annotated[
     str | None,
-    _option(TARGET, "--class", metavar="MODULE:CLASS", help="Any Python namespace, run apart."),
+    _option(
+        TARGET,
+        "--class",
+        metavar="MODULE:CLASS",
+        help="Any Python namespace, run in a separate process.",
+    ),
 ]
 Python = Annotated[
     str | None,
     _option(
-        TARGET, "--python", metavar="PATH", help="Interpreter of --class; this one unless given."
+        TARGET,
+        "--python",
+        metavar="PATH",
+        help="Interpreter of --class; defaults to the current one.",
     ),
 ]
 Properties = Annotated[
@@ -67,43 +75,46 @@ Properties = Annotated[
 ]  # fmt: skip
 Under = Annotated[
     str | None,
-    _option(RUN, "--under", metavar="ID", help="Namespace to work in; the root unless given."),
+    _option(RUN, "--under", metavar="ID", help="Namespace to work in; defaults to the root."),
 ]
 Delimiter = Annotated[
-    str, _option(RUN, "--delimiter", metavar="TEXT", help="What joins the levels of --under.")
+    str,
+    _option(RUN, "--delimiter", metavar="TEXT", help="Delimiter between the levels of --under."),
 ]
 ReadOnly = Annotated[
-    bool, typer.Option("--read-only", help="Make and change nothing.", rich_help_panel=RUN)
+    bool, typer.Option("--read-only", help="Create and change nothing.", rich_help_panel=RUN)
 ]
 Profile = Annotated[
     Path | None,
     _option(
         RUN, "--profile", metavar="FILE",
         help='Operations that the target claims, as JSON: {"operations": ["ListTables"]}; '
-        "ListOperations tells unless given.",
+        "defaults to the response of ListOperations.",
     ),
 ]  # fmt: skip
 Only = Annotated[
     list[str] | None,
-    _option(RUN, "--only", metavar="PATTERN", help="Run checks of such ids alone; repeatable."),
+    _option(
+        RUN, "--only", metavar="PATTERN", help="Run only checks with matching ids; repeatable."
+    ),
 ]
 Skip = Annotated[
     list[str] | None,
-    _option(RUN, "--skip", metavar="PATTERN", help="Leave checks of such ids out; repeatable."),
+    _option(RUN, "--skip", metavar="PATTERN", help="Exclude checks with matching ids; repeatable."),
 ]
-Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of what is random.")]
+Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of the random values.")]
 Seconds = Annotated[
-    float, _option(RUN, "--max-seconds", metavar="N", help="End the run after so long.")
+    float, _option(RUN, "--max-seconds", metavar="N", help="Time limit of the run.")
 ]
 Clean = Annotated[
     bool,
     typer.Option(
-        "--clean", help="Remove what interrupted runs left, and end.", rich_help_panel=RUN
+        "--clean", help="Remove objects of interrupted runs, and exit.", rich_help_panel=RUN
     ),
 ]
 Replay = Annotated[
     Path | None,
-    _option(RUN, "--replay", metavar="FILE", help="Make the calls of a JSON script instead."),
+    _option(RUN, "--replay", metavar="FILE", help="Replay the calls of a JSON script."),
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -113,7 +124,9 @@ Reports = Annotated[
 ]
 Baseline = Annotated[
     Path | None,
-    _option(RESULT, "--baseline", metavar="FILE", help="Fail only on what got worse since."),
+    _option(
+        RESULT, "--baseline", metavar="FILE", help="Fail only on regressions from this report."
+    ),
 ]
 
 
@@ -142,8 +155,8 @@ def conformance(
 ) -> None:
     """Check a server or a namespace against the protocol.
 
-    Exits with 0 where nothing failed, 1 where something did, 2 where nothing could be checked. It
-    works below one fresh name of its own, and removes what it makes.
+    Exits with 0 if nothing failed, 1 if a check failed, 2 if nothing could be checked. The run
+    works below one new namespace with a unique name, and removes everything that it creates.
     """
     from ...conformance.ledger import state_folder
     from ...conformance.runner import Options
@@ -212,7 +225,7 @@ def _target(
     from ...conformance import api
 
     if sum(given is not None for given in (uri, impl, class_)) != 1:
-        raise UsageError("name one target: --uri URL, --impl NAME or --class MODULE:CLASS")
+        raise UsageError("specify one target: --uri URL, --impl NAME or --class MODULE:CLASS")
     if uri is not None:
         return api.url_target(uri, headers, token, redactor)
     if impl is not None:
@@ -238,7 +251,7 @@ def _run(
 
     for path in reports or ():
         if path.suffix not in (".json", ".xml", ".html", ".svg"):
-            raise UsageError(f"--report {path}: the ending must be .json, .xml, .html or .svg")
+            raise UsageError(f"--report {path}: the extension must be .json, .xml, .html or .svg")
     try:
         before = read_report(baseline) if baseline is not None else None
     except ValueError as error:
@@ -317,7 +330,7 @@ def _compare(words: list[str], reports: list[Path] | None) -> None:
     from ...conformance.report import read_report
 
     if words[0] != "compare" or len(words) < 2:
-        raise UsageError("the only words are: compare FILE.json ...")
+        raise UsageError("the only accepted arguments are: compare FILE.json ...")
     try:
         paths = [Path(word) for word in words[1:]]
         text = page([read_report(path) for path in paths], [path.stem for path in paths])

@@ -33,7 +33,7 @@ Properties = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A property to store with it; give it again for each.",
+        help="A property to store; repeatable.",
     ),
 ]
 
@@ -49,21 +49,21 @@ def create(
             exists=True,
             dir_okay=False,
             allow_dash=True,
-            help="Make a table with the rows of this Arrow, Parquet, CSV or JSON (an object a line) "
+            help="Create a table with the rows of this Arrow, Parquet, CSV or JSON lines "
             "file; - is standard input.",
         ),
     ] = None,
     format: Annotated[
         Format | None,
-        typer.Option("--format", help="Format of the file, where its name has no known ending."),
+        typer.Option("--format", help="Format of the file, if its name has no known extension."),
     ] = None,
     mode: Annotated[
         str | None,
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="What to do about one that is there: Create fails, ExistOk keeps it, Overwrite "
-            "replaces it.  [default: Create]",
+            help="If the object exists: Create fails, ExistOk keeps it, Overwrite replaces "
+            "it. [default: Create]",
         ),
     ] = None,
     properties: Properties = None,
@@ -80,7 +80,7 @@ def create(
         with row_file(data, format) as rows:
             _create_table(session, identifier, request, done, rows)
     elif format is not None:
-        raise UsageError("--format says what --data holds: give --data FILE")
+        raise UsageError("--format applies only to --data: pass --data FILE")
     else:
         _create_namespace(session, identifier, request, done)
 
@@ -92,7 +92,7 @@ def _create_namespace(
         try:
             made = namespace.create_namespace(request)
         except (UnsupportedError, InvalidInputError) as error:
-            error.text += "; for a table give --data FILE, or use lance-ns declare"
+            error.text += "; for a table pass --data FILE, or use lance-ns declare"
             raise
     if session.output.as_json:
         session.output.document(
@@ -144,7 +144,7 @@ def declare(
         typer.Option(
             "--location",
             metavar="URI",
-            help="Where its data is going to be; the catalog chooses unless given.",
+            help="Location of its data; defaults to the catalog's choice.",
         ),
     ] = None,
     properties: Properties = None,
@@ -181,7 +181,7 @@ def drop(
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="With --namespace: whether a missing one is an error, Fail or Skip.  "
+            help="With --namespace: whether a missing one is an error, Fail or Skip. "
             "[default: Fail]",
         ),
     ] = None,
@@ -190,18 +190,21 @@ def drop(
         typer.Option(
             "--behavior",
             metavar="BEHAVIOR",
-            help="With --namespace: Restrict fails where it is not empty, Cascade takes all in it "
-            "out of the catalog and leaves the data.  [default: Restrict]",
+            help="With --namespace: Restrict fails if it is not empty; Cascade removes its "
+            "contents from the catalog and keeps their data. [default: Restrict]",
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask; needed where nobody can answer.")
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Do not ask for confirmation; required without a terminal."
+        ),
     ] = False,
 ) -> None:
     """Drop a table with its data, or a namespace (--namespace)."""
     identifier = session.identifier(id)
     if not namespace and (mode is not None or behavior is not None):
-        raise UsageError("--mode and --behavior are about a namespace: give --namespace")
+        raise UsageError("--mode and --behavior apply only to namespaces: pass --namespace")
     with session.connect() as connection:
         if namespace:
             answer = _drop_namespace(session, connection, identifier, mode, behavior, yes)
@@ -243,7 +246,7 @@ def _drop_namespace(
     cascade = parse_mode(behavior, DropBehavior.RESTRICT, "behavior") is DropBehavior.CASCADE
     if cascade and not yes:
         name = session.written(identifier)
-        _confirm(f"Take namespace {name} and everything in it out of the catalog?")
+        _confirm(f"Remove namespace {name} and all its contents from the catalog?")
     dropped = namespace.drop_namespace({"id": list(identifier), "mode": mode, "behavior": behavior})
     return {
         "kind": "namespace",
@@ -259,7 +262,7 @@ def _confirm(question: str) -> None:
         UsageError: there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("nobody can answer whether it is to be deleted: give --yes")
+        raise UsageError("cannot ask for confirmation without a terminal: pass --yes")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -14,7 +14,7 @@ from ..session import ConfigFile, Profile, Properties, choose, key_values
 __all__ = ["init", "upgrade"]
 
 Backend = Annotated[
-    str, typer.Argument(metavar="BACKEND", help="Whose catalog it is; there is sql alone.")
+    str, typer.Argument(metavar="BACKEND", help="The backend; only sql is supported.")
 ]
 
 
@@ -25,10 +25,10 @@ def init(
     profile: Profile = None,
     config: ConfigFile = None,
 ) -> None:
-    """Create a catalog in a database that has none.
+    """Create a catalog in a database without one.
 
-    An SQLite file is created where it is missing; a PostgreSQL database must be there. A catalog that
-    is there already stays as it is.
+    An SQLite file is created if necessary; a PostgreSQL database must exist. An existing catalog is
+    not changed.
     """
     properties = _properties(backend, property, profile, config)
     with needs(f"init {backend}", "sql"):
@@ -44,9 +44,9 @@ def upgrade(
     profile: Profile = None,
     config: ConfigFile = None,
 ) -> None:
-    """Bring a catalog that an older release has made up to date.
+    """Upgrade a catalog that was created by an older release.
 
-    Back the database up first, and stop what uses it: older releases cannot read it afterwards.
+    Back up the database first, and stop its users: older releases cannot read it afterwards.
     """
     properties = _properties(backend, property, profile, config)
     with needs(f"upgrade {backend}", "sql"):
@@ -57,13 +57,13 @@ def upgrade(
 
 def _properties(backend: str, property: Any, profile: str | None, config: Any) -> Mapping[str, Any]:
     if backend != "sql":
-        raise UsageError(f"there is no database behind {backend!r} to create: give sql")
+        raise UsageError(f"{backend!r} has no database: use sql")
     given = key_values(property, "--property")
     if profile is None and config is None:
         return given
     found = choose(None, profile, config)
     if found.pop("impl") != "sql":
-        raise UsageError("the profile is of another backend than sql")
+        raise UsageError("the profile must use the backend sql")
     return {**found, **given}
 
 

@@ -24,13 +24,13 @@ __all__ = ["Cores", "UseSpark", "import_files", "spark_when_asked"]
 
 Cores = Annotated[
     int | None,
-    typer.Option("--cores", metavar="NUMBER", min=1, help="Cores to use; all unless given."),
+    typer.Option("--cores", metavar="NUMBER", min=1, help="Number of cores; defaults to all."),
 ]
 UseSpark = Annotated[
     bool | None,
     typer.Option(
         "--spark/--no-spark",
-        help="Whether to start Spark for files; for 256 MiB and less it is not worth it.",
+        help="Whether to import files with Spark; not worthwhile up to 256 MiB.",
         show_default=False,
     ),
 ]
@@ -41,22 +41,25 @@ def import_files(
     id: Annotated[
         str,
         typer.Argument(
-            metavar="ID", autocompletion=complete_id, help="The table, its names joined."
+            metavar="ID",
+            autocompletion=complete_id,
+            help="The table: its names, joined by the delimiter.",
         ),
     ],
     files: Annotated[
         list[str],
         typer.Argument(
             metavar="FILES...",
-            help="CSV, JSON (an object a line) or Parquet files, folders, or patterns such as "
-            "'data/*.csv'; paths, URIs such as s3://bucket/data (by the storage.* properties), "
-            "https:// addresses, or hf://datasets/OWNER/NAME/data/train-*.parquet.",
+            help="CSV, JSON lines or Parquet files, folders, or patterns such as "
+            "'data/*.csv'; paths, URIs such as s3://bucket/data (with the storage.* "
+            "properties), https:// addresses, or "
+            "hf://datasets/OWNER/NAME/data/train-*.parquet.",
         ),
     ],
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="csv, json or parquet, where names do not tell."
+            "--format", metavar="FORMAT", help="csv, json or parquet, if the names do not show it."
         ),
     ] = None,
     mode: Annotated[
@@ -64,8 +67,8 @@ def import_files(
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="create (fails where the table is there), append, overwrite (rows and columns, "
-            "in one commit) or exist_ok (leaves it).",
+            help="create (fails if the table exists), append, overwrite (rows and columns, in "
+            "one commit) or exist_ok (keeps an existing table).",
         ),
     ] = "create",
     options: Annotated[
@@ -73,8 +76,8 @@ def import_files(
         typer.Option(
             "--option",
             metavar="KEY=VALUE",
-            help="How to read the files, such as delimiter=';', header=false, nulls=NA or "
-            "types='zip: string', or storage.* of the files' own store; give it again for each.",
+            help="Option for reading the files, such as delimiter=';', header=false, nulls=NA "
+            "or types='zip: string', or storage.* of the files' store; repeatable.",
         ),
     ] = None,
     cores: Cores = None,
@@ -82,7 +85,7 @@ def import_files(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Read the files, show which columns they make, and change nothing."
+            "--dry-run", help="Read the files, show the resulting columns, and change nothing."
         ),
     ] = False,
 ) -> None:
@@ -96,7 +99,7 @@ def import_files(
     with session.connect(makes=True) as namespace:  # finds its errors before Spark starts
         properties = namespace.properties
     if dry_run:
-        with progress(f"look at {name}") as bar:
+        with progress(f"scan {name}") as bar:
             found = preview_files(
                 impl=session.impl,
                 properties=properties,

@@ -23,9 +23,7 @@ def import_tables(
     session: Session,
     mapping: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A TOML file that says which tables, and where their rows are."
-        ),
+        typer.Argument(metavar="FILE", help="TOML file that lists the tables and their sources."),
     ],
     cores: Cores = None,
     use_spark: UseSpark = None,
@@ -35,7 +33,8 @@ def import_tables(
         bool,
         typer.Option(
             "--dry-run",
-            help="Read the sources, show the separators, nulls and types found, and change nothing.",
+            help="Read the sources, show the detected separators, nulls and types, and change "
+            "nothing.",
         ),
     ] = False,
 ) -> None:
@@ -81,7 +80,7 @@ def import_tables(
         headers = ["Table", "Source", "Rows", "Version", "Read with", "Columns", "Result"]
         session.output.table(headers, [_import_cells(session, row, dry_run) for row in rows])
         text = ", ".join(f"{count:,} {name}" for name, count in summary.items())
-        session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+        session.output.line(f"{text}; nothing was changed (--dry-run)" if dry_run else text)
     if problems:
         raise typer.Exit(Status.NOT_DONE)
 

@@ -34,7 +34,7 @@ Under = Annotated[
     typer.Argument(
         metavar="[ID]",
         autocompletion=complete_id,
-        help="The namespace whose tables it is about; all unless given.",
+        help="Namespace whose tables are processed; defaults to the root with all tables.",
     ),
 ]
 Tables = Annotated[
@@ -42,7 +42,7 @@ Tables = Annotated[
     typer.Option(
         "--table",
         metavar="PATTERN",
-        help="Only tables whose ID is like this, such as 'sales$*' or '*_2024'; may be repeated.",
+        help="Only tables whose ID matches, such as 'sales$*' or '*_2024'; repeatable.",
     ),
 ]
 State = Annotated[
@@ -50,12 +50,14 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="FILE",
-        help="Keeps what is done until all is, so that the same command goes on after a crash.  "
-        "[default: a file in ~/.local/state/lance-ns]",
+        help="File that records progress until the job is complete, so that the same "
+        "command resumes after a crash. [default: a file in ~/.local/state/lance-ns]",
         show_default=False,
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the planned steps, and execute none.")
+]
 RowsPerFragment = Annotated[
     int,
     typer.Option("--rows-per-fragment", metavar="NUMBER", min=1, help="Rows of a full fragment."),
@@ -65,7 +67,7 @@ Saved = Annotated[
     typer.Option(
         "--output",
         metavar="FILE",
-        help="Write the rows to this file as well, Parquet, CSV or Arrow by its ending.",
+        help="Also write the rows to this file: Parquet, CSV or Arrow, by its extension.",
     ),
 ]
 
@@ -80,15 +82,15 @@ def inventory(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Count the files that no version holds and that are older, too; all files of all "
-            "tables are listed for it.",
+            help="Also count files that no version references and that are older; this lists "
+            "all files of all tables.",
         ),
     ] = None,
     output: Saved = None,
     state: State = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Show the size, the upkeep and the problems of each table."""
+    """Show size, maintenance state and problems of each table."""
     from ...maintenance.inventory import inventory as run_inventory
     from ...maintenance.inventory import inventory_name
     from ...maintenance.state import usual_state_file
@@ -142,7 +144,7 @@ def _inventory_cells(session: Session, row: TableRow) -> list[Cell]:
     elif row.declared_only:
         state = Styled("declared", "dim")
     elif row.orphan_files:
-        state = Styled(f"{row.orphan_files:,} orphans of {row.orphan_bytes:,} bytes", "yellow")
+        state = Styled(f"{row.orphan_files:,} orphans with {row.orphan_bytes:,} bytes", "yellow")
     commit = "" if row.last_commit is None else row.last_commit.strftime("%Y-%m-%d %H:%M:%S")
     shown = ["" if number is None else f"{number:,}" for number in numbers]
     return [session.written(row.table), *shown, commit, state]
@@ -172,7 +174,7 @@ def sync(
             "--to-property",
             "-P",
             metavar="KEY=VALUE",
-            help="A property of the other catalog; give it again for each.",
+            help="A property of the other catalog; repeatable.",
         ),
     ] = None,
     to_profile: Annotated[
@@ -184,7 +186,7 @@ def sync(
         typer.Option(
             "--into",
             metavar="ID",
-            help="The other catalog's namespace that the tables go into; its root unless given.",
+            help="Target namespace in the other catalog; defaults to its root.",
         ),
     ] = None,
     tables: Tables = None,
@@ -193,36 +195,37 @@ def sync(
         typer.Option(
             "--flatten",
             metavar="TEXT",
-            help="Join names with this text where the other catalog has fewer levels.",
+            help="Join names with this text if the other catalog has fewer levels.",
         ),
     ] = None,
     copy_data: Annotated[
         bool,
         typer.Option(
             "--copy-data",
-            help="Copy the latest version of tables with data to where the other catalog puts them.",
+            help="Copy the latest version of tables with data to the locations that the other "
+            "catalog chooses.",
         ),
     ] = False,
     prune: Annotated[
         bool,
         typer.Option(
             "--prune",
-            help="Deregister the other catalog's tables that this one has not; their data stays.",
+            help="Deregister tables that only the other catalog has; their data is kept.",
         ),
     ] = False,
     accept_losses: Annotated[
         bool,
         typer.Option(
-            "--accept-losses", help="Go on where levels, casing or properties would be lost."
+            "--accept-losses", help="Continue if levels, upper case or properties would be lost."
         ),
     ] = False,
     output: Saved = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring the tables of this catalog into another.
+    """Synchronize the tables of this catalog to another.
 
-    The difference comes first, with what would be lost; without --copy-data no data is touched. At
-    the end both are compared again, each way.
+    It first computes the difference and what would be lost. Without --copy-data it does not touch
+    data. At the end it compares both catalogs again, in both directions.
     """
     from ...maintenance import Mirror
     from ...maintenance import sync as run_sync
@@ -273,7 +276,7 @@ def _show_sync(session: Session, rows: Rows[SyncRow], dry_run: bool) -> None:
             nowrap=2,
         )
     text = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
-    session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+    session.output.line(f"{text}; nothing was changed (--dry-run)" if dry_run else text)
 
 
 def _sync_cells(session: Session, row: SyncRow, dry_run: bool) -> list[Cell]:
@@ -291,7 +294,7 @@ def maintain(
     tables: Tables = None,
     compact: Annotated[
         bool,
-        typer.Option("--compact/--no-compact", help="Put small fragments together."),
+        typer.Option("--compact/--no-compact", help="Merge small fragments."),
     ] = True,
     rows_per_fragment: RowsPerFragment = 1 << 20,
     index: Annotated[
@@ -299,14 +302,14 @@ def maintain(
         typer.Option(
             "--index",
             metavar="COLUMN=TYPE",
-            help="Create an index where a table has the column and no index of it, such as "
-            "id=BTREE or vector=IVF_PQ; give it again for each.",
+            help="Create an index if a table has the column without an index, such as "
+            "id=BTREE or vector=IVF_PQ; repeatable.",
         ),
     ] = None,
     update_indices: Annotated[
         bool,
         typer.Option(
-            "--update-indices/--no-update-indices", help="Add the rows that indices lack."
+            "--update-indices/--no-update-indices", help="Add unindexed rows to the indices."
         ),
     ] = True,
     cleanup_older_than: Annotated[
@@ -315,7 +318,7 @@ def maintain(
             "--cleanup-older-than",
             metavar="DAYS",
             min=0,
-            help="Delete versions that are older; tagged ones stay.",
+            help="Delete older versions, except tagged ones.",
         ),
     ] = None,
     orphans_older_than: Annotated[
@@ -324,25 +327,29 @@ def maintain(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Delete files that no version holds and that are older: longer than any write "
-            "takes, since a writer at work has such files.",
+            help="Delete older files that no version references; choose an age longer than "
+            "any write, because active writers have such files.",
         ),
     ] = None,
     max_hours: Annotated[
         float | None,
-        typer.Option("--max-hours", metavar="HOURS", min=0, help="Begin nothing after so long."),
+        typer.Option(
+            "--max-hours", metavar="HOURS", min=0, help="Start no new step after this time."
+        ),
     ] = None,
     max_bytes: Annotated[
         int | None,
-        typer.Option("--max-bytes", metavar="BYTES", min=0, help="Rewrite so much at most."),
+        typer.Option(
+            "--max-bytes", metavar="BYTES", min=0, help="Maximum number of bytes to rewrite."
+        ),
     ] = None,
     output: Saved = None,
     state: State = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Keep tables in good order: compaction, indices, cleanup.
+    """Maintain tables: compaction, indices, cleanup.
 
-    The exit status is 1 where a table failed; the others are done all the same.
+    The exit status is 1 if a table failed; the other tables are still processed.
     """
     from ...maintenance import IndexWish, Upkeep
     from ...maintenance import maintain as run_maintain
@@ -399,7 +406,7 @@ def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None
     if shown:
         session.output.table(["Table", "Work", "Result"], shown)
     text = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
-    session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+    session.output.line(f"{text}; nothing was changed (--dry-run)" if dry_run else text)
 
 
 def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
@@ -416,7 +423,7 @@ def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
     if row.problem is not None:
         result = Styled(f"{row.code}: {row.problem}", "red")
     elif row.left is not None:
-        result = Styled(f"left by the budget: {row.left}", "yellow")
+        result = Styled(f"left for the next run: {row.left}", "yellow")
     elif not done:
         return [session.written(row.table)]
     return [session.written(row.table), done, result]
@@ -440,7 +447,7 @@ def _show_selected(session: Session, tables: list[list[str]]) -> None:
         return
     for table in tables:
         session.output.line(session.written(tuple(table)))
-    session.output.line(f"{len(tables):,} tables; nothing was done (--dry-run)")
+    session.output.line(f"{len(tables):,} tables; nothing was changed (--dry-run)")
 
 
 def check_output(path: Path | None) -> None:

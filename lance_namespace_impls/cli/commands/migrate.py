@@ -26,12 +26,12 @@ def migrate(
         Kind,
         typer.Option(
             "--to",
-            help="manifest: a `__manifest` table with namespaces and properties, as pylance keeps "
-            "it. flat: subdirectories alone, which fails where something would be lost.",
+            help="manifest: a `__manifest` table with namespaces and properties, as in "
+            "pylance. flat: only subdirectories; fails if anything would be lost.",
         ),
     ] = Kind.MANIFEST,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and change nothing.")
+        bool, typer.Option("--dry-run", help="Show the planned changes, and make none.")
     ] = False,
 ) -> None:
     """Add a manifest to a directory of tables, or remove it."""
@@ -39,7 +39,7 @@ def migrate(
 
     with session.connect() as namespace:
         if not isinstance(namespace, DirectoryNamespace):
-            raise UsageError("migrate changes how a directory is kept: connect with --impl dir")
+            raise UsageError("migrate changes the layout of a directory: connect with --impl dir")
         found = namespace.migrate(to.value, dry_run=dry_run)
     if session.output.as_json:
         session.output.document({"to": found.to, "tables": found.tables, "done": found.done})
@@ -47,5 +47,5 @@ def migrate(
     for name in found.tables if dry_run else ():
         session.output.line(name)
     count = f"{len(found.tables):,} table{'' if len(found.tables) == 1 else 's'}"
-    verb = "would be taken over" if dry_run else "taken over"
+    verb = "would be migrated" if dry_run else "migrated"
     session.output.line(f"{count} {verb}: {to.value}")

@@ -32,20 +32,22 @@ class Action(StrEnum):
 
 def profiles(
     output: Output,
-    action: Annotated[Action, typer.Argument(metavar="list|add|test", help="What to do.")],
+    action: Annotated[Action, typer.Argument(metavar="list|add|test", help="The action.")],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The profile; test takes all without.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The profile; test without NAME tests all."),
     ] = None,
     impl: Impl = None,
     property: Properties = None,
     file: ConfigFile = None,
 ) -> None:
-    """Show, add or try the profiles of the configuration file.
+    """Show, add or test the profiles of the configuration file.
 
-    A property may hold ${NAME}, an environment variable, so that no secret stands in the file.
+    A property may refer to an environment variable as ${NAME}, so the file need not contain
+    secrets.
     """
     if action is not Action.ADD and (impl or property):
-        raise UsageError("--impl and --property are about a new profile: lance-ns profiles add")
+        raise UsageError("--impl and --property describe a new profile: lance-ns profiles add")
     path = config_path(file)
     if action is Action.ADD:
         _add(output, path, name, impl, key_values(property, "--property"))
@@ -68,10 +70,10 @@ class ConfigAction(StrEnum):
 
 def config(
     output: Output,
-    action: Annotated[ConfigAction, typer.Argument(metavar="path", help="Show where it is.")],
+    action: Annotated[ConfigAction, typer.Argument(metavar="path", help="The fact to show.")],
     file: ConfigFile = None,
 ) -> None:
-    """Show where the configuration file is, or would be."""
+    """Show the path of the configuration file."""
     path = config_path(file)
     if output.as_json:
         output.document({"path": str(path), "exists": path.exists()})
@@ -96,9 +98,9 @@ def _add(
     output: Output, path: Path, name: str | None, impl: str | None, given: dict[str, str]
 ) -> None:
     if name is None or impl is None:
-        raise UsageError("give the new profile's NAME, and its --impl")
+        raise UsageError("pass the new profile's NAME, and its --impl")
     if path.exists() and name in read_profiles(path):
-        raise UsageError(f"{path} has a profile {name!r} already: choose another name, or edit it")
+        raise UsageError(f"{path} already has a profile {name!r}: choose another name, or edit it")
     from ...registry import load
 
     # An invalid profile is rejected before it is written to the file.
@@ -136,7 +138,7 @@ def _test(output: Output, path: Path, names: list[str]) -> bool:
             [
                 (
                     each["name"],
-                    Styled(f"answers, {each['millis']} ms", "green")
+                    Styled(f"responds in {each['millis']} ms", "green")
                     if each["ok"]
                     else Styled(each["error"], "red"),
                 )

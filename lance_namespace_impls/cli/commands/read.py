@@ -48,17 +48,17 @@ Id = Annotated[
 ]
 Version = Annotated[
     int | None,
-    typer.Option("--version", metavar="NUMBER", help="That version; the latest unless given."),
+    typer.Option("--version", metavar="NUMBER", help="A version; defaults to the latest."),
 ]
-Tag = Annotated[str | None, typer.Option("--tag", metavar="NAME", help="The version of that tag.")]
+Tag = Annotated[str | None, typer.Option("--tag", metavar="NAME", help="The version of a tag.")]
 Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="That branch.")]
 Where = Annotated[
     str | None,
-    typer.Option("--where", metavar="SQL", help="Only the rows that meet the condition."),
+    typer.Option("--where", metavar="SQL", help="Only rows that match the condition."),
 ]
 Select = Annotated[
     str | None,
-    typer.Option("--select", metavar="NAMES", help="Only these columns, with commas between."),
+    typer.Option("--select", metavar="NAMES", help="Only these columns, separated by commas."),
 ]
 Csv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout.")]
 Arrow = Annotated[
@@ -73,7 +73,7 @@ def head(
     session: Session,
     id: Id,
     rows: Annotated[
-        int, typer.Option("--rows", "-n", metavar="NUMBER", min=1, help="How many rows at most.")
+        int, typer.Option("--rows", "-n", metavar="NUMBER", min=1, help="Maximum number of rows.")
     ] = 10,
     select: Select = None,
     version: Version = None,
@@ -133,7 +133,7 @@ def query(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", "-n", metavar="NUMBER", min=1, help="How many rows at most; 10 unless given."
+            "--limit", "-n", metavar="NUMBER", min=1, help="Maximum number of rows; defaults to 10."
         ),
     ] = None,
     offset: Annotated[
@@ -144,13 +144,15 @@ def query(
         typer.Option(
             "--vector",
             metavar="VECTOR",
-            help="Find what is near: [0.1, 0.2], a .json or .npy file, or id:SQL for the vector of "
-            "the row that meets a condition, such as id:'name = 42'.",
+            help="Find the nearest vectors to [0.1, 0.2], a .json or .npy file, or id:SQL, "
+            "the vector of the row that matches a condition, such as id:'name = 42'.",
         ),
     ] = None,
     text: Annotated[
         str | None,
-        typer.Option("--text", metavar="WORDS", help="Find words; with --vector, both at once."),
+        typer.Option(
+            "--text", metavar="WORDS", help="Find words; with --vector, run a hybrid search."
+        ),
     ] = None,
     column: Annotated[
         str | None, typer.Option("--column", metavar="NAME", help="The column to search.")
@@ -166,7 +168,7 @@ def query(
 ) -> None:
     """Read or search the rows of a table."""
     if (column or metric) and vector is None and text is None:
-        raise UsageError("--column and --metric are about a search: give --vector or --text")
+        raise UsageError("--column and --metric apply only to a search: pass --vector or --text")
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
         near = None if vector is None else search_vector(table, vector, column)
@@ -209,11 +211,17 @@ def versions(
     id: Id,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", metavar="NUMBER", min=1, help="Only this many, the newest."),
+        typer.Option(
+            "--limit",
+            "-n",
+            metavar="NUMBER",
+            min=1,
+            help="Maximum number of versions, newest first.",
+        ),
     ] = None,
     branch: Branch = None,
 ) -> None:
-    """Show the versions of a table, the newest first."""
+    """Show the versions of a table, newest first."""
     identifier = session.identifier(id)
     with session.connect() as namespace:
         request: dict[str, Any] = {"id": list(identifier), "descending": True, "limit": limit}
@@ -236,10 +244,12 @@ def versions(
 def diff(
     session: Session,
     id: Id,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Number or tag of a version.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Version number or tag.")],
     new: Annotated[
         str | None,
-        typer.Argument(metavar="[NEW]", help="Number or tag of another; the latest unless given."),
+        typer.Argument(
+            metavar="[NEW]", help="Another version number or tag; defaults to the latest."
+        ),
     ] = None,
 ) -> None:
     """Compare two versions of a table: columns and row counts."""
@@ -283,26 +293,26 @@ def export(
     session: Session,
     id: Id,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to: a .parquet, .csv or .arrow file.")
+        str, typer.Argument(metavar="FILE", help="Output file: .parquet, .csv or .arrow.")
     ],
     where: Where = None,
     select: Select = None,
     format: Annotated[
         FileFormat | None,
-        typer.Option("--format", help="Format of the file, where its name has no known ending."),
+        typer.Option("--format", help="Format of the file, if its name has no known extension."),
     ] = None,
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
 ) -> None:
     """Write the rows of a table to a file."""
     path = _local_file(file)
     kind = format or _file_format(path)
     if path.exists() and not overwrite:
-        raise UsageError(f"{file} is there already: give --overwrite, or another name")
+        raise UsageError(f"{file} already exists: pass --overwrite, or use another name")
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
         total = table.count_rows(where)
@@ -327,7 +337,7 @@ def _local_file(address: str) -> Path:
     path = absolute(address)
     if is_uri(path):
         raise UsageError(
-            f"{path}: export writes a file on this machine; export to a path, and copy the file"
+            f"{path}: export writes only to this machine; export to a path, then copy the file"
         )
     # A plain path stays unchanged, for messages.
     return Path(path) if is_uri(address) else Path(address).expanduser()
@@ -342,7 +352,7 @@ def _chosen(
     branch: str | None,
 ) -> Table:
     if version is not None and tag is not None:
-        raise UsageError("--version and --tag each name a version: give one of them")
+        raise UsageError("--version and --tag are mutually exclusive")
     identifier = list(session.identifier(id))
     table: Table = namespace.table(identifier, branch=branch, version=version)
     if tag is not None:
@@ -440,7 +450,7 @@ def _file_format(file: Path) -> FileFormat:
     endings |= dict.fromkeys((".arrow", ".feather", ".ipc"), FileFormat.ARROW)
     if file.suffix not in endings:
         raise UsageError(
-            f"{file}: the file name has no known ending; give --format " + ", ".join(FileFormat)
+            f"{file}: the file name has no known extension; pass --format " + ", ".join(FileFormat)
         )
     return endings[file.suffix]
 

@@ -32,13 +32,15 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 is every network."
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 is every network interface.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
         int,
         typer.Option(
-            "--port", metavar="NUMBER", min=0, max=65535, help="TCP port; 0 takes a free one."
+            "--port", metavar="NUMBER", min=0, max=65535, help="TCP port; 0 selects a free one."
         ),
     ] = PORT,
     tokens: Annotated[
@@ -46,8 +48,8 @@ def serve(
         typer.Option(
             "--tokens",
             metavar="FILE",
-            help="Let only those call who have one of the tokens in this file (TOML); it is read "
-            "again when it changes. lance-ns token new makes them.",
+            help="Authenticate clients by the tokens in this file (TOML), which is reloaded "
+            "when it changes. lance-ns token new creates tokens.",
         ),
     ] = None,
     oidc_issuer: Annotated[
@@ -55,20 +57,18 @@ def serve(
         typer.Option(
             "--oidc-issuer",
             metavar="URL",
-            help="Let only those call who have a token (JWT) of this OpenID Connect issuer.",
+            help="Authenticate clients by tokens (JWT) of this OpenID Connect issuer.",
         ),
     ] = None,
     oidc_audience: Annotated[
         str | None,
         typer.Option(
-            "--oidc-audience", metavar="NAME", help="Whom the issuer's tokens have to be for."
+            "--oidc-audience", metavar="NAME", help="Audience (aud) that tokens must contain."
         ),
     ] = None,
     tls_cert: Annotated[
         Path | None,
-        typer.Option(
-            "--tls-cert", metavar="FILE", help="Certificate to speak TLS with, and its chain (PEM)."
-        ),
+        typer.Option("--tls-cert", metavar="FILE", help="TLS certificate and its chain (PEM)."),
     ] = None,
     tls_key: Annotated[
         Path | None,
@@ -79,31 +79,29 @@ def serve(
         typer.Option(
             "--tls-client-ca",
             metavar="FILE",
-            help="Let only those call who have a certificate of these authorities (PEM).",
+            help="Authenticate clients by certificates of these authorities (PEM).",
         ),
     ] = None,
     insecure: Annotated[
         bool,
-        typer.Option("--insecure", help="Listen beyond this machine without asking who calls."),
+        typer.Option("--insecure", help="Listen on other interfaces without authentication."),
     ] = False,
     policy: Annotated[
         str | None,
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Let callers do only what this file (TOML) grants them; it is read again when it "
-            "changes. module:Class is a class that decides instead.",
+            help="Allow only what this file (TOML) grants; it is reloaded when it changes. "
+            "module:Class is a custom policy class.",
         ),
     ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Let callers change nothing.")
-    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
     vend_storage_options: Annotated[
         bool,
         typer.Option(
             "--vend-storage-options",
-            help="Send clients the secrets among the storage options, so that they can read and "
-            "write the data themselves.",
+            help="Send clients the secrets among the storage options, so that they can read "
+            "and write data themselves.",
         ),
     ] = False,
     vend_role: Annotated[
@@ -111,8 +109,8 @@ def serve(
         typer.Option(
             "--vend-role",
             metavar="ARN",
-            help="Send clients S3 credentials of this role instead, for the one table and what they "
-            "may do with it.",
+            help="Instead, send clients S3 credentials of this role, restricted to one table "
+            "and to the permitted actions.",
         ),
     ] = None,
     allow_storage_option: Annotated[
@@ -120,7 +118,7 @@ def serve(
         typer.Option(
             "--allow-storage-option",
             metavar="KEY",
-            help="Storage option that callers may set, such as aws_region; may be repeated.",
+            help="Storage option that clients may set, such as aws_region; repeatable.",
         ),
     ] = None,
     allow_location: Annotated[
@@ -128,8 +126,8 @@ def serve(
         typer.Option(
             "--allow-location",
             metavar="PREFIX",
-            help="Path or URI below which callers may put tables, beside the namespace's own "
-            "places; may be repeated.",
+            help="Path or URI below which clients may place tables, in addition to the "
+            "namespace's own locations; repeatable.",
         ),
     ] = None,
     allow_function: Annotated[
@@ -137,8 +135,8 @@ def serve(
         typer.Option(
             "--allow-function",
             metavar="NAME",
-            help="SQL function that callers may use besides those whose cost is known; one request "
-            "may then use any amount of time and memory. May be repeated.",
+            help="SQL function that clients may use in addition to those with known cost; a "
+            "request may then use any amount of time and memory. Repeatable.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -146,8 +144,8 @@ def serve(
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="Name that callers reach the server by, beside localhost and --host; may be "
-            "repeated, and * is any.",
+            help="Host name of the server, in addition to localhost and --host; repeatable, * "
+            "allows any.",
         ),
     ] = None,
     lancedb_database: Annotated[
@@ -155,29 +153,29 @@ def serve(
         typer.Option(
             "--lancedb-database",
             metavar="NAME=IDENTIFIER",
-            help="Namespace that LanceDB's remote clients reach as db://NAME, levels joined by $, "
-            "nothing for the root; may be repeated. Any other name is a namespace below the root.",
+            help="Namespace for LanceDB's remote clients at db://NAME, levels joined by $, "
+            "empty for the root; repeatable. Other names are namespaces below the root.",
         ),
     ] = None,
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", metavar="NUMBER", min=1, help="Processes that serve on the one port."
+            "--workers", metavar="NUMBER", min=1, help="Number of processes that serve on the port."
         ),
     ] = 1,
     open_metrics: Annotated[
         bool,
-        typer.Option("--open-metrics", help="Let everybody read /metrics, not only callers."),
+        typer.Option("--open-metrics", help="Allow unauthenticated access to /metrics."),
     ] = False,
     ui: Annotated[
-        bool, typer.Option("--ui/--no-ui", help="Show pages for people at /ui and /docs.")
+        bool, typer.Option("--ui/--no-ui", help="Serve web pages at /ui and /docs.")
     ] = True,
     request_log: Annotated[
         bool,
         typer.Option(
             "--request-log/--no-request-log",
-            help="Write one line of JSON to standard error for each request: who, what, how it "
-            "ended, how long it took.",
+            help="Write an access log to standard error: a line of JSON per request with "
+            "caller, operation, outcome and duration.",
         ),
     ] = True,
     limit: Annotated[
@@ -185,17 +183,16 @@ def serve(
         typer.Option(
             "--limit",
             metavar="NAME=NUMBER",
-            help="A bound of the server, such as queries=8 or query_seconds=60; may be repeated. "
-            "The names are in docs/serving/limits.md.",
+            help="A limit of the server, such as queries=8 or query_seconds=60; repeatable. "
+            "docs/serving/limits.md lists the names.",
         ),
     ] = None,
 ) -> None:
     """Serve the namespace over the Lance REST protocol.
 
-    Where none is named, it is a catalog in the SQLite file lance-catalog.db in the current folder,
-    which is created, with its tables beside it.
-
-    Ctrl-C and SIGTERM end it, once the requests under way are answered.
+    If no namespace is selected, it serves the catalog in the SQLite file lance-catalog.db in the
+    current folder, which it creates if necessary, with its tables next to it. On Ctrl-C or SIGTERM
+    it finishes the requests in progress and exits.
     """
     with needs("serve", "server"):
         from ...server import (
@@ -212,14 +209,16 @@ def serve(
         )
         from ...server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
-        raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
+        raise UsageError(
+            "--tls-cert and --tls-key must be used together, and --tls-client-ca requires both"
+        )
     if (oidc_issuer is None) != (oidc_audience is None):
-        raise UsageError("--oidc-issuer and --oidc-audience belong together")
+        raise UsageError("--oidc-issuer and --oidc-audience must be used together")
     if vend_role is not None and vend_storage_options:
-        raise UsageError("--vend-role and --vend-storage-options exclude each other")
+        raise UsageError("--vend-role and --vend-storage-options are mutually exclusive")
     if policy is not None and tokens is None and oidc_issuer is None and tls_client_ca is None:
         raise UsageError(
-            "--policy needs to know who calls: --tokens, --oidc-issuer or --tls-client-ca"
+            "--policy requires authentication: --tokens, --oidc-issuer or --tls-client-ca"
         )
     callers: list[CallerSource] = []
     if tokens is not None:
@@ -257,13 +256,13 @@ def serve(
     if not _is_loopback(host) and not options.sources:
         if insecure:
             sys.stderr.write(
-                f"warning: the server does no authentication: whoever reaches {host} can read "
-                "and change this namespace\n"
+                f"warning: authentication is disabled: every client that reaches {host} can "
+                "read and change this namespace\n"
             )
     elif not _is_loopback(host) and options.tls is None:
         sys.stderr.write(
-            "warning: tokens travel in clear; give --tls-cert and --tls-key unless a proxy in front "
-            "speaks TLS\n"
+            "warning: tokens are sent unencrypted; pass --tls-cert and --tls-key unless "
+            "a proxy terminates TLS\n"
         )
     if session.is_default:
         _create_catalog(session)
@@ -305,7 +304,7 @@ def _create_catalog(session: Session) -> None:
     with needs("serve without --impl", "sql"):
         from ...sql import initialize
     where = initialize(session.properties)
-    sys.stderr.write(f"no namespace is named: serving the catalog in the {where}\n")
+    sys.stderr.write(f"no namespace selected: serving the catalog in the {where}\n")
 
 
 def _shown(session: Session, namespace: Namespace) -> str:
@@ -324,21 +323,21 @@ def _is_loopback(host: str) -> bool:
 
 def token(
     output: Output,
-    action: Annotated[Literal["new"], typer.Argument(metavar="new", help="Make a new token.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")],
+    action: Annotated[Literal["new"], typer.Argument(metavar="new", help="Create a token.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the caller.")],
     group: Annotated[
         list[str] | None,
         typer.Option("--group", metavar="NAME", help="A group of the caller; may be repeated."),
     ] = None,
     days: Annotated[
         int | None,
-        typer.Option("--days", metavar="NUMBER", min=1, help="Days that it is good for."),
+        typer.Option("--days", metavar="NUMBER", min=1, help="Lifetime in days."),
     ] = None,
 ) -> None:
     """Create a token for a caller of lance-ns serve --tokens.
 
-    The entry for the file goes to standard output, and the token, which is kept nowhere, to
-    standard error.
+    The entry for the file is written to standard output. The token, which is not stored, is written
+    to standard error.
     """
     with needs("token", "server"):
         from ...server import new_token

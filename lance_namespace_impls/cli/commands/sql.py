@@ -56,14 +56,14 @@ def sql(
         str,
         typer.Argument(
             metavar="STATEMENT",
-            help="A SELECT, as duckdb takes it. Tables have their names in the catalog: db.events, "
-            '"my table", or an ID as one name, "db$events".',
+            help="A SELECT in DuckDB's dialect. Refer to tables by their names in the "
+            'catalog: db.events, "my table", or an ID as one name, "db$events".',
         ),
     ],
     as_csv: Csv = False,
     arrow: Arrow = None,
 ) -> None:
-    """Query the tables of the catalog in SQL; nothing is changed."""
+    """Query the tables of the catalog in SQL, without changes."""
     with needs("sql", "duckdb"):
         import duckdb
     with session.connect() as namespace, duckdb.connect(":memory:") as engine:
@@ -75,7 +75,7 @@ def sql(
                 engine.execute(f"SET {name} = '{value}'")
             write_rows(session, engine.sql(statement).to_arrow_reader(10_000), as_csv, arrow)
         except duckdb.Error as error:
-            raise InvalidInputError(f"the statement fails: {_first_line(error)}") from error
+            raise InvalidInputError(f"the statement failed: {_first_line(error)}") from error
 
 
 def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
@@ -91,9 +91,9 @@ def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
             raise InvalidInputError(
                 "the statement is not a SELECT; sql only reads, and changes nothing"
             )
-        raise InvalidInputError(f"the statement fails: {tree.get('error_message')}")
+        raise InvalidInputError(f"the statement failed: {tree.get('error_message')}")
     if len(tree["statements"]) != 1:
-        raise InvalidInputError("give one statement at a time")
+        raise InvalidInputError("pass one statement at a time")
     parts = list(_parts(tree))
     inner = {key for part in parts for key in _names_within(part)}
     paths = [part["qualified_name"]["path"] for part in parts if part.get("type") == "BASE_TABLE"]
@@ -121,8 +121,8 @@ def _names_within(part: dict[str, Any]) -> Iterator[str]:
 def _identifier(session: Session, path: list[str]) -> Identifier:
     if len(path) > MOST_LEVELS:
         raise InvalidInputError(
-            f"table {'.'.join(path)}: duckdb takes {MOST_LEVELS} levels; write its ID as one name, "
-            'such as "a$b$c$d"'
+            f"table {'.'.join(path)}: duckdb supports {MOST_LEVELS} levels; write its ID "
+            'as one name, such as "a$b$c$d"'
         )
     return session.identifier(path[0]) if len(path) == 1 else tuple(path)
 

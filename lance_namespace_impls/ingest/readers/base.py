@@ -44,18 +44,22 @@ class ImportOptions:
     """Options of every import."""
 
     types: str | None = option(
-        doc="Arrow types of columns, such as 'zip:string, vector:float32[768]', else as found"
+        doc="Arrow types of columns, such as 'zip:string, vector:float32[768]'; inferred by default"
     )
     missing: str | None = option(
         read=choice("error", "null"),
-        doc="what a column is that a file lacks, else error (CSV, Parquet) or null (JSON)",
+        doc="handling of columns that a file lacks; defaults to error (CSV, Parquet) or "
+        "null (JSON)",
     )
     rows_per_file: int = option(
-        1 << 20, read=whole_number(1, MAX_ROWS_PER_FILE), doc="most rows in one data file"
+        1 << 20,
+        read=whole_number(1, MAX_ROWS_PER_FILE),
+        doc="maximum number of rows in a data file",
     )
     task_bytes: int | None = option(
         read=whole_number(1),
-        doc="bytes of files that one task reads, else 8 to 128 MiB, to keep all cores busy",
+        doc="bytes of files that one task reads; defaults to 8 to 128 MiB, so that all "
+        "cores are used",
     )
 
 
@@ -66,7 +70,8 @@ class TextOptions(ImportOptions):
     max_row_bytes: int = option(
         128 << 20,
         read=whole_number(1, MAX_ROW_BYTES),
-        doc="bytes of the longest row; a row needs about six times its size in memory",
+        doc="maximum size of a row in bytes; reading a row needs about six times its "
+        "size in memory",
     )
 
 
@@ -270,7 +275,7 @@ def refused(
     except OSError as error:
         if _is_damage(error, file):
             raise TableSchemaValidationError(
-                f"{file.name}: the file is damaged or cut off: {first_line(error)}"
+                f"{file.name}: the file is damaged or truncated: {first_line(error)}"
             ) from error
         raise protocol_error(error, f"reading {file.name}") from error
 
@@ -283,8 +288,8 @@ def _is_damage(error: OSError, file: SourceFile) -> bool:
 def row_too_long(row: int, size: int, most: int) -> TableSchemaValidationError:
     """Return the error for a row that exceeds the option ``max_row_bytes``."""
     return TableSchemaValidationError(
-        f"row {row} is at least {size:,} bytes long, more than the {most:,} that the option "
-        "max_row_bytes allows; set it higher"
+        f"row {row} has at least {size:,} bytes, more than the limit of {most:,}; raise "
+        "the option max_row_bytes"
     )
 
 
@@ -292,4 +297,4 @@ def named_once(names: Sequence[str]) -> None:
     """Reject duplicate column names (code 20)."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise TableSchemaValidationError(f"there are {times} columns {name!r}")
+            raise TableSchemaValidationError(f"the file has {times} columns named {name!r}")

@@ -76,19 +76,23 @@ def sign(text: str) -> str:
 class CsvOptions(TextOptions):
     """Options of CSV files."""
 
-    header: bool = option(True, read=yes_no, doc="whether the first line names the columns")
+    header: bool = option(True, read=yes_no, doc="whether the first line contains the column names")
     names: tuple[str, ...] = option(
         (),
         read=name_list,
-        doc="names of the columns, in the place of the header's or for want of one",
+        doc="column names, instead of a header or to replace it",
     )
     delimiter: str | None = option(
-        read=sign, doc="what parts the values, else a comma, or a tab in .tsv files"
+        read=sign, doc="delimiter between values; defaults to a comma, or a tab in .tsv files"
     )
-    quote: str = option('"', read=sign, doc="what a value with a delimiter is wrapped in")
-    escape: str | None = option(read=sign, doc="what takes the meaning of the next character")
+    quote: str = option(
+        '"', read=sign, doc="quote character around a value that contains a delimiter"
+    )
+    escape: str | None = option(read=sign, doc="escape character")
     nulls: tuple[str, ...] = option(
-        (), read=name_list, doc="texts that stand for null, such as 'NA', besides the empty one"
+        (),
+        read=name_list,
+        doc="texts that stand for null, such as 'NA', in addition to the empty text",
     )
     encoding: str = option("utf-8", read=encoding, doc="encoding of the text")
 
@@ -100,7 +104,7 @@ class CsvOptions(TextOptions):
                 "csv import: the options delimiter, quote and escape must be different characters"
             )
         if len(set(self.names)) < len(self.names):
-            raise InvalidInputError("csv import: option 'names' has a name twice")
+            raise InvalidInputError("csv import: option 'names' contains a name twice")
 
 
 class CsvFormat(Format):
@@ -258,7 +262,7 @@ class CsvFormat(Format):
             names = list(options.names) or list(header)
             if len(names) != len(header):
                 raise TableSchemaValidationError(
-                    f"there are {len(header)} columns, and {len(names)} names were given for them"
+                    f"the file has {len(header)} columns, but the option 'names' has {len(names)}"
                 )
             named_once(names)
             return names
@@ -580,7 +584,8 @@ def _read_through(rows: Any) -> None:
         except csv.Error as error:
             if rows.line_num > line + 1 or "unexpected end" in str(error):
                 raise TableSchemaValidationError(
-                    f"a quote that opens in the row of line {line + 1} is not closed where the value "
-                    "ends, and would swallow the lines after it; write a quote inside of quotes twice"
+                    f"a quote that opens in the row of line {line + 1} is not closed at the end "
+                    "of the value, and would include the lines after it; double a quote within "
+                    "quotes"
                 ) from error
         line = rows.line_num

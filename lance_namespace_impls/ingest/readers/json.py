@@ -261,7 +261,7 @@ def _check_nesting(block: bytes, rows_before: Callable[[], int]) -> None:
             if np.cumsum(steps).max(initial=0) > MAX_NESTING:
                 row = rows_before() + 1 + _rows_in(b"\n".join(block.split(b"\n")[:index]))
                 raise TableSchemaValidationError(
-                    f"row {row} is nested more than {MAX_NESTING} levels deep; flatten it, or write "
+                    f"row {row} has more than {MAX_NESTING} nested levels; flatten it, or write "
                     "the inner levels as text"
                 )
 

@@ -169,8 +169,9 @@ def may_differ(kind: pa.DataType) -> bool:
 def lost(column: str, row: int, text: str, kind: pa.DataType) -> TableSchemaValidationError:
     """Return the error for a number that a column would change."""
     return TableSchemaValidationError(
-        f"column {column}: row {row} has {text if len(text) < 80 else text[:77] + '...'}, which "
-        f"{kind} would not give back; the option types={column}:{kind} reads it nevertheless"
+        f"column {column}: row {row} has {text if len(text) < 80 else text[:77] + '...'}, "
+        f"which {kind} cannot represent exactly; the option types={column}:{kind} "
+        "accepts the loss"
     )
 
 

@@ -145,8 +145,9 @@ def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:
         return "us"
     if far:
         raise TableSchemaValidationError(
-            f"column {min(fine)} has nanoseconds, and column {min(far)} moments before 1677 or after "
-            "2262, which nanoseconds do not reach: write the file's timestamps as microseconds"
+            f"column {min(fine)} has nanoseconds, and column {min(far)} timestamps before "
+            "1677 or after 2262, which nanoseconds cannot represent: write the file's "
+            "timestamps as microseconds"
         )
     return "ns"
 

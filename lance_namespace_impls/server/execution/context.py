@@ -159,7 +159,7 @@ class Call:
         if self._abort is not None:
             self._abort()
         else:
-            raise ClientGoneError("the answer was cut")
+            raise ClientGoneError("the response was interrupted")
 
     @property
     def id(self) -> str:

@@ -178,7 +178,7 @@ class Service:
             )
         if self._under_way > self._limits.connections:
             raise ThrottlingError(
-                "the server has as many requests under way as it takes; try again later",
+                "the server has reached its limit of concurrent requests; try again later",
                 retry_after=RETRY_SECONDS,
             )
 
@@ -193,10 +193,10 @@ class Service:
             return
         method, path = scope["method"], raw_path(scope)
         near = self.routes.nearest(method, path)
-        hint = f"; near to it: {', '.join(near)}" if near else ""
+        hint = f"; similar routes: {', '.join(near)}" if near else ""
         error = _NoRouteError(
-            f"there is no {method} {path[:200]}: operations have their /v1 route and POST /<name>, "
-            f"see GET /openapi.json{hint}"
+            f"unknown route {method} {path[:200]}: operations have their /v1 route and "
+            f"POST /<name>, see GET /openapi.json{hint}"
         )
         incoming, outcome = Incoming(receive), Outcome()
         try:
@@ -322,7 +322,7 @@ class Service:
             return work.result()
         call.give_up()
         if not gone.cancelled():
-            raise ClientGoneError("the client closed the connection before the answer")
+            raise ClientGoneError("the client closed the connection before the response")
         raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
 
     async def _take_rows(self, call: Call, incoming: Incoming) -> Reply:
@@ -471,10 +471,10 @@ class Service:
                 outcome.whole = True
         except (TimeoutError, ServiceUnavailableError) as error:
             why = str(error) or "it was not read in time"
-            logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
+            logger.warning("request %s: %s was interrupted within its rows: %s", call.id, name, why)
             call.cut()
         except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to
-            what = f"request {call.id}: {name} was cut in the middle of its rows"
+            what = f"request {call.id}: {name} was interrupted within its rows"
             self._log_cause(error, what, self._secrets(call))
         finally:
             self._unsent -= held

@@ -70,30 +70,32 @@ class Limits:
     header_bytes: int = _limit(64 << 10, "size of a request's headers", unit="bytes")
     header_seconds: float = _limit(10, "time for a request's headers", unit="seconds")
     json_bytes: int = _limit(4 << 20, "size of a JSON body", unit="bytes")
-    json_seconds: float = _limit(30, "time for a JSON body to come in", unit="seconds")
-    metadata_calls: int = _limit(40, "operations on metadata that run at once")
-    queries: int = _limit(16, "queries, and other operations on rows, that are open at once")
-    query_seconds: float = _limit(300, "time that a query may work", unit="seconds")
+    json_seconds: float = _limit(30, "time for a JSON body to arrive", unit="seconds")
+    metadata_calls: int = _limit(40, "concurrent operations on metadata")
+    queries: int = _limit(16, "concurrently open queries and other operations that return rows")
+    query_seconds: float = _limit(300, "time that a query may run", unit="seconds")
     answer_seconds: float = _limit(
-        3600, "time for the rows of an answer to be read", unit="seconds"
+        3600, "time for the client to read the rows of a response", unit="seconds"
     )
     reader_seconds: float = _limit(
-        60, "time over which the speed of an answer's reader is taken", unit="seconds"
+        60, "time over which the read speed of a client is measured", unit="seconds"
     )
-    uploads: int = _limit(16, "operations that take rows, at once")
+    uploads: int = _limit(16, "concurrent operations with uploads")
     upload_seconds: float = _limit(3600, "time for an upload", unit="seconds")
     upload_window_seconds: float = _limit(
-        5, "time over which the speed of an upload is taken", unit="seconds"
+        5, "time over which the speed of an upload is measured", unit="seconds"
     )
     batch_bytes: int = _limit(1 << 30, "size of a batch in an upload", unit="bytes")
     least_rate: int = _limit(
-        16 << 10, "speed of an upload, and of the reader of an answer", unit="bytes/second"
+        16 << 10,
+        "minimum speed of an upload, and of the client that reads a response",
+        unit="bytes/second",
     )
     unsent_bytes: int = _limit(
-        256 << 20, "rows of all answers together that wait for slow readers", unit="bytes"
+        256 << 20, "rows of all responses together that wait for slow clients", unit="bytes"
     )
-    waiting: int = _limit(64, "calls that wait for a place, of each kind")
-    waiting_seconds: float = _limit(10, "time that a call waits for a place", unit="seconds")
+    waiting: int = _limit(64, "waiting calls, per kind")
+    waiting_seconds: float = _limit(10, "time that a call may wait", unit="seconds")
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
@@ -109,7 +111,7 @@ class Limits:
             if name not in fields:
                 near = difflib.get_close_matches(name, fields, 1)
                 advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
-                raise InvalidInputError(f"there is no limit {name!r}; {advice}")
+                raise InvalidInputError(f"unknown limit {name!r}; {advice}")
             kind = int if fields[name].type in (int, "int") else float
             try:
                 values[name] = kind(text)
@@ -185,7 +187,8 @@ class Meter:
 
     def _too_slow(self) -> TooSlowError:
         return TooSlowError(
-            f"the connection moves fewer than {self._least} bytes a second; the server gave it up"
+            f"the connection transfers fewer than {self._least} bytes per second; the "
+            "server aborted it"
         )
 
 
@@ -216,7 +219,7 @@ def contained(function: Callable[..., T], *arguments: Any) -> T:
     except Exception:
         raise
     except BaseException as error:
-        raise RuntimeError(f"{type(error).__name__} came out of the namespace") from error
+        raise RuntimeError(f"the namespace raised {type(error).__name__}") from error
 
 
 class _Waiting:
@@ -382,8 +385,8 @@ class Pool:
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
-            f"the server has as many {self._kind} under way as it takes, or as one caller may have; "
-            "try again later",
+            f"the server has reached its limit of concurrent {self._kind}, in total or "
+            "for one caller; try again later",
             retry_after=RETRY_SECONDS,
         )
 
@@ -423,5 +426,5 @@ class Pools:
 def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:
     """Return the error for an operation that exceeded its time limit (code 17)."""
     return ServiceUnavailableError(
-        f"{name} was given up after {seconds:g} seconds; ask for fewer rows, or for less of them"
+        f"{name} was aborted after {seconds:g} seconds; request fewer rows or less data"
     )

@@ -56,7 +56,9 @@ class Incoming:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.ended = True
-            raise ClientGoneError("the client closed the connection within the request body")
+            raise ClientGoneError(
+                "the client closed the connection before the end of the request body"
+            )
         self.ended = not message.get("more_body", False)
         part: bytes = message.get("body", b"")
         self.bytes += len(part)
@@ -83,7 +85,7 @@ class Incoming:
                     if len(body) > limit:
                         raise BodyTooLargeError(f"the body is larger than {limit} bytes")
         except TimeoutError:
-            raise TooSlowError(f"the body did not come in {seconds:g} seconds") from None
+            raise TooSlowError(f"the body did not arrive within {seconds:g} seconds") from None
         return body
 
     async def drain(self, limit: int, seconds: float) -> bool:
@@ -130,7 +132,7 @@ class Rows(io.RawIOBase):
 
     async def fill(self) -> None:
         """Receive the body on the event loop until its end or until canceled."""
-        failure: Exception | None = ClientGoneError("the server gave the request up")
+        failure: Exception | None = ClientGoneError("the server aborted the request")
         meter = Meter(self._limits.least_rate, self._limits.upload_window_seconds)
         seconds = self._limits.upload_seconds
         try:
@@ -149,7 +151,7 @@ class Rows(io.RawIOBase):
         except (ClientGoneError, TooSlowError) as error:
             failure = error
         except TimeoutError:
-            failure = TooSlowError(f"the upload was not whole after {seconds:g} seconds")
+            failure = TooSlowError(f"the upload was not complete after {seconds:g} seconds")
         finally:
             self._end(failure)
             self._begun.set()

@@ -60,7 +60,7 @@ class _Bounded(HttpToolsProtocol):
         if len(self.connections) > self.limits.connections and not self._make_room():
             self._refuse(
                 ThrottlingError(
-                    "the server has as many connections open as it takes; try again later",
+                    "the server has reached its maximum number of connections; try again later",
                     retry_after=RETRY_SECONDS,
                 )
             )
@@ -154,7 +154,7 @@ class _Bounded(HttpToolsProtocol):
         self._late = None
         if not self.transport.is_closing():
             seconds = self.limits.header_seconds
-            self._refuse(_HeadersTooLateError(f"no request came within {seconds:g} seconds"))
+            self._refuse(_HeadersTooLateError(f"no request arrived within {seconds:g} seconds"))
 
     def _refuse(self, error: LanceNamespaceError) -> None:
         """Answer with an error before there is a request, and close the connection."""

@@ -173,7 +173,7 @@ def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str
             found.setdefault(name, []).append(value)
         elif found.setdefault(name, value) != value:
             raise InvalidInputError(
-                f"{operation.name}: query parameter {name!r} is given twice with different values"
+                f"{operation.name}: query parameter {name!r} is set twice with different values"
             )
     if found.get("delimiter") == "":
         raise InvalidInputError("the delimiter must not be empty")
@@ -225,8 +225,8 @@ def _put(
         if name == "id" and isinstance(other, list):
             shown = f": {format_identifier(value)!r} and {other!r}"
         raise InvalidInputError(
-            f"{operation.name}: {name} in the {where} and {name} elsewhere in the request differ"
-            f"{shown}; give it once"
+            f"{operation.name}: {name} in the {where} and {name} elsewhere in the request "
+            f"differ{shown}; set it once"
         )
 
 

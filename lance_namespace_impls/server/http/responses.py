@@ -138,7 +138,7 @@ def wrong_method_reply(method: str, found: Found) -> Reply:
     """Encode the error for a path that does not support the method."""
     allowed = ", ".join(sorted(found.methods))
     name = next(iter(found.methods.values())).operation.name
-    error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
+    error = _WrongMethodError(f"{name} accepts {allowed}, not {method}")
     return error_reply(error, [(b"allow", allowed.encode())])
 
 

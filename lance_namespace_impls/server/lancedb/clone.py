@@ -99,7 +99,9 @@ def clone(
     if not isinstance(namespace, CloneOperations):
         raise UnsupportedError("CloneTable: this namespace cannot clone tables; copy the rows")
     if request.source_tag is not None and request.source_version is not None:
-        raise InvalidInputError("CloneTable: give the version of the source or its tag, not both")
+        raise InvalidInputError(
+            "CloneTable: specify either the version of the source or its tag, not both"
+        )
     return namespace.clone_table(
         request,
         request.source_location,

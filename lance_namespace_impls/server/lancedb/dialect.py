@@ -231,7 +231,7 @@ def _pairs(columns: list[Any]) -> Json:
         return dict(columns)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            "QueryTable: columns are names, or pairs of a name and an expression"
+            "QueryTable: columns must be names, or pairs of a name and an expression"
         ) from None
 
 

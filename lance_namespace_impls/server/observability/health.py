@@ -55,7 +55,7 @@ class Readiness:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await asyncio.shield(asyncio.wrap_future(asked))
         except TimeoutError:
-            logger.warning("the catalog does not answer in %g seconds", ANSWER_SECONDS)
+            logger.warning("the catalog did not respond within %g seconds", ANSWER_SECONDS)
             return False
 
     def _ask(self, asked: Future[bool]) -> None:
@@ -65,7 +65,7 @@ class Readiness:
                 self._call(method)
             found = True
         except BaseException as error:  # noqa: BLE001 - logged; the server is then not ready
-            logger.warning("the catalog does not answer: %s", first_line(error))
+            logger.warning("the catalog failed: %s", first_line(error))
         finally:
             self._at = time.monotonic()
             asked.set_result(found)

@@ -37,13 +37,13 @@ class Metrics:
             MultiProcessCollector(self._shown)  # type: ignore[no-untyped-call]
         self.requests = Counter(
             "lance_ns_requests",
-            "Requests that were answered, or given up by their client.",
+            "Requests that were answered, or abandoned by the client.",
             ("operation", "code"),
             registry=own,
         )
         self.seconds = Histogram(
             "lance_ns_request_seconds",
-            "Time from a request's headers to the end of its answer.",
+            "Time from a request's headers to the end of its response.",
             ("operation",),
             buckets=SECONDS,
             registry=own,
@@ -52,37 +52,37 @@ class Metrics:
             "lance_ns_received_bytes", "Bytes of request bodies.", ("operation",), registry=own
         )
         self.sent = Counter(
-            "lance_ns_sent_bytes", "Bytes of answers' bodies.", ("operation",), registry=own
+            "lance_ns_sent_bytes", "Bytes of response bodies.", ("operation",), registry=own
         )
         self.pool_calls = Gauge(
             "lance_ns_pool_calls",
-            "Calls that have a place in a pool, or wait for one.",
+            "Calls that run in a pool, or wait for it.",
             ("pool", "state"),
             registry=own,
             multiprocess_mode=_SUM,
         )
         self.pool_places = Gauge(
             "lance_ns_pool_places",
-            "Calls that a pool takes at once.",
+            "Maximum number of concurrent calls in a pool.",
             ("pool",),
             registry=own,
             multiprocess_mode=_SUM,
         )
         self.open_queries = Gauge(
             "lance_ns_open_queries",
-            "Answers of rows that are being sent.",
+            "Responses with rows that are being sent.",
             registry=own,
             multiprocess_mode=_SUM,
         )
         self.upstream = Counter(
             "lance_ns_upstream_calls",
-            "Calls of the catalog.",
+            "Calls to the catalog.",
             ("system", "call", "result"),
             registry=own,
         )
         self.upstream_seconds = Histogram(
             "lance_ns_upstream_seconds",
-            "Time of the calls of the catalog.",
+            "Duration of calls to the catalog.",
             ("system", "call"),
             buckets=SECONDS,
             registry=own,

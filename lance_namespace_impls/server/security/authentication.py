@@ -130,7 +130,7 @@ class Authentication:
                 continue
             if self._preparing >= MAX_PREPARING:
                 raise ThrottlingError(
-                    "too many calls wait until their credentials can be checked; try again later",
+                    "too many requests are waiting for authentication; try again later",
                     retry_after=RETRY_SECONDS,
                 )
             self._preparing += 1
@@ -155,13 +155,13 @@ class Authentication:
             return caller
         if not credentials:
             raise UnauthenticatedError(
-                "the server wants to know who calls: send a token in the header Authorization "
-                "(Bearer ...) or x-api-key"
+                "authentication required: send a token in the header Authorization (Bearer "
+                "...) or x-api-key"
             )
         wait = self._count(address)
         if wait:
             raise ThrottlingError(
-                "too many calls with credentials that are not valid came from this address",
+                "too many requests with invalid credentials from this address",
                 retry_after=wait,
             )
         raise UnauthenticatedError("the credentials are not valid, or have expired")

@@ -93,8 +93,8 @@ class Guard:
         # name.
         if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
-                f"{operation.name}: a location may be named only by who may manage everything; "
-                "leave it out"
+                f"{operation.name}: only a caller with the permission to manage everything "
+                "may specify a location; omit it"
             )
 
     def answer(
@@ -152,7 +152,7 @@ class Guard:
             found = iter(sorted(found))
         last = after if after is None or isinstance(after, tuple) else (*parent, after)
         if last is not None and not all(isinstance(name, str) for name in last):
-            raise InvalidInputError(f"{operation.name}: the page token cannot be read")
+            raise InvalidInputError(f"{operation.name}: the page token is invalid")
         for identifier in found:
             if last is not None and identifier <= last:
                 continue
@@ -180,8 +180,8 @@ class Guard:
                     raise
                 # The message may name objects that must stay hidden from the caller.
                 raise type(error)(
-                    f"{operation.name}: {format_identifier(parent)} cannot be listed as a whole; try "
-                    "again, or ask the operator"
+                    f"{operation.name}: {format_identifier(parent)} cannot be listed completely; "
+                    "try again, or contact the operator"
                 ) from error
             names = (
                 answer.namespaces if operation.name == "ListNamespaces" else answer.tables
@@ -258,5 +258,6 @@ def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
 def _denied(operation: Operation[Any, Any], caller: Caller | None) -> PermissionDeniedError:
     who = "callers" if caller is None else repr(caller.name[:100])
     return PermissionDeniedError(
-        f"{operation.name}: {who} may not {operation.action.value} this; ask the operator for a grant"
+        f"{operation.name}: {who} may not {operation.action.value} this; request a "
+        "grant from the operator"
     )

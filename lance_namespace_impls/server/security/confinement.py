@@ -60,8 +60,8 @@ class Reach:
         """
         if operation.name in self.disabled(namespace):
             raise UnsupportedError(
-                f"{operation.name}: this server allows no locations of this namespace; have the "
-                "operator name some (--allow-location)"
+                f"{operation.name}: this server permits no locations for this namespace; the "
+                "operator can permit some (--allow-location)"
             )
         if not isinstance(namespace, CatalogNamespace):
             self._check_sql(operation, request)
@@ -75,7 +75,7 @@ class Reach:
             if refused:
                 raise InvalidInputError(
                     f"{operation.name}: callers may not set storage options, and {name} has "
-                    f"{', '.join(refused)[:200]}; leave them out, or have the operator allow them "
+                    f"{', '.join(refused)[:200]}; omit them, or have the operator allow them "
                     "(--allow-storage-option)"
                 )
 

@@ -69,10 +69,11 @@ class OidcIssuer:
         self, issuer: str, audience: str, *, name_claim: str = "sub", groups_claim: str = "groups"
     ) -> None:
         if not _is_safe(httpx.URL(issuer)):
-            raise InvalidInputError(f"the issuer {issuer[:100]!r} must be a https URL")
+            raise InvalidInputError(f"the issuer {issuer[:100]!r} must be an https URL")
         if not audience:
             raise InvalidInputError(
-                "an issuer needs an audience: other services' tokens are not ours"
+                "an issuer requires an audience; without one, tokens for other services "
+                "would be accepted"
             )
         self._issuer = issuer
         self._audience = audience
@@ -150,7 +151,7 @@ class OidcIssuer:
             raise ServiceUnavailableError(
                 f"the keys of the issuer {self._issuer} cannot be fetched; try again later"
             )
-        raise ValueError("a key that the issuer does not have")
+        raise ValueError("the issuer does not have the key of the token")
 
     def _refresh(self, name: str | None) -> Future[None] | None:
         """Start fetching the keys if that is due; return the fetch if a token has to wait for it."""
@@ -206,9 +207,9 @@ class OidcIssuer:
             place = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
             document = await _get(client, place)
             if document["issuer"] != self._issuer:
-                raise ValueError(f"its document is of {str(document['issuer'])[:100]!r}")
+                raise ValueError(f"its document is for {str(document['issuer'])[:100]!r}")
             if not _is_safe(httpx.URL(document["jwks_uri"])):
-                raise ValueError("its jwks_uri must be a https URL")
+                raise ValueError("its jwks_uri must be an https URL")
             listed = (await _get(client, document["jwks_uri"]))["keys"]
         keys = {}
         for entry in listed:
@@ -221,7 +222,7 @@ class OidcIssuer:
                 else:
                     keys[key.kid] = key
         if not keys:
-            raise ValueError("it has no key that a signature can be checked with")
+            raise ValueError("it has no usable signing key")
         return keys
 
 
@@ -230,7 +231,7 @@ async def _get(client: httpx.AsyncClient, uri: str) -> Any:
     async with client.stream("GET", uri) as answer:
         answer.raise_for_status()  # redirects are not followed
         if answer.headers.get("content-encoding", "identity") != "identity":
-            raise ValueError(f"{uri} answers with an encoding that was not requested")
+            raise ValueError(f"{uri} returned an encoding that was not requested")
         async for part in answer.aiter_raw():
             body += part
             if len(body) > MAX_BYTES:

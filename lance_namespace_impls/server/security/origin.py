@@ -80,8 +80,8 @@ class Access:
         host = headers.get("host")
         if host is not None and not self._is_own(host):
             raise PermissionDeniedError(
-                f"the server is not reached by the name {host[:100]!r}; start it with "
-                "--allow-host NAME for each name that callers use"
+                f"the server does not accept the host name {host[:100]!r}; start it with "
+                "--allow-host NAME for each name that clients use"
             )
         site = headers.get("sec-fetch-site", "none").lower()
         origin = headers.get("origin")
@@ -91,8 +91,8 @@ class Access:
         given = media_type(headers)
         if given in FORM_TYPES:
             raise InvalidInputError(
-                f"a body of type {given} is not taken: set the header Content-Type to {JSON_TYPE} "
-                f"or {STREAM_TYPE}"
+                f"bodies of type {given} are not accepted: set the header Content-Type to "
+                f"{JSON_TYPE} or {STREAM_TYPE}"
             )
 
     def _is_own(self, host: str) -> bool:

@@ -188,7 +188,7 @@ def _skipped(pattern: Identifier, found: set[int]) -> set[int]:
 def _read(text: str) -> tuple[_Grant, ...]:
     data = tomllib.loads(text)
     if unknown := sorted(data.keys() - {"grant"}):
-        raise ValueError(f"there is no {unknown[0]!r} in it; each grant is a [[grant]]")
+        raise ValueError(f"unknown key {unknown[0]!r}; each grant is a [[grant]]")
     rows = data.get("grant", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("write [[grant]], in two brackets, for each grant")
@@ -197,17 +197,20 @@ def _read(text: str) -> tuple[_Grant, ...]:
 
 def _grant(row: dict[str, Any], what: str) -> _Grant:
     if unknown := sorted(row.keys() - _KEYS):
-        raise ValueError(f"{what} has no {unknown[0]!r}; it has {', '.join(sorted(_KEYS))}")
+        raise ValueError(
+            f"{what} has an unknown key {unknown[0]!r}; accepted are {', '.join(sorted(_KEYS))}"
+        )
     to = _names(row.get("to"), f"{what}: to")
     actions = _names(row.get("actions"), f"{what}: actions")
     if unknown := [each for each in actions if each not in _ACTIONS]:
         raise ValueError(
-            f"{what}: there is no action {unknown[0]!r}; there are {', '.join(_ACTIONS)}"
+            f"{what}: unknown action {unknown[0]!r}; available are {', '.join(_ACTIONS)}"
         )
     on = row.get("on")
     if not isinstance(on, list) or not on or not all(isinstance(each, list) for each in on):
         raise ValueError(
-            f'{what}: on must be a list of patterns, each a list of levels, as [["prod", "**"]]'
+            f"{what}: on must be a list of patterns, each a list of levels, such as "
+            '[["prod", "**"]]'
         )
     return _Grant(
         frozenset(each for each in to if not each.startswith(GROUP)),
@@ -221,5 +224,5 @@ def _names(given: Any, what: str, *, may_be_empty: bool = False) -> Collection[s
     if not isinstance(given, list) or not (given or may_be_empty):
         raise ValueError(f"{what} must be a list of names")
     if not all(isinstance(each, str) and each for each in given):
-        raise ValueError(f"{what} must be names in quotes, none of them empty")
+        raise ValueError(f"{what} must be non-empty names in quotes")
     return given

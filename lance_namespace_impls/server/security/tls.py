@@ -62,7 +62,7 @@ class Tls:
             self.context()
             context.load_cert_chain(self.cert, self.key)
         except (InvalidInputError, OSError) as error:
-            logger.error("%s; the certificate from before stays in use", first_line(error))
+            logger.error("%s; the previous certificate stays in use", first_line(error))
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

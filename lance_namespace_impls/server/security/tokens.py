@@ -113,7 +113,7 @@ def _quoted(text: str) -> str:
 def _read(text: str) -> tuple[_Token, ...]:
     data = tomllib.loads(text)
     if unknown := sorted(data.keys() - {"token"}):
-        raise ValueError(f"there is no {unknown[0]!r} in it; each token is a [[token]]")
+        raise ValueError(f"unknown key {unknown[0]!r}; each token is a [[token]]")
     rows = data.get("token", [])
     if not isinstance(rows, list):
         raise ValueError("write [[token]], in two brackets, for each token")
@@ -123,19 +123,22 @@ def _read(text: str) -> tuple[_Token, ...]:
 def _token(row: dict[str, Any], number: int) -> _Token:
     what = f"token {number}"
     if unknown := sorted(row.keys() - _KEYS):
-        raise ValueError(f"{what} has no {unknown[0]!r}; it has {', '.join(sorted(_KEYS))}")
+        raise ValueError(
+            f"{what} has an unknown key {unknown[0]!r}; accepted are {', '.join(sorted(_KEYS))}"
+        )
     name, digest, groups = row.get("name"), row.get("sha256"), row.get("groups", [])
     if not isinstance(name, str) or not name:
         raise ValueError(f"{what} needs a name")
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         raise ValueError(
-            f"{what} ({name!r}) needs sha256, 64 hexadecimal digits; `lance-ns token new` writes them"
+            f"{what} ({name!r}) needs sha256, 64 hexadecimal digits; `lance-ns token new` "
+            "generates it"
         )
     if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
         raise ValueError(f"{what} ({name!r}): groups must be a list of names")
     expires = row.get("expires")
     if expires is not None and not isinstance(expires, datetime.date):
-        raise ValueError(f"{what} ({name!r}): expires must be a date, as 2030-01-31")
+        raise ValueError(f"{what} ({name!r}): expires must be a date such as 2030-01-31")
     if expires is not None and not isinstance(expires, datetime.datetime):
         expires = datetime.datetime(expires.year, expires.month, expires.day)
     if expires is not None and expires.tzinfo is None:

@@ -80,7 +80,8 @@ class AssumeRole:
             raise InvalidInputError(f"{role_arn[:200]!r} is not the ARN of a role")
         if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
             raise InvalidInputError(
-                f"vended credentials live {LEAST_SECONDS} to {MOST_SECONDS} seconds, not {seconds}"
+                f"vended credentials are valid for {LEAST_SECONDS} to {MOST_SECONDS} seconds, "
+                f"not {seconds}"
             )
         try:
             import botocore.session  # noqa: F401
@@ -217,7 +218,7 @@ def _failure(error: Exception) -> LanceNamespaceError:
 
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     if isinstance(error, ClientError) and code not in ("Throttling", "ServiceUnavailable"):
-        return InternalError(f"credentials for the table are refused to the server: {code}")
+        return InternalError(f"the server may not obtain credentials for the table: {code}")
     return ServiceUnavailableError(
-        f"credentials for the table cannot be had now: {first_line(error)[:100]}"
+        f"credentials for the table are currently unavailable: {first_line(error)[:100]}"
     )

@@ -67,7 +67,7 @@ class Watched(Generic[T]):
             self._seen = mark
             self._value = self._load()
         except LanceNamespaceError as error:
-            logger.error("%s; what it held before stays in force", error.message)
+            logger.error("%s; the previous content stays in force", error.message)
 
     def _mark(self) -> tuple[int, int, int]:
         try:

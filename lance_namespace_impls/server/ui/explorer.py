@@ -260,7 +260,7 @@ class Explorer:
     ) -> list[float]:
         """Return the vector of a row by its id, as shown in ``_rowid``."""
         if not near.isdecimal():
-            raise InvalidInputError("near: give the row id of a row, as the column _rowid shows it")
+            raise InvalidInputError("near: pass the id of a row, as shown in the column _rowid")
         body: dict[str, Any] = {
             "id": identifier,
             "k": 1,
@@ -272,7 +272,7 @@ class Explorer:
         chosen = [column] if column else vectors
         if len(chosen) != 1 or chosen[0] not in vectors:
             raise InvalidInputError(
-                f"column: say which vector column; there are {', '.join(vectors) or 'none'}"
+                f"column: specify a vector column; available are {', '.join(vectors) or 'none'}"
             )
         if not rows.num_rows or rows[chosen[0]][0].as_py() is None:
             raise InvalidInputError(f"there is no row {near} with a vector")
@@ -347,8 +347,8 @@ class Explorer:
         await self._operations(scope, receive, send)
         if enough.is_set():
             raise InvalidInputError(
-                f"the rows are larger than {largest:,} bytes, which is too much for a page; open the "
-                "table with one of the clients below"
+                f"the rows exceed {largest:,} bytes, too much for a page; open the table with "
+                "one of the clients below"
             )
         answer = b"".join(parts)
         if status < 400:

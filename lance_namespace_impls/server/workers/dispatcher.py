@@ -78,7 +78,7 @@ class Intake:
                 return
             self._counts[_TAKEN] += 1
             if not handles:
-                logger.error("a connection was lost: this process has too many files open")
+                logger.error("a connection was dropped: this process has too many open files")
                 self.ended()
                 continue
             os.set_inheritable(handles[0], False)
@@ -92,7 +92,7 @@ class Intake:
             await self._serve(connection)
         except OSError as error:  # it was closed, or its TLS handshake failed
             self.ended()
-            logger.debug("a connection came to nothing: %s", error)
+            logger.debug("a connection was dropped: %s", error)
 
 
 @attrs.define(eq=False)
@@ -232,7 +232,7 @@ class Dispatcher:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                logger.error("no connection can be taken: %s", error)
+                logger.error("cannot accept connections: %s", error)
                 self._changed.wait(FAILED_SECONDS)
                 return
             self._hand_over(connection)

@@ -77,7 +77,7 @@ def check_workers(job: Job, workers: int) -> None:
     namespace = job.namespace
     if isinstance(namespace, Namespace) and namespace.in_process:
         raise InvalidInputError(
-            f"{namespace.config.impl} is in one process alone: leave --workers out"
+            f"{namespace.config.impl} exists in one process only: omit --workers"
         )
     try:
         copy: Job = pickle.loads(pickle.dumps(job))
@@ -85,7 +85,7 @@ def check_workers(job: Job, workers: int) -> None:
             copy.namespace.close()
     except Exception as error:
         raise InvalidInputError(
-            f"the namespace or an option cannot go to other processes: {first_line(error)}"
+            f"the namespace or an option cannot be sent to other processes: {first_line(error)}"
         ) from error
 
 
@@ -154,7 +154,7 @@ class Supervisor:
                     self._wait()
                     if not self._dispatcher.is_running:
                         raise ServiceUnavailableError(
-                            "no connection is taken any more; the server's output says why"
+                            "the server no longer accepts connections; see its output for the reason"
                         )
                     self._restart_dead()
                     if self._replace:
@@ -221,7 +221,9 @@ class Supervisor:
             for worker in self._workers:
                 self._look(worker)
                 if not worker.is_ready and not worker.process.is_alive():
-                    raise ServiceUnavailableError("a worker did not start; its output says why")
+                    raise ServiceUnavailableError(
+                        "a worker did not start; see its output for the reason"
+                    )
             if time.monotonic() > deadline:
                 raise ServiceUnavailableError(
                     f"the workers were not ready after {START_SECONDS:g} seconds"
@@ -248,7 +250,7 @@ class Supervisor:
             return
         for worker in [each for each in self._workers if not each.process.is_alive()]:
             logger.error(
-                "worker %s ended with status %s; another takes its place",
+                "worker %s ended with status %s; starting another",
                 worker.process.pid,
                 worker.process.exitcode,
             )
@@ -273,7 +275,7 @@ class Supervisor:
                     break
             if not new.is_ready:
                 if not self._stop:
-                    logger.error("a new worker did not start; those of before go on")
+                    logger.error("a new worker did not start; the existing workers continue")
                 self._stop_workers([new])
                 return
             self._workers.append(new)
@@ -289,7 +291,7 @@ class Supervisor:
         for worker in workers:
             worker.process.join(max(0.0, deadline - time.monotonic()))
             if worker.process.is_alive():
-                logger.error("worker %s did not end in time; it was killed", worker.process.pid)
+                logger.error("worker %s did not stop in time and was killed", worker.process.pid)
                 worker.process.kill()
                 worker.process.join()
             self._forget(worker)

@@ -222,16 +222,16 @@ def test_rows_that_are_not_there_at_the_end_are_told(
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({}, r"no \[\[table\]\]"),
-    ({"tables": []}, "tables is not known; known are table, defaults"),
+    ({"tables": []}, "tables is not known; accepted are table, defaults"),
     ({"table": [{"files": ["x.csv"]}]}, "table 1: it has no id"),
     ({"table": [{"id": "a"}]}, "table a: give one of files, spark_table, query, jdbc"),
     ({"table": [{"id": "a", "files": ["x"], "query": "SELECT 1"}]}, "give one of"),
     ({"table": [{"id": "a", "file": ["x"]}]}, "file is not known"),
-    ({"table": [{"id": "a", "query": "SELECT 1", "format": "csv"}]}, "are of files alone"),
+    ({"table": [{"id": "a", "query": "SELECT 1", "format": "csv"}]}, "apply only to files"),
     ({"table": [{"id": "a", "jdbc": {"url": "jdbc:x"}}]}, "one of dbtable and query"),
-    ({"table": [{"id": "a", "files": ["x"]}] * 2}, "a is there more than once"),
+    ({"table": [{"id": "a", "files": ["x"]}] * 2}, "a occurs more than once"),
     ({"table": [{"id": "a", "files": ["x"], "mode": "replace"}]}, "mode"),
-    ({"table": [{"id": "a", "query": "SELECT 1"}]}, "give a session"),
+    ({"table": [{"id": "a", "query": "SELECT 1"}]}, "pass a session"),
 ]  # fmt: skip
 
 

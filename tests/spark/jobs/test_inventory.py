@@ -221,7 +221,7 @@ def test_the_command_shows_saves_and_sums_up(catalog: Namespace, tmp_path: Path)
     assert text.read_text().splitlines()[1].startswith("['plain'],")
     assert "must end in" in run("inventory", *options, "--output", "x.txt", status=2).stderr
     dry = run("inventory", *options, "--dry-run", "--table", "sales$d*").stdout.splitlines()
-    assert dry == ["sales$damaged", "sales$declared", "2 tables; nothing was done (--dry-run)"]
+    assert dry == ["sales$damaged", "sales$declared", "2 tables; nothing was changed (--dry-run)"]
     assert list((tmp_path / "state" / "lance-ns").iterdir()) == []
 
 

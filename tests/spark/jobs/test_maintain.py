@@ -200,7 +200,7 @@ def test_the_command_does_it(catalog: Namespace, tmp_path: Path) -> None:
     options = ["--impl", "memory", "-p", f"root={tmp_path / 'lake'}"]
     dry = run("maintain", *options, "--dry-run", "--index", "a=BTREE").stdout
     assert "5 fragments compacted, index of a created, index s_idx updated" in dry
-    assert dry.endswith("nothing was done (--dry-run)\n")
+    assert dry.endswith("nothing was changed (--dry-run)\n")
     assert catalog.open_table(["sales", "fine"]).version == 1
     done = json.loads(run("maintain", "sales", *options, "--json", "--index", "a=BTREE").stdout)
     assert done["summary"]["indices_created"] == 2

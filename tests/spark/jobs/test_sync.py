@@ -297,7 +297,7 @@ def test_the_command_shows_the_difference_and_ends_with_1_on_problems(
     options = ["--impl", "memory", "-p", f"root={tmp_path / 'source'}"]
     to = ["--to-impl", "memory", "-P", f"root={tmp_path / 'target'}"]
     dry = run("sync", *options, *to, "--dry-run").stdout
-    assert "5 to do" in dry and dry.endswith("nothing was done (--dry-run)\n")
+    assert "5 to do" in dry and dry.endswith("nothing was changed (--dry-run)\n")
     done = json.loads(run("sync", *options, *to, "--json").stdout)
     assert done["summary"] == {
         "as_it_should_be": 0,
@@ -311,4 +311,4 @@ def test_the_command_shows_the_difference_and_ends_with_1_on_problems(
     flat = ["--to-impl", "dir", "-P", f"path={tmp_path / 'flat'}"]
     refused = CliRunner().invoke(app, ["sync", *options, *flat])
     assert refused.exit_code == Status.NOT_DONE
-    assert "13: a directory has tables below its own path alone" in refused.stdout
+    assert "13: a directory has only tables below its own path" in refused.stdout

@@ -266,7 +266,7 @@ def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) 
     options = s3.options() | {"aws_endpoint": "http://127.0.0.1:9", "client_max_retries": "0"}
     with Mixed(MemoryConfig(root="s3://away/lake", storage=options)) as ns:
         ns.create_namespace({"id": ["ns"]})
-        with pytest.raises(TableNotFoundError, match="cannot be seen"):
+        with pytest.raises(TableNotFoundError, match="cannot be checked"):
             ns.drop_table(T)
         ns.declare_table(T)
         assert code_of(ns.drop_table, T) == 17

@@ -261,7 +261,7 @@ def test_a_drop_in_the_middle_of_another_is_said(
             real(self, name, content)
 
     monkeypatch.setattr(TableFolder, "_write", write_and_lose)
-    with pytest.raises(ConcurrentModificationError, match="someone else deletes"):
+    with pytest.raises(ConcurrentModificationError, match="another process is deleting"):
         TableFolder(storage).delete()
 
 
