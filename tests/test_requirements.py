@@ -1,143 +1,51 @@
-"""Every requirement of the five specifications is shown: the table ``tests/requirements.toml``.
-
-It has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and what shows
-it: under ``check`` the id, or the ids, of the conformance checks with which any client observes it,
-and under ``tests`` (or ``test``, for one alone) the pytest node ids. A row without a check says under
-``native`` why no client of the protocol can observe it; its tests look at the catalog itself.
-"""
+"""Every requirement of the specifications is shown by a conformance check or a test."""
 
 from __future__ import annotations
 
-import ast
 import re
-import tomllib
-from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
+from attrs import evolve
 
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.requirement import CHECKS
+from tests.requirements import SPECIFICATIONS, Requirement, complaints, marked, read, table
 
 load_all()
-
-ROOT = Path(__file__).resolve().parents[1]
-SPECIFICATIONS = {"general", "glue", "hive2", "hive3", "unity", "iceberg"}
-UNMEANT = ("skip", "skipif", "xfail")
-CHECKED = {"general": 80, "glue": 41, "hive2": 5, "hive3": 48, "iceberg": 34, "unity": 41}
-"""How many rows of each specification name a check; raise it when rows gain one."""
-UNSEEN = {
-    "configured": "it depends on properties that the namespace is connected with",
-    "failing": "the catalog behind has to fail or to refuse, which no call brings about",
-    "foreign": "it takes an object in the catalog that the protocol cannot make",
-    "stored": "it is about how the catalog or its storage keeps an object",
-    "tools": "it is about documents, tools and packages, and not about a namespace",
-}
-"""Why a client cannot observe what a row asks for."""
-NATIVE = {"unity-list-namespaces-other"}
-"""Rows with a code that a client sees only where the catalog is configured for the case."""
+ROWS = read()
+CONFIGURED = {"unity-list-namespaces-other"}
+"""Requirements with a code that a client observes only if the catalog is configured for the case."""
 
 
-def complaints(root: Path) -> list[str]:
-    """Return what is wrong with the table of the tree at `root`, one line each."""
-    rows = _rows(root)
-    if not rows:
-        return ["there are no rows"]
-    found = [
-        f"row {number}: {cause}" for number, row in enumerate(rows, 1) for cause in _row(root, row)
+def test_every_requirement_is_shown() -> None:
+    assert complaints(ROWS, marked(), CHECKS) == []
+
+
+def test_every_specification_has_requirements() -> None:
+    assert {row.spec for row in ROWS} == set(SPECIFICATIONS)
+
+
+def test_the_general_specification_is_numbered_through() -> None:
+    ids = [row.id for row in ROWS if row.spec == "general"]
+    assert ids == [f"general-{n:03}" for n in range(1, len(ids) + 1)]
+
+
+def test_every_operation_of_the_general_specification_has_a_check() -> None:
+    names = {name for row in OPERATIONS.values() for name in (row.name, *row.aliases)}
+    rows = [
+        row
+        for row in ROWS
+        if row.spec == "general" and row.sentence.partition(" ")[0].rstrip(",") in names
     ]
-    ids = Counter(row.get("id", "") for row in rows)
-    return found + [f"the id {id!r} is there {n} times" for id, n in ids.items() if n > 1]
+    assert rows
+    assert [row.id for row in rows if not row.checks] == []
 
 
-def _rows(root: Path) -> list[dict[str, Any]]:
-    table = (root / "tests" / "requirements.toml").read_text("utf-8")
-    rows: list[dict[str, Any]] = tomllib.loads(table).get("requirement", [])
-    return rows
-
-
-def _row(root: Path, row: dict[str, Any]) -> Iterator[str]:
-    spec = row.get("spec", "")
-    if not spec or not row.get("id", "").startswith((f"{spec}-", f"{spec}.")):
-        yield f"the id {row.get('id')!r} does not start with its specification {spec!r}"
-    if not row.get("sentence", "").strip():
-        yield "the sentence is empty"
-    checks, tests = _checks(row), _tests(row)
-    if not checks and not tests:
-        yield "no check and no test shows it"
-    yield from (f"there is no check {id!r}" for id in checks if id not in CHECKS)
-    if len(set(checks)) < len(checks):
-        yield "it names a check twice"
-    for node in tests:
-        if cause := _unresolved(root, node):
-            yield f"{node} {cause}"
-
-
-def _checks(row: dict[str, Any]) -> list[str]:
-    named = row.get("check", [])
-    return [named] if isinstance(named, str) else list(named)
-
-
-def _tests(row: dict[str, Any]) -> list[str]:
-    one = [row["test"]] if row.get("test") else []
-    return [*one, *row.get("tests", [])]
-
-
-def _unresolved(root: Path, node: str) -> str | None:
-    """Return why pytest would not run a node id, or None where it would."""
-    file, *names = node.partition("[")[0].split("::")
-    path = root / file
-    if not (file.startswith("tests/") and path.name.startswith("test_") and path.is_file()):
-        return "is in no test file"
-    marks = _collected(path).get("::".join(names))
-    if marks is None:
-        return "does not exist"
-    if "[" in node and "parametrize" not in marks:
-        return "has no parameters"
-    unmeant = [mark for mark in UNMEANT if mark in marks]
-    return f"is marked {unmeant[0]}" if unmeant else None
-
-
-@cache
-def _collected(path: Path) -> dict[str, frozenset[str]]:
-    """Return the tests of a file by name, ``Class::name`` for methods, each with its marks."""
-    module = ast.parse(path.read_text("utf-8"))
-    marks = _marks(*(node.value for node in module.body if _assigns(node, "pytestmark")))
-    found = dict(_functions(module, "", marks))
-    for node in module.body:
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            found |= _functions(node, f"{node.name}::", marks | _marks(*node.decorator_list))
-    return found
-
-
-def _functions(
-    holder: ast.Module | ast.ClassDef, prefix: str, marks: frozenset[str]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    for node in holder.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield prefix + node.name, marks | _marks(*node.decorator_list)
-
-
-def _assigns(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
-
-
-def _marks(*expressions: ast.expr) -> frozenset[str]:
-    """Return the names of the pytest marks that expressions speak of."""
-    return frozenset(
-        node.attr
-        for expression in expressions
-        for node in ast.walk(expression)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pytest.mark"
-    )
-
-
-def test_every_requirement_has_a_check_or_a_test() -> None:
-    assert complaints(ROOT) == []
+def test_every_missing_or_existing_object_has_a_check() -> None:
+    rows = [row for row in ROWS if re.search(r"\bcode [1-5]\b", row.sentence)]
+    assert {row.id for row in rows if not row.checks} == CONFIGURED
 
 
 def test_every_check_has_a_sentence_and_a_source() -> None:
@@ -145,170 +53,79 @@ def test_every_check_has_a_sentence_and_a_source() -> None:
     assert [id for id, check in CHECKS.items() if not check.source.strip()] == []
 
 
-def test_every_row_names_a_check_or_says_why_no_client_can_observe_it() -> None:
-    both = [row["id"] for row in _rows(ROOT) if (row.get("native") in UNSEEN) == bool(_checks(row))]
-    assert both == []
-    alone = [row["id"] for row in _rows(ROOT) if row.get("native") and not _tests(row)]
-    assert alone == []
+# --- the test itself
+
+GOOD = Requirement("glue.x", ("LN-A-001",), "", "", "It is so.")
 
 
-def test_rows_with_a_check_do_not_get_fewer() -> None:
-    found = Counter(row["spec"] for row in _rows(ROOT) if _checks(row))
-    assert found == CHECKED
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (GOOD, ""),
+        (evolve(GOOD, checks=(), native="stored"), ""),
+        (
+            evolve(GOOD, id="glue.y", checks=(), native="stored"),
+            "glue.y has neither a check nor a test",
+        ),
+        (evolve(GOOD, id="other.x"), "other.x does not begin with one of"),
+        (evolve(GOOD, sentence=""), "glue.x has no sentence"),
+        (evolve(GOOD, checks=("LN-A-002",)), "glue.x names the unknown check LN-A-002"),
+        (evolve(GOOD, checks=("LN-A-001",) * 2), "glue.x names a check twice"),
+        (evolve(GOOD, checks=()), "glue.x needs either checks or one of"),
+        (evolve(GOOD, native="stored"), "glue.x needs either checks or one of"),
+    ],
+    ids=str,
+)
+def test_faults_of_a_row(row: Requirement, complaint: str) -> None:
+    found = complaints([row], {row.id: ["test"]} if row.id == GOOD.id else {}, {"LN-A-001"})
+    assert [each[: len(complaint)] for each in found] == [complaint] * bool(complaint)
 
 
-def test_every_row_of_an_operation_of_the_general_specification_has_a_check() -> None:
-    names = {name for row in OPERATIONS.values() for name in (row.name, *row.aliases)}
-    rows = [
-        row
-        for row in _rows(ROOT)
-        if row["spec"] == "general" and row["sentence"].partition(" ")[0].rstrip(",") in names
-    ]
-    assert len(rows) == 14
-    assert [row["id"] for row in rows if not _checks(row)] == []
+def test_an_id_has_one_row() -> None:
+    assert complaints([GOOD, GOOD], {}, {"LN-A-001"}) == ["glue.x has 2 rows"]
 
 
-def test_every_row_of_a_missing_or_existing_object_has_a_check() -> None:
-    rows = [row for row in _rows(ROOT) if re.search(r"\bcode [1-5]\b", row["sentence"])]
-    assert len(rows) > 40
-    assert {row["id"] for row in rows if not _checks(row)} == NATIVE
+def test_a_marker_names_a_row() -> None:
+    found = complaints([GOOD], {"glue.z": ["a.py::test_a"]}, {"LN-A-001"})
+    assert found == ["a.py::test_a is marked with the unknown requirement glue.z"]
 
 
-def test_every_specification_has_rows() -> None:
-    assert {row["spec"] for row in _rows(ROOT)} == SPECIFICATIONS
-
-
-def test_the_general_specification_is_numbered_through() -> None:
-    ids = [row["id"] for row in _rows(ROOT) if row["spec"] == "general"]
-    assert ids == [f"general-{n:03}" for n in range(1, len(ids) + 1)]
-
-
-# --- the check itself
-
-TESTS = """
-import pytest
-
-def test_plain(): ...
-
+MARKED = """
 @pytest.mark.parametrize("value", [1])
-def test_with_parameters(value): ...
+@pytest.mark.requirement("glue.x", "glue.y")
+def test_plain(value): ...
 
+@pytest.mark.parametrize("value", [pytest.param(1, marks=pytest.mark.requirement("glue.p"))])
+def test_parameter(value): ...
+
+@pytest.mark.requirement("glue.s")
 @pytest.mark.skip(reason="later")
 def test_skipped(): ...
 
-@pytest.mark.xfail
-def test_failing(): ...
-
-@pytest.mark.parametrize("value", [pytest.param(1, marks=pytest.mark.skipif(True, reason=""))])
-def test_skipped_within(value): ...
-
-def helper():
-    def test_inner(): ...
+@pytest.mark.requirement("glue.h")
+def helper(): ...
 
 class TestClass:
-    def test_method(self): ...
-
-class Other:
+    @pytest.mark.requirement("glue.c")
     def test_method(self): ...
 """
 
-GOOD = {"id": "x-1", "spec": "x", "sentence": "It is so.", "tests": ["tests/test_a.py::test_plain"]}
 
-
-def write(tree: Path, *rows: dict[str, Any]) -> None:
-    table = "".join(
-        "[[requirement]]\n" + "".join(f"{key} = {value!r}\n" for key, value in row.items())
-        for row in rows
-    )
-    (tree / "tests" / "requirements.toml").write_text(table)
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def test_marked_tests(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_a.py").write_text(TESTS)
-    (tmp_path / "tests" / "helpers.py").write_text(TESTS)
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {},
-        {"id": "x.area.rule"},
-        {"test": "tests/test_a.py::test_plain", "tests": []},
-        {"tests": ["tests/test_a.py::test_with_parameters"]},
-        {"tests": ["tests/test_a.py::test_with_parameters[1]"]},
-        {"tests": ["tests/test_a.py::TestClass::test_method"]},
-        {"needs": "a real account"},
-        {"check": "LN-SAFE-001"},
-        {"check": ["LN-SAFE-001", "LN-SEQUENCE-001"]},
-        {"check": "LN-SAFE-001", "tests": []},
-    ],
-    ids=str,
-)
-def test_good_rows(tree: Path, change: dict[str, Any]) -> None:
-    write(tree, {**GOOD, **change})
-    assert complaints(tree) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"id": ""}, "does not start with its specification"),
-        ({"id": "y-1"}, "does not start with its specification"),
-        ({"spec": ""}, "does not start with its specification"),
-        ({"sentence": " "}, "the sentence is empty"),
-        ({"tests": []}, "no check and no test shows it"),
-        ({"test": "", "tests": []}, "no check and no test shows it"),
-        ({"check": [], "tests": []}, "no check and no test shows it"),
-        ({"check": "LN-NOTHING-001"}, "there is no check 'LN-NOTHING-001'"),
-        ({"check": ["LN-SAFE-001", "LN-NOTHING-001"]}, "there is no check 'LN-NOTHING-001'"),
-        ({"check": ["LN-SAFE-001", "LN-SAFE-001"]}, "it names a check twice"),
-        ({"tests": ["tests/test_a.py::test_gone"]}, "does not exist"),
-        ({"tests": [*GOOD["tests"], "tests/test_a.py::test_gone"]}, "does not exist"),
-        ({"test": "tests/test_a.py::test_gone"}, "does not exist"),
-        ({"tests": ["tests/test_a.py"]}, "does not exist"),
-        ({"tests": ["tests/test_a.py::helper"]}, "does not exist"),
-        ({"tests": ["tests/test_a.py::test_inner"]}, "does not exist"),
-        ({"tests": ["tests/test_a.py::test_method"]}, "does not exist"),
-        ({"tests": ["tests/test_a.py::Other::test_method"]}, "does not exist"),
-        ({"tests": ["tests/test_a.py::test_plain[1]"]}, "has no parameters"),
-        ({"tests": ["tests/test_b.py::test_plain"]}, "is in no test file"),
-        ({"tests": ["tests/helpers.py::test_plain"]}, "is in no test file"),
-        ({"tests": ["tests/test_a.py::test_skipped"]}, "is marked skip"),
-        ({"tests": ["tests/test_a.py::test_skipped_within"]}, "is marked skipif"),
-        ({"tests": ["tests/test_a.py::test_failing"]}, "is marked xfail"),
-    ],
-    ids=str,
-)
-def test_bad_rows(tree: Path, change: dict[str, Any], complaint: str) -> None:
-    write(tree, {**GOOD, **change})
-    (found,) = complaints(tree)
-    assert found.startswith("row 1: ")
-    assert complaint in found
-
-
-@pytest.mark.parametrize("key", ["id", "spec", "sentence", "tests"])
-def test_a_row_lacks_nothing(tree: Path, key: str) -> None:
-    write(tree, {k: v for k, v in GOOD.items() if k != key})
-    assert complaints(tree)
-
-
-def test_an_id_is_there_once(tree: Path) -> None:
-    write(tree, GOOD, {**GOOD, "id": "x-2"})
-    assert complaints(tree) == []
-    write(tree, GOOD, GOOD)
-    assert complaints(tree) == ["the id 'x-1' is there 2 times"]
-
-
-def test_the_table_has_rows(tree: Path) -> None:
-    write(tree)
-    assert complaints(tree) == ["there are no rows"]
-
-
-def test_marks_of_the_whole_module_count(tree: Path) -> None:
-    (tree / "tests" / "test_a.py").write_text(f"{TESTS}\npytestmark = pytest.mark.skip\n")
-    write(tree, GOOD)
-    (found,) = complaints(tree)
-    assert found.endswith("is marked skip")
+    (tmp_path / "tests" / "test_a.py").write_text(MARKED)
+    found = marked(tmp_path)
+    assert found == {
+        "glue.x": ["tests/test_a.py::test_plain"],
+        "glue.y": ["tests/test_a.py::test_plain"],
+        "glue.p": ["tests/test_a.py::test_parameter"],
+        "glue.s": ["tests/test_a.py::test_skipped (skip)"],
+        "glue.h": ["tests/test_a.py::helper (not a test)"],
+        "glue.c": ["tests/test_a.py::TestClass::test_method"],
+    }
+    rows = [Requirement(id, (), "stored", "", "So.") for id in found]
+    assert complaints(rows, found, ()) == [
+        "tests/test_a.py::test_skipped (skip) cannot show glue.s",
+        "tests/test_a.py::helper (not a test) cannot show glue.h",
+    ]
+    assert table(rows[:1], found).endswith("\n| glue.x | So. | `tests/test_a.py::test_plain` |\n")

@@ -46,6 +46,7 @@ def layout(namespace: Namespace) -> Namespace:
     return namespace
 
 
+@pytest.mark.requirement("general-005", "general-006", "general-007", "general-023")
 def test_namespaces_hold_tables_or_namespaces_at_any_depth(layout: Namespace) -> None:
     for identifier, children, tables in LAYOUT:
         assert list(layout.iter_namespaces(identifier)) == children
@@ -57,6 +58,9 @@ def test_namespaces_hold_tables_or_namespaces_at_any_depth(layout: Namespace) ->
     assert list(layout.iter_tables(deepest)) == ["t"]
 
 
+@pytest.mark.requirement(
+    "general-008", "general-009", "general-010", "general-016", "general-021", "general-024"
+)
 def test_a_parent_has_direct_children_only(layout: Namespace) -> None:
     assert list(layout.iter_namespaces()) == ["cat2", "cat3", "cat4", "ns1", "ns2"]
     assert list(layout.iter_tables()) == []
@@ -67,6 +71,7 @@ def test_a_parent_has_direct_children_only(layout: Namespace) -> None:
     assert (described.namespace, described.table) == (["cat2", "cat5"], "t1")
 
 
+@pytest.mark.requirement("general-014", "general-015", "general-017")
 def test_a_name_is_unique_among_all_objects_of_its_parent(layout: Namespace) -> None:
     with pytest.raises(NamespaceAlreadyExistsError):
         layout.create_namespace({"id": ["cat4"]})
@@ -83,6 +88,7 @@ def test_a_name_is_unique_among_all_objects_of_its_parent(layout: Namespace) -> 
     assert list(layout.iter_namespaces(["cat4"])) == []
 
 
+@pytest.mark.requirement("general-018", "general-020")
 def test_parents_do_not_share_their_names(layout: Namespace) -> None:
     for parent in ([], ["cat3"], ["cat2", "cat5"], ["ns1", "ns4"]):
         layout.declare_table({"id": [*parent, "t3"]})
@@ -95,6 +101,7 @@ def test_parents_do_not_share_their_names(layout: Namespace) -> None:
     layout.table_exists({"id": ["cat3", "t3"]})
 
 
+@pytest.mark.requirement("general-019", "general-020", "general-021")
 def test_an_identifier_is_unique_below_the_root(layout: Namespace) -> None:
     for parent in ([], ["cat3"], ["ns1", "ns4"]):
         layout.declare_table({"id": [*parent, "t3"]})
@@ -106,6 +113,7 @@ def test_an_identifier_is_unique_below_the_root(layout: Namespace) -> None:
         assert [*described.namespace, described.table] == identifier
 
 
+@pytest.mark.requirement("general-025", "general-028", "general-029", "general-030")
 @pytest.mark.parametrize(
     ("names", "delimiter", "text"),
     [
@@ -122,6 +130,7 @@ def test_a_string_identifier_is_the_names_and_a_delimiter(
     assert list(split_identifier(text, delimiter)) == names
 
 
+@pytest.mark.requirement("general-026")
 def test_another_delimiter_serves_names_with_dots(tmp_path: Path) -> None:
     with connect("dir", {"path": tmp_path}) as directory, serving(directory) as uri:
         directory.declare_table({"id": ["v1.2"]})
@@ -136,6 +145,7 @@ def test_another_delimiter_serves_names_with_dots(tmp_path: Path) -> None:
 ROOTS: list[Any] = [None, "", []]
 
 
+@pytest.mark.requirement("general-012", "general-031", "general-033", "general-056")
 @pytest.mark.parametrize("root", ROOTS, ids=repr)
 def test_the_root_is_there_before_anything_is(either: Namespace, root: Any) -> None:
     either.namespace_exists({"id": root})
@@ -144,6 +154,7 @@ def test_the_root_is_there_before_anything_is(either: Namespace, root: Any) -> N
     assert either.list_tables({"id": root}).tables == []
 
 
+@pytest.mark.requirement("general-032", "general-033")
 @pytest.mark.parametrize("root", [*ROOTS, "absent"], ids=repr)
 def test_the_root_on_the_wire(namespace: Namespace, root: Any) -> None:
     namespace.declare_table({"id": ["t"]})
@@ -153,11 +164,13 @@ def test_the_root_on_the_wire(namespace: Namespace, root: Any) -> None:
         assert httpx.post(f"{uri}/ListTables", json=body).json()["tables"] == ["t"]
 
 
+@pytest.mark.requirement("general-032")
 @pytest.mark.parametrize("text", ["", "$"])
 def test_the_root_as_a_string(text: str) -> None:
     assert split_identifier(text) == ()
 
 
+@pytest.mark.requirement("general-011", "general-013")
 def test_the_root_has_no_parent_and_no_end(either: Namespace) -> None:
     for call, request in (
         (either.create_namespace, {"id": []}),
@@ -173,6 +186,7 @@ def test_the_root_has_no_parent_and_no_end(either: Namespace) -> None:
     either.namespace_exists({"id": []})
 
 
+@pytest.mark.requirement("general-034", "general-035")
 def test_each_tool_names_the_root_as_it_likes(tmp_path: Path) -> None:
     config = tmp_path / "ns.toml"
     place = f'impl = "dir"\npath = "{tmp_path}/lake"\n'

@@ -36,6 +36,7 @@ CATALOG = "tests.behaviour.memory:Mixed"
 ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
 
 
+@pytest.mark.requirement("general-057")
 @pytest.mark.parametrize(
     "impl", [name for name in implementations() if name not in ("rest", "hive")]
 )
@@ -46,6 +47,7 @@ def test_an_implementation_declares_what_it_can_do(impl: str) -> None:
     assert all(declared.unsupported.values()), "an operation is refused without a reason"
 
 
+@pytest.mark.requirement("general-057")
 def test_what_is_declared_unsupported_is_not_listed_and_refused(tmp_path: Path) -> None:
     with LEVELS["one-catalog"].from_properties({"root": str(tmp_path)}) as namespace:
         listed = namespace.list_operations({}).operations
@@ -57,6 +59,7 @@ def test_what_is_declared_unsupported_is_not_listed_and_refused(tmp_path: Path) 
             namespace.alter_table({"id": ["main", "s", "t"], "set_properties": {"a": "b"}})
 
 
+@pytest.mark.requirement("general-058", "general-067")
 def test_a_table_is_in_the_catalog_and_in_storage(namespace: Namespace, tmp_path: Path) -> None:
     held = catalog(str(tmp_path / "catalog")).tables
     location = namespace.create_table({"id": ["t"]}, ROWS).location
@@ -67,6 +70,7 @@ def test_a_table_is_in_the_catalog_and_in_storage(namespace: Namespace, tmp_path
     assert lance.dataset(location).count_rows() == 3
 
 
+@pytest.mark.requirement("general-063", "general-068")
 def test_the_catalog_holds_the_location_and_no_version(
     namespace: Namespace, tmp_path: Path
 ) -> None:
@@ -78,6 +82,7 @@ def test_the_catalog_holds_the_location_and_no_version(
     assert (before.location, before.properties) == (location, {"a": "b"})
 
 
+@pytest.mark.requirement("general-069", "general-070", "general-072")
 def test_a_change_made_straight_on_storage_is_seen(either: Namespace) -> None:
     location = either.create_table({"id": ["t"]}, ROWS).location
     assert either.count_table_rows({"id": ["t"]}).count == 3
@@ -90,6 +95,7 @@ def test_a_change_made_straight_on_storage_is_seen(either: Namespace) -> None:
         assert client.open_table(["t"]).version == 3
 
 
+@pytest.mark.requirement("general-071")
 def test_a_change_by_request_is_made_on_storage(either: Namespace) -> None:
     location = either.create_table({"id": ["t"]}, ROWS).location
     either.insert_into_table({"id": ["t"]}, ROWS)
@@ -98,6 +104,7 @@ def test_a_change_by_request_is_made_on_storage(either: Namespace) -> None:
     assert (stored.version, stored.to_table()["a"].to_pylist()) == (3, [1, 1])
 
 
+@pytest.mark.requirement("general-060", "general-061", "general-063", "general-067")
 def test_tables_are_managed_by_storage_and_say_so(either: Namespace) -> None:
     assert either.declare_table({"id": ["d"]}).managed_versioning is False
     either.create_table({"id": ["t"]}, ROWS)
@@ -108,12 +115,14 @@ def test_tables_are_managed_by_storage_and_say_so(either: Namespace) -> None:
     assert either.open_table(["t"]).version == 1
 
 
+@pytest.mark.requirement("general-073", "general-075", "general-110", "general-112")
 def test_the_native_implementations_are_in_this_package() -> None:
     assert {"dir", "hive", "rest"} <= set(implementations())
     for impl in implementations():
         assert load(impl).__module__.startswith("lance_namespace_impls.")
 
 
+@pytest.mark.requirement("general-074")
 def test_implementations_of_third_parties_are_equal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +142,9 @@ class OneTable(LanceNamespace):
         return DescribeTableResponse(table="t", namespace=[], location="/there")
 
 
+@pytest.mark.requirement(
+    "general-001", "general-103", "general-104", "general-105", "general-106", "general-107"
+)
 def test_any_implementation_can_stand_behind_a_server(either: Namespace) -> None:
     either.create_table({"id": ["t"]}, ROWS)
     with serving(either) as uri, connect("rest", {"uri": uri}) as client:
@@ -146,6 +158,7 @@ def test_any_implementation_can_stand_behind_a_server(either: Namespace) -> None
             client.list_tables({})
 
 
+@pytest.mark.requirement("general-104")
 def test_a_server_is_an_implementation_too(either: Namespace) -> None:
     """A client of a server is a namespace like any other, so that it can be served again."""
     either.create_table({"id": ["t"]}, ROWS)
@@ -163,6 +176,7 @@ def test_a_server_is_an_implementation_too(either: Namespace) -> None:
         assert missing.value.code == 4
 
 
+@pytest.mark.requirement("general-107", "general-113", "general-114")
 def test_an_implementation_needs_no_server_in_between(tmp_path: Path) -> None:
     code = (
         "import sys; from lance_namespace_impls import connect\n"

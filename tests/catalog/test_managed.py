@@ -64,6 +64,7 @@ def test_a_managed_table_says_so(managed: Namespace) -> None:
     )
 
 
+@pytest.mark.requirement("general-061")
 def test_a_table_can_choose_who_keeps_its_versions(managed: Namespace, tmp_path: Path) -> None:
     choice = {"managed_versioning": "false"}
     answer = managed.create_table({"id": ["t"], "properties": choice}, ROWS)
@@ -90,6 +91,7 @@ def test_a_catalog_without_a_store_refuses_to_manage(tmp_path: Path) -> None:
         flat.create_table({"id": ["t"], "properties": {"managed_versioning": "true"}}, ROWS)
 
 
+@pytest.mark.requirement("general-062", "general-064")
 def test_every_change_of_ours_is_a_version_of_the_catalog(managed: Namespace) -> None:
     table = {"id": ["t"]}
     managed.create_table(table, ROWS)
@@ -129,6 +131,7 @@ def test_branches_have_versions_of_their_own(managed: Namespace) -> None:
     assert numbers(managed, "t", branch="b") == [1, 2]
 
 
+@pytest.mark.requirement("general-065")
 @pytest.mark.parametrize("name", ["t", "d"])
 def test_a_commit_past_the_catalog_does_not_show(managed: Namespace, name: str) -> None:
     if name == "t":
@@ -149,6 +152,7 @@ def test_a_commit_past_the_catalog_does_not_show(managed: Namespace, name: str) 
     assert count(managed, name) == before + 6
 
 
+@pytest.mark.requirement("general-065")
 def test_what_was_built_on_a_commit_past_the_catalog_is_refused(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     handle = managed.open_table(["t"])
@@ -163,6 +167,7 @@ def test_what_was_built_on_a_commit_past_the_catalog_is_refused(managed: Namespa
     assert count(managed, "t") == 6
 
 
+@pytest.mark.requirement("general-063")
 def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     first, second = stage(managed, "t"), stage(managed, "t")
@@ -399,6 +404,7 @@ def test_a_commit_of_several_tables_that_fails_changes_nothing(
     assert numbers(managed, "s") == [1, 2]
 
 
+@pytest.mark.requirement("general-066")
 @pytest.mark.parametrize("managed", ["memory"], indirect=True)  # a manifest keeps no transactions
 def test_a_transaction_has_properties(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)

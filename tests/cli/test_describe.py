@@ -45,6 +45,7 @@ def test_describe_falls_back_to_the_namespace(nested: Lake) -> None:
     assert nested.run("describe", "sales").stdout == "namespace sales\n  owner  ana\n"
 
 
+@pytest.mark.requirement("general-031")
 def test_describe_root(lake: Lake) -> None:
     assert lake.run("describe").stdout == "the root namespace\n"
     assert lake.json("describe", "$")["id"] == []

@@ -12,6 +12,7 @@ from lance_namespace_impls.cli.failures import Status
 from .lakes import Lake
 
 
+@pytest.mark.requirement("general-012")
 def test_ls_of_an_empty_catalog_is_empty(lake: Lake) -> None:
     assert lake.run("ls").stdout == ""
     document = {"id": [], "delimiter": "$", "namespaces": [], "tables": []}

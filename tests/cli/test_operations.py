@@ -32,6 +32,7 @@ def test_ls_all_over_a_server_joins_names_as_told(nested: Lake, tmp_path: Path) 
         assert remote.error("describe", "x", status=Status.NOT_FOUND).startswith("error 4 ")
 
 
+@pytest.mark.requirement("general-037")
 def test_operations_shows_the_whole_table(lake: Lake) -> None:
     found = lake.json("operations")["operations"]
     assert [row["name"] for row in found] == list(OPERATIONS)
@@ -93,6 +94,7 @@ def test_operations_of_a_later_protocol(lake: Lake, monkeypatch: pytest.MonkeyPa
     assert shown[-1] == "not in this version of the protocol: Archive, Zip"
 
 
+@pytest.mark.requirement("general-111", "general-112")
 def test_backends_lists_properties() -> None:
     found = json.loads(run("backends", "--json").stdout)["backends"]
     assert {"dir", "rest"} <= set(found)

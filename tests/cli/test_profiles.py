@@ -22,6 +22,7 @@ def test_no_namespace_at_all() -> None:
     assert "pass --impl NAME" in run("ls", status=Status.USAGE).stderr
 
 
+@pytest.mark.requirement("general-115")
 def test_environment(lake: Lake, tmp_path: Path) -> None:
     place = tmp_path / "with space"
     Lake("dir", path=str(place)).run("declare", "t")
@@ -31,6 +32,7 @@ def test_environment(lake: Lake, tmp_path: Path) -> None:
     assert run("ls", "-t", *lake.options, env=env).stdout == ""
 
 
+@pytest.mark.requirement("general-116")
 def test_default_profile(tmp_path: Path, lake: Lake) -> None:
     lake.run("declare", "t")
     write_config(
@@ -43,6 +45,7 @@ def test_default_profile(tmp_path: Path, lake: Lake) -> None:
     assert Lake("dir", path=str(tmp_path / "other")).run("ls").stdout == ""
 
 
+@pytest.mark.requirement("general-034")
 def test_named_profile(tmp_path: Path, lake: Lake) -> None:
     lake.run("declare", "t")
     (tmp_path / "other").mkdir()

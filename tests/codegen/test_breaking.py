@@ -232,6 +232,7 @@ def out(tmp_path: Path, released: Path) -> Path:
     return out
 
 
+@pytest.mark.requirement("general-051", "general-052")
 @pytest.mark.parametrize("name", BREAKING)
 def test_refused(name: str, spec: Path, out: Path, released: Path, run: Run) -> None:
     edits, cause, at = BREAKING[name]
@@ -319,6 +320,7 @@ def test_allowed_when_told_so(out: Path, run: Run, change: Change) -> None:
     assert run("--check").status == 0
 
 
+@pytest.mark.requirement("general-051")
 def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
     text = spec.read_text("utf-8")
     start, end = text.index("  /v1/table/{id}/pour:"), text.index("components:\n  parameters:")
@@ -330,6 +332,7 @@ def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
     ]
 
 
+@pytest.mark.requirement("general-051")
 def test_a_parameter_that_goes(spec: Path, run: Run, change: Change) -> None:
     other = (
         "        - {name: most, in: query, description: M., x-field: limit, "

@@ -21,6 +21,7 @@ SMALL = Path(__file__).parent / "small.yaml"
 SPEC = json.loads((files("lance_namespace_client") / "openapi.json").read_text("utf-8"))
 
 
+@pytest.mark.requirement("general-052", "general-053")
 @pytest.mark.parametrize("version", ["V2", "V3"])
 def test_a_change_that_breaks_is_a_new_operation_beside_the_old(
     tmp_path: Path, version: str
@@ -45,6 +46,7 @@ def test_a_change_that_breaks_is_a_new_operation_beside_the_old(
     ]
 
 
+@pytest.mark.requirement("general-054", "general-055")
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: row.name)
 def test_request_and_response_are_schemas_of_the_document(row: Any) -> None:
     schemas = SPEC["components"]["schemas"]
@@ -79,5 +81,6 @@ def test_a_reference_leads_to_one_place(reference: str, found: Any) -> None:
     assert resolve({"a": {"b": 1}, "a/b": 2, "a~b": 3, "a~1b": 4}, reference) == found
 
 
+@pytest.mark.requirement("general-055")
 def test_the_document_is_one_of_json_schemas() -> None:
     assert SPEC["openapi"].startswith("3.1.")  # whose schemas are JSON Schema

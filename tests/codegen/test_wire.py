@@ -87,6 +87,7 @@ def test_versions_agree() -> None:
     assert SPEC["info"]["version"].startswith("0.13.")
 
 
+@pytest.mark.requirement("general-054")
 @pytest.mark.parametrize("name", WIRE["operations"])
 def test_operation(name: str) -> None:
     wire = WIRE["operations"][name]
@@ -117,6 +118,7 @@ def test_path_parameters(name: str) -> None:
     assert found == dict.fromkeys(wanted, (True, "string"))
 
 
+@pytest.mark.requirement("general-099")
 @pytest.mark.parametrize("name", WIRE["operations"])
 def test_route_by_name(name: str) -> None:
     """It takes in the body what the other takes in path and query, or in the query with rows."""
@@ -136,6 +138,7 @@ def test_route_by_name(name: str) -> None:
             assert query(operation) == {"delimiter": 'string = "$"'}
 
 
+@pytest.mark.requirement("general-098")
 def test_no_operation_beside_those() -> None:
     assert {operation["x-operation"] for operation in ROUTES.values()} == set(WIRE["operations"])
     named = {f"POST /{alias}" for aliases in WIRE["aliases"].values() for alias in aliases}
@@ -151,6 +154,7 @@ def test_documented_failures(route: str) -> None:
         assert body(responses[status], "answer") == "ErrorResponse"
 
 
+@pytest.mark.requirement("general-055")
 @pytest.mark.parametrize("name", WIRE["schemas"])
 def test_schema(name: str) -> None:
     wire: dict[str, str] = dict(WIRE["schemas"][name])

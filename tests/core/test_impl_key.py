@@ -13,6 +13,7 @@ from lance_namespace_impls import connect_config
 from lance_namespace_impls.registry import implementations, load
 
 
+@pytest.mark.requirement("general-075", "general-118", "general-119", "general-120", "general-121")
 @pytest.mark.parametrize(
     ("impl", "module"),
     [
@@ -26,6 +27,7 @@ def test_the_key_impl_chooses_the_implementation(impl: str, module: str) -> None
     assert load(impl).config_type.impl == impl
 
 
+@pytest.mark.requirement("general-116", "general-117", "general-123")
 def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
     with connect_config({"impl": "dir", "dir.path": str(tmp_path)}) as directory:
         assert directory.config.impl == "dir"
@@ -52,6 +54,7 @@ PROPERTIES = {
 """Implementation -> properties as they are written without it."""
 
 
+@pytest.mark.requirement("general-122", "general-123")
 @pytest.mark.parametrize("impl", implementations())
 def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
     kind = load(impl).config_type
@@ -65,6 +68,7 @@ def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
         kind.from_properties({**prefixed, f"{impl}.nothing": "x"})
 
 
+@pytest.mark.requirement("general-122")
 def test_keys_of_another_implementation_are_left_alone(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://host", "hive.x": "y"}
     with connect_config(config) as directory:

@@ -59,6 +59,9 @@ def known(*beginnings: str) -> set[str]:
     return found
 
 
+@pytest.mark.requirement(
+    "iceberg-config-connect-timeout", "iceberg-config-read-timeout", "iceberg-config-max-retries"
+)
 @pytest.mark.parametrize("impl", sorted(_BUILT_IN))
 def test_the_properties_of_a_backend(impl: str) -> None:
     assert known(f"{impl} |") - set(lines_of_backend(impl)) == set()

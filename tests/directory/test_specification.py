@@ -19,6 +19,7 @@ from tests.servers.s3 import GuardedS3
 ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
 
 
+@pytest.mark.requirement("general-076")
 def test_a_directory_has_one_level_of_tables(tmp_path: Path) -> None:
     with connect("dir", {"path": tmp_path}) as directory:
         directory.declare_table({"id": ["t"]})
@@ -35,6 +36,7 @@ def test_a_directory_has_one_level_of_tables(tmp_path: Path) -> None:
         assert list(directory.iter_tables()) == ["t"]
 
 
+@pytest.mark.requirement("general-077", "general-078", "general-079")
 def test_a_directory_needs_nothing_but_its_path(tmp_path: Path) -> None:
     place = tmp_path / "not" / "made" / "yet"
     with connect("dir", {"path": place}) as directory:
@@ -43,6 +45,7 @@ def test_a_directory_needs_nothing_but_its_path(tmp_path: Path) -> None:
     assert [child.name for child in place.iterdir()] == ["t.lance"]
 
 
+@pytest.mark.requirement("general-080", "general-081", "general-082", "general-083")
 def test_the_example_of_a_directory(tmp_path: Path) -> None:
     root = tmp_path / "my" / "dir1"
     lance.write_dataset(ROWS, root / "table1")
@@ -61,6 +64,7 @@ def test_the_example_of_a_directory(tmp_path: Path) -> None:
         assert directory.open_table(["table1"]).to_table()["a"].to_pylist() == [1, 3]
 
 
+@pytest.mark.requirement("general-079")
 def test_files_and_hidden_directories_are_no_tables(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "file").write_text("x")
@@ -69,6 +73,7 @@ def test_files_and_hidden_directories_are_no_tables(tmp_path: Path) -> None:
         assert list(directory.iter_tables()) == ["t"]
 
 
+@pytest.mark.requirement("general-084", "general-085")
 @pytest.mark.parametrize("text", ["file://{}", "file://localhost{}", "file:{}"])
 def test_a_directory_by_uri(tmp_path: Path, text: str) -> None:
     place = tmp_path / "with space"
@@ -78,6 +83,7 @@ def test_a_directory_by_uri(tmp_path: Path, text: str) -> None:
         assert list(directory.iter_tables()) == ["t"]
 
 
+@pytest.mark.requirement("general-077", "general-085")
 def test_a_directory_in_an_object_store() -> None:
     with GuardedS3() as store:
         properties = {"path": f"s3://{store.bucket}/prefix"}
@@ -91,11 +97,13 @@ def test_a_directory_in_an_object_store() -> None:
         assert all(key.startswith("prefix/t.lance/") for key in store.objects())
 
 
+@pytest.mark.requirement("general-078", "general-084", "general-086")
 def test_a_directory_by_absolute_path(tmp_path: Path) -> None:
     with connect("dir", {"path": f"{tmp_path}/my/dir"}) as directory:
         assert directory.declare_table({"id": ["t"]}).location == f"{tmp_path}/my/dir/t.lance"
 
 
+@pytest.mark.requirement("general-084", "general-087", "general-088")
 @pytest.mark.parametrize(("path", "place"), [("my/dir2", "my/dir2"), ("./my/dir3", "my/dir3")])
 def test_a_directory_by_relative_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
@@ -146,6 +154,7 @@ CONTENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.requirement("general-089", "general-090", "general-091", "general-092")
 @pytest.mark.parametrize("name", ["t", "t.lance"])
 @pytest.mark.parametrize("fill", CONTENTS, ids=lambda fill: fill.__name__.strip("_"))
 def test_a_directory_is_a_table_whatever_is_in_it(tmp_path: Path, fill: Any, name: str) -> None:
@@ -157,6 +166,7 @@ def test_a_directory_is_a_table_whatever_is_in_it(tmp_path: Path, fill: Any, nam
         assert directory.describe_table({"id": ["t"]}).location == str(tmp_path / name)
 
 
+@pytest.mark.requirement("general-093")
 @pytest.mark.parametrize("fill", CONTENTS, ids=lambda fill: fill.__name__.strip("_"))
 def test_what_is_no_dataset_cannot_be_loaded_and_the_error_says_why(
     tmp_path: Path, fill: Any

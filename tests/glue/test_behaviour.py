@@ -21,6 +21,7 @@ RUNS_ON_AWS = 10
 WHERE = ["the double", *(["AWS"] if real_account() is not None else [])]
 
 
+@pytest.mark.requirement("general-056", "glue.declare-table.no-data")
 @pytest.mark.parametrize(
     "levels",
     [

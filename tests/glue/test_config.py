@@ -30,6 +30,7 @@ SPECIFIED = {
 }
 
 
+@pytest.mark.requirement("glue.config.properties")
 def test_all_properties_of_the_specification_are_there() -> None:
     rows = {row["key"]: row for row in GlueConfig.describe()}
     assert rows.keys() >= SPECIFIED | {"profile_name", "max_retries", "retry_mode", "root"}

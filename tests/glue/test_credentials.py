@@ -46,11 +46,13 @@ def callers(glue: GlueServer) -> list[str | None]:
 # --- the four ways
 
 
+@pytest.mark.requirement("glue.config.access-key-id", "glue.auth.static")
 def test_static_keys_sign(namespace: GlueNamespace, glue: GlueServer, database: str) -> None:
     namespace.namespace_exists({"id": [database]})
     assert set(callers(glue)) == {KEYS["access_key_id"]}
 
 
+@pytest.mark.requirement("glue.config.region.default", "glue.auth.default-chain")
 def test_the_default_chain_signs_where_no_keys_are_given(
     connected: Callable[..., GlueNamespace],
     glue: GlueServer,
@@ -78,6 +80,7 @@ def test_a_profile_signs(
     assert set(callers(glue)) == {"AKIAPROFILE"}
 
 
+@pytest.mark.requirement("glue.config.session-token", "glue.auth.session")
 def test_a_session_token_is_sent(connected: Callable[..., GlueNamespace]) -> None:
     made = connected(session_token="the-token")._glue()
     sent: dict[str, Any] = {}
@@ -86,6 +89,13 @@ def test_a_session_token_is_sent(connected: Callable[..., GlueNamespace]) -> Non
     assert sent["X-Amz-Security-Token"] in ("the-token", b"the-token")
 
 
+@pytest.mark.requirement(
+    "glue.config.assume-role-arn",
+    "glue.config.assume-role-region",
+    "glue.config.assume-role-external-id",
+    "glue.config.assume-role-session-name",
+    "glue.auth.role",
+)
 def test_a_role_is_assumed_with_all_that_is_set(
     as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
 ) -> None:
@@ -110,6 +120,7 @@ def test_a_role_is_assumed_with_all_that_is_set(
     assert KEYS["access_key_id"] not in callers(glue)
 
 
+@pytest.mark.requirement("glue.config.region", "glue.config.assume-role-timeout")
 def test_a_role_lasts_an_hour_in_the_region_of_glue_unless_set(
     as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
 ) -> None:
@@ -149,6 +160,7 @@ def test_the_default_chain_can_assume_a_role(
 # --- credentials that run out
 
 
+@pytest.mark.requirement("glue.config.assume-role-renewal")
 def test_a_job_outlives_the_credentials_of_its_role(
     as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
 ) -> None:

@@ -133,6 +133,7 @@ def test_functions_are_kept(client: Any, database: str) -> None:
     assert [f["FunctionName"] for f in found["UserDefinedFunctions"]] == ["f"]
 
 
+@pytest.mark.requirement("glue.background.api")
 def test_what_does_not_fit_the_model_is_noticed(client: Any, server: GlueServer) -> None:
     server.reset()
     assert code(client.create_database, DatabaseInput={"Name": "a\nb"}) == "ValidationException"

@@ -170,6 +170,16 @@ def denied_keys(glue: GlueServer) -> Iterator[dict[str, str]]:
     iam.delete_user(UserName="reader")
 
 
+@pytest.mark.requirement(
+    "glue.create-namespace.denied",
+    "glue.list-namespaces.denied",
+    "glue.describe-namespace.denied",
+    "glue.drop-namespace.denied",
+    "glue.declare-table.denied",
+    "glue.list-tables.denied",
+    "glue.describe-table.denied",
+    "glue.deregister-table.denied",
+)
 @pytest.mark.parametrize("operation", EIGHT)
 def test_a_policy_that_denies_is_code_16(
     connected: Callable[..., GlueNamespace],
@@ -183,6 +193,7 @@ def test_a_policy_that_denies_is_code_16(
     assert (caught.value.code, caught.value.status) == (16, 403)
 
 
+@pytest.mark.requirement("glue.config.secret-access-key")
 def test_keys_that_are_not_known_are_code_16(
     connected: Callable[..., GlueNamespace], denied_keys: dict[str, str]
 ) -> None:
@@ -275,6 +286,16 @@ def closed_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@pytest.mark.requirement(
+    "glue.create-namespace.unavailable",
+    "glue.list-namespaces.unavailable",
+    "glue.describe-namespace.unavailable",
+    "glue.drop-namespace.unavailable",
+    "glue.declare-table.unavailable",
+    "glue.list-tables.unavailable",
+    "glue.describe-table.unavailable",
+    "glue.deregister-table.unavailable",
+)
 @pytest.mark.parametrize("operation", EIGHT)
 def test_an_endpoint_where_nothing_listens_is_code_17(
     connected: Callable[..., GlueNamespace], operation: str

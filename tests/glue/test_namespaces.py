@@ -31,12 +31,21 @@ def make(namespace: GlueNamespace, *names: str, **more: Any) -> dict[str, str]:
 # --- what a new namespace is
 
 
+@pytest.mark.requirement(
+    "glue.config.endpoint",
+    "glue.mapping.catalog-properties",
+    "glue.create-namespace.catalog",
+    "glue.describe-namespace.catalog",
+)
 def test_one_name_is_a_catalog(namespace: GlueNamespace, client: Any) -> None:
     assert make(namespace, "sales", properties={"owner": "me"}) == {"owner": "me"}
     assert client.get_catalog(CatalogId="sales")["Catalog"]["Parameters"] == {"owner": "me"}
     assert namespace.describe_namespace({"id": ["sales"]}).properties == {"owner": "me"}
 
 
+@pytest.mark.requirement(
+    "glue.mapping.database", "glue.mapping.database-properties", "glue.create-namespace.database"
+)
 def test_two_names_are_a_database_in_a_catalog(
     namespace: GlueNamespace, client: Any, glue: GlueServer
 ) -> None:
@@ -48,6 +57,7 @@ def test_two_names_are_a_database_in_a_catalog(
     assert namespace.list_namespaces({"id": ["sales"]}).namespaces == ["eu"]
 
 
+@pytest.mark.requirement("glue.mapping.recursive", "glue.mapping.identifier")
 def test_three_names_are_a_database_in_a_nested_catalog(
     namespace: GlueNamespace, client: Any, glue: GlueServer
 ) -> None:
@@ -59,6 +69,7 @@ def test_three_names_are_a_database_in_a_nested_catalog(
     namespace.namespace_exists({"id": ["sales", "eu", "orders"]})
 
 
+@pytest.mark.requirement("glue.create-namespace.level")
 def test_a_property_makes_one_name_a_database_and_is_not_stored(
     namespace: GlueNamespace, client: Any
 ) -> None:
@@ -93,6 +104,7 @@ def test_a_catalog_below_the_first_level_is_unsupported(
         make(namespace, "cat", "child", properties=CATALOG)
 
 
+@pytest.mark.requirement("glue.create-namespace.parent", "glue.create-namespace.no-parent")
 def test_a_missing_parent_is_code_1(namespace: GlueNamespace) -> None:
     with pytest.raises(NamespaceNotFoundError, match="namespace none does not exist"):
         make(namespace, "none", "db")
@@ -106,6 +118,7 @@ def test_a_database_holds_no_namespaces(namespace: GlueNamespace, database: str)
     assert namespace.list_namespaces({"id": [database]}).namespaces == []
 
 
+@pytest.mark.requirement("glue.create-namespace.exists")
 @pytest.mark.parametrize("kind", [CATALOG, DATABASE])
 def test_a_name_is_taken_whatever_has_it(
     namespace: GlueNamespace, glue: GlueServer, client: Any, kind: dict[str, str]
@@ -127,6 +140,7 @@ def test_another_one_that_is_faster_is_code_2(
         make(namespace, "db", properties=DATABASE)
 
 
+@pytest.mark.requirement("glue.create-namespace.modes", "glue.describe-namespace.database")
 @pytest.mark.parametrize(
     ("names", "kind"), [(["db"], DATABASE), (["cat"], CATALOG), (["c", "d"], {})]
 )
@@ -189,6 +203,9 @@ def test_without_root_a_database_has_no_location(
 # --- listing
 
 
+@pytest.mark.requirement(
+    "glue.config.catalog-id.default", "glue.mapping.root", "glue.list-namespaces.root"
+)
 def test_the_root_lists_its_catalogs_and_databases(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
@@ -201,6 +218,9 @@ def test_the_root_lists_its_catalogs_and_databases(
     assert namespace.list_namespaces({"id": ["ant"]}).namespaces == ["nested"]
 
 
+@pytest.mark.requirement(
+    "glue.mapping.child-catalog", "glue.list-namespaces.children", "glue.list-namespaces.catalog"
+)
 def test_a_catalog_lists_databases_and_child_catalogs(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
@@ -212,6 +232,7 @@ def test_a_catalog_lists_databases_and_child_catalogs(
     assert namespace.list_tables({"id": []}).tables == []
 
 
+@pytest.mark.requirement("glue.list-namespaces.paging")
 def test_listing_goes_over_all_pages(namespace: GlueNamespace, glue: GlueServer) -> None:
     for number in range(1050):
         glue.add_catalog(f"c{number:04}")
@@ -227,6 +248,9 @@ def test_listing_goes_over_all_pages(namespace: GlueNamespace, glue: GlueServer)
     assert again.namespaces == ["c0003", "c0004", "c0005"]
 
 
+@pytest.mark.requirement(
+    "glue.list-namespaces.missing", "glue.describe-namespace.missing", "glue.list-tables.parent"
+)
 def test_a_missing_namespace_is_code_1(namespace: GlueNamespace) -> None:
     for operation in ("list_namespaces", "list_tables", "describe_namespace", "namespace_exists"):
         for names in (["none"], ["none", "db"], ["a", "b", "c"]):
@@ -253,6 +277,7 @@ def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
 # --- dropping
 
 
+@pytest.mark.requirement("glue.drop-namespace.skip", "glue.drop-namespace.missing")
 def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
     make(namespace, "cat", properties={"a": "1"})
     make(namespace, "cat", "db", properties={"b": "2"})
@@ -266,12 +291,14 @@ def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
     assert namespace.drop_namespace({"id": ["cat"], "mode": "skip"}).properties == {}
 
 
+@pytest.mark.requirement("glue.drop-namespace.restrict-only")
 def test_cascade_is_refused(namespace: GlueNamespace, database: str) -> None:
     with pytest.raises(UnsupportedError, match="no Cascade"):
         namespace.drop_namespace({"id": [database], "behavior": "Cascade"})
     namespace.namespace_exists({"id": [database]})
 
 
+@pytest.mark.requirement("glue.drop-namespace.catalog")
 def test_a_catalog_with_a_child_catalog_is_not_empty(
     namespace: GlueNamespace, glue: GlueServer
 ) -> None:
@@ -282,6 +309,7 @@ def test_a_catalog_with_a_child_catalog_is_not_empty(
     assert glue.count("DeleteCatalog") == 0
 
 
+@pytest.mark.requirement("glue.drop-namespace.not-empty")
 def test_a_table_of_another_kind_counts(
     namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
 ) -> None:
@@ -299,6 +327,7 @@ def test_a_function_counts(namespace: GlueNamespace, database: str, client: Any)
         namespace.drop_namespace({"id": [database]})
 
 
+@pytest.mark.requirement("glue.drop-namespace.database")
 def test_an_empty_first_page_is_not_the_end(
     namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
 ) -> None:

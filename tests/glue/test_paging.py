@@ -27,6 +27,7 @@ LANCE = {
 OTHER = {"TableType": "EXTERNAL_TABLE", "Parameters": {"table_type": "iceberg"}}
 
 
+@pytest.mark.requirement("glue.list-tables.paging")
 def test_five_thousand_tables_take_exactly_fifty_calls(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
@@ -90,6 +91,7 @@ def test_a_walk_gives_each_name_once_while_tables_come_and_go(
     assert set(stay) <= set(seen) <= {*stay, *new}
 
 
+@pytest.mark.requirement("glue.list-tables.paging")
 def test_pages_are_taken_off_one_listing(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:

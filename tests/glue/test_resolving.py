@@ -42,6 +42,7 @@ def test_a_catalog_and_a_database_of_one_name_are_ambiguous(
             call()
 
 
+@pytest.mark.requirement("glue.describe-table.get-table")
 def test_where_a_namespace_is_is_remembered(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
@@ -146,6 +147,7 @@ def test_upper_case_is_refused_as_it_would_come_back_otherwise(namespace: GlueNa
         namespace.describe_table({"id": ["db", "Orders"]})
 
 
+@pytest.mark.requirement("glue.config.catalog-id")
 @pytest.mark.parametrize("root", ["cat", f"{ACCOUNT}:cat"])
 def test_another_catalog_can_be_the_root(
     connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any, root: str
@@ -163,6 +165,7 @@ def test_another_catalog_can_be_the_root(
         make(namespace, "new")
 
 
+@pytest.mark.requirement("glue.mapping.other-account")
 def test_an_account_can_be_the_root(
     connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any
 ) -> None:
@@ -179,6 +182,7 @@ def test_an_account_can_be_the_root(
         make(other, "cat")
 
 
+@pytest.mark.requirement("glue.list-tables.get-tables", "glue.deregister-table.delete")
 def test_a_catalog_id_goes_into_every_request(
     connected: Callable[..., GlueNamespace], glue: GlueServer
 ) -> None:

@@ -43,6 +43,9 @@ def read(client: Any, name: str, database: str = "db", **more: Any) -> dict[str,
 # --- declaring
 
 
+@pytest.mark.requirement(
+    "glue.mapping.table", "glue.mapping.table-location", "glue.declare-table.request"
+)
 def test_a_declared_table_is_an_external_lance_table(
     namespace: GlueNamespace, client: Any, database: str, glue: GlueServer
 ) -> None:
@@ -56,6 +59,7 @@ def test_a_declared_table_is_an_external_lance_table(
     assert table["StorageDescriptor"]["Location"] == "s3://bucket/t"
 
 
+@pytest.mark.requirement("glue.declare-table.parent")
 def test_the_database_is_looked_at_before_a_table_is_declared(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
@@ -66,6 +70,7 @@ def test_the_database_is_looked_at_before_a_table_is_declared(
     assert asked.index("GetDatabase") < asked.index("CreateTable")
 
 
+@pytest.mark.requirement("glue.declare-table.no-parent")
 def test_declaring_in_a_missing_database_is_code_1(
     namespace: GlueNamespace, glue: GlueServer
 ) -> None:
@@ -82,6 +87,7 @@ def test_a_database_that_goes_meanwhile_is_code_1(
         namespace.declare_table({"id": ["db", "t"]})
 
 
+@pytest.mark.requirement("glue.declare-table.exists")
 def test_declaring_twice_is_code_5(namespace: GlueNamespace, database: str) -> None:
     namespace.declare_table({"id": ["db", "t"]})
     with pytest.raises(TableAlreadyExistsError, match=r"table db\$t already exists"):
@@ -111,6 +117,7 @@ def test_a_table_goes_below_its_databases_location(
     assert namespace.declare_table({"id": ["db", "a b"]}).location == "s3://bucket/place/a%20b"
 
 
+@pytest.mark.requirement("glue.declare-table.parse")
 def test_else_it_goes_below_root(
     connected: Callable[..., GlueNamespace], database: str, glue: GlueServer, client: Any
 ) -> None:
@@ -148,6 +155,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.requirement("glue.identification.case", "glue.list-tables.filter")
 def test_only_lance_tables_are_listed(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
@@ -174,6 +182,12 @@ def test_the_reason_is_true(
         namespace.describe_table({"id": [database, kind]})
 
 
+@pytest.mark.requirement(
+    "glue.identification.both",
+    "glue.describe-table.other",
+    "glue.deregister-table.check",
+    "glue.deregister-table.other",
+)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_other_tables_are_code_13(
     namespace: GlueNamespace, database: str, glue: GlueServer, kind: str
@@ -205,6 +219,11 @@ def test_a_lance_table_without_a_location_is_code_19(
 # --- describing
 
 
+@pytest.mark.requirement(
+    "glue.mapping.table-properties",
+    "glue.describe-table.plain",
+    "glue.describe-table.storage-options",
+)
 def test_describe_gives_location_and_storage_options(
     connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
 ) -> None:
@@ -226,6 +245,7 @@ def test_describe_opens_the_dataset_when_asked(namespace: GlueNamespace, databas
     assert [field.name for field in answer.schema.fields] == ["x"]
 
 
+@pytest.mark.requirement("glue.describe-table.missing", "glue.deregister-table.missing")
 def test_a_missing_table_or_database_is_code_4(namespace: GlueNamespace, database: str) -> None:
     for names in (["db", "none"], ["none", "t"], ["no", "such", "t"]):
         for operation, more in (
@@ -244,6 +264,7 @@ def test_a_missing_table_or_database_is_code_4(namespace: GlueNamespace, databas
 # --- rows and data
 
 
+@pytest.mark.requirement("glue.identification.location")
 def test_rows_are_written_to_the_tables_location(
     namespace: GlueNamespace, database: str, tmp_path: Path, client: Any
 ) -> None:
@@ -253,6 +274,7 @@ def test_rows_are_written_to_the_tables_location(
     assert read(client, "t")["Parameters"] == {"a": "1", "table_type": "lance"}
 
 
+@pytest.mark.requirement("glue.deregister-table.data")
 def test_deregistering_leaves_the_data(
     namespace: GlueNamespace, database: str, tmp_path: Path
 ) -> None:
@@ -372,6 +394,7 @@ def test_renaming_keeps_all_but_the_name(
     }
 
 
+@pytest.mark.requirement("glue.mapping.table-identifier")
 def test_renaming_to_another_database_and_catalog(
     namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
 ) -> None:

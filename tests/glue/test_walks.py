@@ -11,6 +11,7 @@ from ..servers.glue import GlueServer
 from .subject import SUBJECTS
 
 
+@pytest.mark.requirement("glue.list-tables.paging")
 @pytest.mark.parametrize("levels", SUBJECTS)
 def test_pages_while_tables_come_and_go(levels: str, glue: GlueServer, tmp_path: Path) -> None:
     check_walks(SUBJECTS[levels](glue, tmp_path / "root"), 6)

@@ -55,6 +55,9 @@ def code_of(call: object, *arguments: object) -> int:
     return int(raised.value.code)
 
 
+@pytest.mark.requirement(
+    "hive3.mapping.namespace-delimiter", "hive3.mapping.table-identifier", "hive2.adapter"
+)
 def test_the_life_of_a_database_and_its_tables(form: Form, client: RestNamespace) -> None:
     database = [*form.above, f"rest_{form.impl}"]
     properties = {"database.owner": "ann", "k": "v"}

@@ -15,6 +15,16 @@ from .subject import hive_subject
 RUNS = 8
 
 
+@pytest.mark.requirement(
+    "general-006",
+    "general-056",
+    "general-094",
+    "general-095",
+    "general-106",
+    "hive3.list-namespaces.order",
+    "hive3.describe-namespace.missing",
+    "hive2.levels",
+)
 @pytest.mark.parametrize("where", parameters(FORMS))
 def test_it_does_as_the_model_says(where: tuple[str, str], tmp_path: Path) -> None:
     release, impl = where

@@ -42,6 +42,9 @@ def catalog(form: Form) -> Iterator[str]:
     form.namespace.drop_namespace({"id": form.above, "behavior": "CASCADE", "mode": "SKIP"})
 
 
+@pytest.mark.requirement(
+    "hive3.mapping.catalog", "hive3.create-namespace.level", "hive3.list-namespaces.root"
+)
 def test_a_catalog_is_one_for_others_too(form: Form, catalog: str) -> None:
     found = form.metastore.connect().get_catalog(GetCatalogRequest(catalog)).catalog
     assert found.locationUri == f"file://{form.root}/{catalog}"
@@ -51,6 +54,11 @@ def test_a_catalog_is_one_for_others_too(form: Form, catalog: str) -> None:
         form.namespace.create_namespace({"id": [catalog]})
 
 
+@pytest.mark.requirement(
+    "hive3.mapping.catalog-properties",
+    "hive3.create-namespace.catalog",
+    "hive3.describe-namespace.catalog",
+)
 def test_its_properties(form: Form, catalog: str) -> None:
     given = {"catalog.description": "all", "catalog.location-uri": str(form.root / "there")}
     other = {"id": [f"{catalog}_p"]}
@@ -68,6 +76,7 @@ def test_its_properties(form: Form, catalog: str) -> None:
     form.namespace.drop_namespace(other)
 
 
+@pytest.mark.requirement("hive3.mapping.catalog-properties.others")
 def test_other_properties_are_refused(form: Form, catalog: str) -> None:
     with pytest.raises(InvalidInputError, match="not owner"):
         form.namespace.create_namespace({"id": ["other"], "properties": {"owner": "ann"}})
@@ -77,6 +86,11 @@ def test_other_properties_are_refused(form: Form, catalog: str) -> None:
         form.namespace.alter_namespace({"id": [catalog], "set_properties": {"owner": "ann"}})
 
 
+@pytest.mark.requirement(
+    "hive3.create-namespace.database.parent",
+    "hive3.create-namespace.no-parent",
+    "hive3.list-namespaces.missing",
+)
 def test_a_database_needs_its_catalog(form: Form, catalog: str) -> None:
     with pytest.raises(NamespaceNotFoundError, match="namespace none does not exist"):
         form.namespace.create_namespace({"id": ["none", "d"]})
@@ -84,6 +98,7 @@ def test_a_database_needs_its_catalog(form: Form, catalog: str) -> None:
         form.namespace.list_namespaces({"id": ["none"]})
 
 
+@pytest.mark.requirement("hive3.background.levels", "hive3.mapping.database")
 def test_databases_of_one_name_in_two_catalogs_are_two(form: Form, catalog: str) -> None:
     for above in (catalog, "hive"):
         form.namespace.create_namespace({"id": [above, "twin"]})
@@ -111,6 +126,7 @@ def test_the_metastore_deletes_what_is_in_a_catalog_that_it_drops(form: Form, ca
     assert not place.joinpath("precious").exists()
 
 
+@pytest.mark.requirement("hive3.drop-namespace.drop")
 @pytest.mark.parametrize("behavior", ["RESTRICT", "CASCADE"])
 def test_dropping_keeps_what_is_at_its_location(form: Form, catalog: str, behavior: str) -> None:
     place = Path(form.root, catalog)
@@ -123,6 +139,9 @@ def test_dropping_keeps_what_is_at_its_location(form: Form, catalog: str, behavi
     assert [each.name for each in place.iterdir() if each.name.startswith(".dropped")] == []
 
 
+@pytest.mark.requirement(
+    "hive3.list-namespaces.catalog", "hive3.drop-namespace.cascade", "hive3.drop-namespace.data"
+)
 def test_dropping_all_in_it_keeps_the_data(form: Form, catalog: str) -> None:
     places = []
     for database in ("d1", "d2", "default"):
@@ -141,6 +160,7 @@ def test_dropping_all_in_it_keeps_the_data(form: Form, catalog: str) -> None:
         form.namespace.describe_namespace({"id": [catalog]})
 
 
+@pytest.mark.requirement("hive3.drop-namespace.restrict.catalog")
 def test_a_table_in_its_default_database_makes_it_not_empty(form: Form, catalog: str) -> None:
     form.namespace.declare_table({"id": [catalog, "default", "t"]})
     for call, request in (
@@ -154,6 +174,7 @@ def test_a_table_in_its_default_database_makes_it_not_empty(form: Form, catalog:
     assert found.locationUri == f"file://{form.root}/{catalog}"
 
 
+@pytest.mark.requirement("hive3.create-namespace.modes.catalog")
 def test_an_empty_catalog_is_overwritten(form: Form, catalog: str) -> None:
     request = {
         "id": [catalog],

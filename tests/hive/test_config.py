@@ -12,6 +12,7 @@ from lance_namespace_impls.hive import Hive2Config, Hive3Config, HiveConfig
 from lance_namespace_impls.hive.client import Metastore
 
 
+@pytest.mark.requirement("hive3.config.pool-size.default", "hive3.config.root.default")
 def test_nothing_is_required() -> None:
     config = Hive3Config.from_properties({})
     assert config.uri == ("thrift://localhost:9083",)
@@ -30,6 +31,7 @@ def test_the_properties_of_the_specification() -> None:
     assert config.storage == {"region": "us-west-2"}
 
 
+@pytest.mark.requirement("hive2.config-prefix")
 @pytest.mark.parametrize("cls", [HiveConfig, Hive2Config, Hive3Config])
 def test_keys_work_with_the_impl_as_prefix(cls: type[HiveConfig]) -> None:
     prefixed = {f"{cls.impl}.uri": "thrift://a:1", f"{cls.impl}.client.pool-size": 5}

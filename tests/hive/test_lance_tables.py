@@ -21,6 +21,13 @@ from .test_traps import plain_table
 # --- what is a Lance table
 
 
+@pytest.mark.requirement(
+    "general-002",
+    "hive3.identification",
+    "hive3.list-tables.filter",
+    "hive3.describe-table.kind",
+    "hive3.deregister-table.kind",
+)
 def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None:
     database = form.database()
     client = form.metastore.connect()
@@ -58,6 +65,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
         form.namespace.drop_namespace({"id": database})
 
 
+@pytest.mark.requirement("hive3.list-tables.fallback")
 def test_a_server_that_cannot_filter_is_asked_for_batches(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +107,14 @@ def test_tables_without_data_are_found_with_few_calls(form: Form) -> None:
     assert calls == 1
 
 
+@pytest.mark.requirement(
+    "general-002",
+    "hive3.mapping.table",
+    "hive3.mapping.table-location",
+    "hive3.mapping.table-properties",
+    "hive3.declare-table.external",
+    "hive3.declare-table.type",
+)
 def test_tables_are_stored_as_external(form: Form) -> None:
     database = form.database()
     form.namespace.declare_table({"id": [*database, "t"], "properties": {"k": "v"}})
@@ -112,6 +128,7 @@ def test_tables_are_stored_as_external(form: Form) -> None:
     assert table.sd.location == f"file:{home['database.location-uri']}/t"
 
 
+@pytest.mark.requirement("hive3.describe-table.answer")
 def test_the_metastore_keeps_no_statistics_of_its_own(form: Form) -> None:
     database = form.database()
     place = str(form.root / "there.lance")

@@ -25,6 +25,7 @@ from .conftest import Form
 ROWS = pa.table({"x": [1, 2]})
 
 
+@pytest.mark.requirement("hive3.mapping.root", "hive2.root", "hive2.children")
 def test_the_root_is_the_metastore(form: Form) -> None:
     form.namespace.namespace_exists({})
     assert form.namespace.describe_namespace({"id": []}).properties == {}
@@ -34,6 +35,7 @@ def test_the_root_is_the_metastore(form: Form) -> None:
     assert form.namespace.list_tables({}).tables == []
 
 
+@pytest.mark.requirement("hive3.declare-table.identifier")
 def test_identifiers_that_are_too_deep_are_invalid(form: Form) -> None:
     database = form.database()
     with pytest.raises(InvalidInputError):
@@ -44,6 +46,7 @@ def test_identifiers_that_are_too_deep_are_invalid(form: Form) -> None:
         form.namespace.declare_table({"id": ["t"]})
 
 
+@pytest.mark.requirement("hive3.create-namespace.modes", "hive3.create-namespace.exists")
 def test_modes_of_creating(form: Form) -> None:
     database = form.database({"k": "v"})
     with pytest.raises(NamespaceAlreadyExistsError) as raised:
@@ -61,6 +64,9 @@ def test_modes_of_creating(form: Form) -> None:
     assert not_empty.value.code == 3
 
 
+@pytest.mark.requirement(
+    "hive3.config.root", "hive3.create-namespace.database", "hive3.declare-table.location"
+)
 def test_places(form: Form) -> None:
     database = form.database()
     properties = form.namespace.describe_namespace({"id": database}).properties or {}
@@ -78,6 +84,7 @@ def test_places(form: Form) -> None:
     assert form.namespace.describe_table({"id": [*database, "u"]}).location == declared.location
 
 
+@pytest.mark.requirement("hive3.config.storage")
 def test_storage_options(form: Form) -> None:
     database = form.database()
     with form.connect(**{"storage.region": "us-west-2", "storage.a": "1"}) as namespace:
@@ -88,6 +95,7 @@ def test_storage_options(form: Form) -> None:
         assert found.properties == {"k": "v", "table_type": "lance"}
 
 
+@pytest.mark.requirement("hive3.list-tables.order")
 def test_listings_are_sorted_and_paged(form: Form) -> None:
     database = form.database()
     names = ["c", "a", "e", "b", "d"]
@@ -100,6 +108,9 @@ def test_listings_are_sorted_and_paged(form: Form) -> None:
     assert page.page_token
 
 
+@pytest.mark.requirement(
+    "hive3.drop-namespace.skip", "hive3.drop-namespace.missing", "hive3.drop-namespace.not-empty"
+)
 def test_dropping_by_mode_and_behavior(form: Form) -> None:
     missing = {"id": [*form.above, "none"]}
     with pytest.raises(NamespaceNotFoundError) as raised:
@@ -115,6 +126,13 @@ def test_dropping_by_mode_and_behavior(form: Form) -> None:
         form.namespace.namespace_exists({"id": database})
 
 
+@pytest.mark.requirement(
+    "hive3.declare-table.parent",
+    "hive3.declare-table.no-parent",
+    "hive3.declare-table.exists",
+    "hive3.describe-table.missing",
+    "hive3.deregister-table.missing",
+)
 def test_the_codes_of_tables(form: Form) -> None:
     database = form.database()
     table = {"id": [*database, "t"]}
@@ -136,6 +154,7 @@ def test_the_codes_of_tables(form: Form) -> None:
         form.namespace.declare_table({"id": [*form.above, "none", "t"]})
 
 
+@pytest.mark.requirement("hive3.identification.location", "hive3.declare-table.no-data")
 def test_declared_tables_have_no_data_until_rows_come(form: Form) -> None:
     table = {"id": [*form.database(), "t"]}
     declared = form.namespace.declare_table(table)
@@ -185,6 +204,16 @@ def test_renaming(form: Form) -> None:
     assert form.namespace.list_tables({"id": database}).tables == ["b", "c"]
 
 
+@pytest.mark.requirement(
+    "hive3.create-namespace.unreachable",
+    "hive3.list-namespaces.unreachable",
+    "hive3.describe-namespace.unreachable",
+    "hive3.drop-namespace.unreachable",
+    "hive3.declare-table.unreachable",
+    "hive3.list-tables.unreachable",
+    "hive3.describe-table.unreachable",
+    "hive3.deregister-table.unreachable",
+)
 def test_nobody_there_is_code_17(form: Form) -> None:
     """Every operation that the catalog takes part in says so."""
     with socket.socket() as probe:

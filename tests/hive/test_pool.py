@@ -61,6 +61,7 @@ def test_no_connection_before_the_first_call(namespace: Namespace, way: Proxy) -
     assert way.opened == 0
 
 
+@pytest.mark.requirement("hive3.config.pool-size")
 @pytest.mark.parametrize("size", [1, 3])
 def test_threads_share_as_many_connections_as_allowed(
     size: int, way: Proxy, tmp_path: Path

@@ -33,6 +33,7 @@ def spark_sql(form: Form, folder: Path, *statements: str) -> list[list[list[str]
     return answers
 
 
+@pytest.mark.requirement("hive3.declare-table.registered")
 @pytest.mark.slow
 @pytest.mark.parametrize("form", SEEN, indirect=True, ids=lambda form: form[0])
 def test_spark_sees_our_tables_and_we_tell_its_tables_apart(form: Form, tmp_path: Path) -> None:

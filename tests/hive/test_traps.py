@@ -91,6 +91,7 @@ def test_a_database_that_goes_while_it_is_dropped_is_not_found(
         form.namespace.drop_namespace({"id": database})
 
 
+@pytest.mark.requirement("hive3.list-tables.exists")
 def test_listing_the_tables_of_a_missing_database(form: Form) -> None:
     client = form.metastore.connect()
     assert client.get_all_tables(form.named("none")) == []
@@ -107,6 +108,7 @@ def test_looking_up_many_tables_of_a_missing_database(form: Form) -> None:
         list(lookups)
 
 
+@pytest.mark.requirement("general-095")
 def test_a_missing_parent_is_told_from_a_bad_name(form: Form) -> None:
     with pytest.raises(NamespaceNotFoundError):
         form.namespace.declare_table({"id": [*form.above, "none", "t"]})
@@ -156,6 +158,7 @@ def test_the_message_says_how_a_name_would_come_back(form: Form) -> None:
 # --- releases
 
 
+@pytest.mark.requirement("general-120", "hive2.direct", "hive2.impl")
 def test_hive_asks_the_metastore_which_release_it_is(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +187,7 @@ def test_get_table_req_does_not_tell_releases_apart() -> None:
     assert raised.value.type == TApplicationException.UNKNOWN_METHOD
 
 
+@pytest.mark.requirement("general-094")
 def test_hive_2_ignores_catalogs_without_a_word() -> None:
     client = shared("2.3").connect()
     database = Database(name="ignored", catalogName="c", locationUri="file:/tmp/ignored")
@@ -246,6 +250,11 @@ def test_calls_that_a_release_lacks_are_tried_once_a_connection(
 # --- changes
 
 
+@pytest.mark.requirement(
+    "hive3.mapping.namespace-properties",
+    "hive3.mapping.database-fields",
+    "hive3.describe-namespace.database",
+)
 def test_altering_a_database_keeps_its_owner(form: Form) -> None:
     given = {
         "database.description": "all flights",
@@ -292,6 +301,7 @@ def test_a_description_cannot_be_taken_away(form: Form) -> None:
     form.namespace.alter_namespace({"id": plain, "unset_properties": ["database.description"]})
 
 
+@pytest.mark.requirement("hive3.mapping.owner-types")
 @pytest.mark.parametrize("owner_type", ["user", "ROLE", "Group"])
 def test_owner_types(form: Form, owner_type: str) -> None:
     given = {"database.owner": "ann", "database.owner-type": owner_type}
@@ -348,6 +358,7 @@ def test_renaming_across_databases_moves_no_data(form: Form) -> None:
 # --- nothing is lost
 
 
+@pytest.mark.requirement("hive3.drop-namespace.restrict.database")
 def test_dropping_a_database_keeps_all_data(form: Form) -> None:
     database = form.database()
     client = form.metastore.connect()
@@ -409,6 +420,7 @@ def test_a_function_alone_makes_a_database_not_empty(form: Form) -> None:
     form.namespace.drop_namespace({"id": database, "behavior": "CASCADE"})
 
 
+@pytest.mark.requirement("general-059", "hive3.deregister-table.data", "hive2.both-sides")
 def test_deregistering_keeps_the_data_and_dropping_does_not(form: Form) -> None:
     database = form.database()
     table = {"id": [*database, "t"]}

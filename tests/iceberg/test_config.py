@@ -23,21 +23,25 @@ from .conftest import Connect
 MINIMAL = {"endpoint": "http://localhost:8181"}
 
 
+@pytest.mark.requirement("iceberg-config-endpoint")
 def test_endpoint_is_required() -> None:
     with pytest.raises(InvalidInputError, match="'endpoint' is required"):
         connect("iceberg", {})
 
 
+@pytest.mark.requirement("iceberg-config-endpoint-scheme")
 @pytest.mark.parametrize("endpoint", ["localhost:8181", "ftp://localhost:8181", "//localhost", ""])
 def test_endpoint_starts_with_http(endpoint: str) -> None:
     with pytest.raises(InvalidInputError, match="'endpoint'"):
         connect("iceberg", {"endpoint": endpoint})
 
 
+@pytest.mark.requirement("iceberg-config-root")
 def test_tables_are_kept_in_the_working_directory_unless_told_otherwise() -> None:
     assert IcebergConfig.from_properties(MINIMAL).root == os.getcwd()
 
 
+@pytest.mark.requirement("iceberg-config-connect-timeout", "iceberg-config-read-timeout")
 def test_timeouts_are_milliseconds() -> None:
     given = {**MINIMAL, "connect_timeout": "2500", "read_timeout": "400"}
     timeout = IcebergConfig.from_properties(given).timeout()
@@ -47,6 +51,7 @@ def test_timeouts_are_milliseconds() -> None:
     assert units["connect_timeout"] == units["read_timeout"] == "milliseconds"
 
 
+@pytest.mark.requirement("iceberg-config-read-timeout")
 def test_read_timeout_ends_the_wait() -> None:
     def answer_late(asked: Asked) -> Answer:
         time.sleep(0.5)
@@ -60,6 +65,7 @@ def test_read_timeout_ends_the_wait() -> None:
             namespace.describe_namespace({"id": ["wh"]})
 
 
+@pytest.mark.requirement("iceberg-config-max-retries")
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
 def test_max_retries(retries: int, requests: int) -> None:
     with WebServer(lambda asked: Answer(status=503, body={})) as down:
@@ -69,6 +75,7 @@ def test_max_retries(retries: int, requests: int) -> None:
     assert len(down.asked) == requests
 
 
+@pytest.mark.requirement("iceberg-config-credential-form")
 @pytest.mark.parametrize("credential", ["", "id", "id:", ":secret"])
 def test_a_credential_has_two_halves(credential: str) -> None:
     with pytest.raises(InvalidInputError, match="client_id:client_secret"):
@@ -144,6 +151,7 @@ def config_server(config: Any) -> WebServer:
 BOTH = {"defaults": {"prefix": "second"}, "overrides": {"prefix": "first"}}
 
 
+@pytest.mark.requirement("iceberg-namespace-prefix", "iceberg-namespace-prefix-default")
 @pytest.mark.parametrize(
     ("config", "properties", "path"),
     [
@@ -169,6 +177,7 @@ def test_the_prefix(config: Any, properties: dict[str, str], path: str) -> None:
     assert server.asked[1].path == path
 
 
+@pytest.mark.requirement("iceberg-namespace-warehouse")
 def test_the_configuration_is_asked_for_once() -> None:
     with config_server({}) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
         for _ in range(3):
@@ -178,6 +187,7 @@ def test_the_configuration_is_asked_for_once() -> None:
     assert asked == ["wh", "other"]
 
 
+@pytest.mark.requirement("iceberg-namespace-warehouse-failed")
 def test_a_configuration_that_failed_is_asked_for_again() -> None:
     """A failure at the start must not leave a wrong prefix behind."""
     answers = [Answer(status=500, body={}), Answer(body={"overrides": {"prefix": "right"}})]
@@ -207,6 +217,7 @@ def test_the_separator_of_the_server() -> None:
     assert server.asked[1].path == "/v1/namespaces/a%2Eb"
 
 
+@pytest.mark.requirement("iceberg-namespace-separator", "iceberg-list-namespaces")
 def test_levels_are_joined_by_the_unit_separator_and_encoded_once() -> None:
     with config_server({}) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
         namespace.describe_namespace({"id": ["wh", "a b", "c%"]})
@@ -215,6 +226,7 @@ def test_levels_are_joined_by_the_unit_separator_and_encoded_once() -> None:
     assert server.asked[2].query["parent"] == "a b\x1fc%"
 
 
+@pytest.mark.requirement("iceberg-namespace-root")
 def test_the_root_lists_the_warehouses(connected: Connect) -> None:
     namespace = connected(warehouses="wh,b, a")
     assert namespace.list_namespaces({}).namespaces == ["a", "b", "wh"]
@@ -230,6 +242,7 @@ def test_without_warehouses_the_root_has_no_listing(connected: Connect) -> None:
     namespace.describe_namespace({"id": ["any"]})
 
 
+@pytest.mark.requirement("iceberg-config-auth-token")
 def test_auth_token_is_a_bearer_token() -> None:
     server = config_server({})
     with server, connect("iceberg", {"endpoint": server.uri, "auth_token": "abc"}) as namespace:

@@ -72,6 +72,7 @@ NO_FILE = Answer(status=404, body={"error": {**ERROR, "type": "NotFoundException
 DENIED = Answer(status=403, body={"error": {**ERROR, "type": "ForbiddenException", "code": 403}})
 
 
+@pytest.mark.requirement("iceberg-list-tables")
 def test_lance_tables_are_told_from_others_by_their_metadata() -> None:
     tables = Tables(list(reversed(NAMES)), is_lance=lambda name: name.endswith("3"))
     with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
@@ -139,6 +140,7 @@ def test_a_table_that_goes_between_listing_and_loading_is_left_out() -> None:
     assert found == [name for name in NAMES if name != "t050"]
 
 
+@pytest.mark.requirement("iceberg-list-tables-unreadable")
 @pytest.mark.parametrize(
     ("failure", "error"),
     [(BROKEN, InternalError), (DENIED, PermissionDeniedError), (NO_FILE, InternalError)],
@@ -182,6 +184,7 @@ def test_an_answer_without_metadata_is_an_error() -> None:
         namespace.list_tables({"id": ["wh", "db"]})
 
 
+@pytest.mark.requirement("iceberg-list-namespaces-all")
 def test_listings_are_read_to_their_end() -> None:
     pages = {
         "": {"namespaces": [["a"]], "next-page-token": "x+/="},
@@ -196,6 +199,7 @@ def test_listings_are_read_to_their_end() -> None:
         assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a", "b"]
 
 
+@pytest.mark.requirement("iceberg-list-tables-all")
 def test_tables_are_listed_to_the_end() -> None:
     pages = {
         "": {"identifiers": [{"namespace": ["db"], "name": "b"}], "next-page-token": "x+/="},

@@ -26,12 +26,14 @@ def without_location(properties: dict[str, str] | None) -> dict[str, str]:
     return {key: value for key, value in (properties or {}).items() if key != "location"}
 
 
+@pytest.mark.requirement("iceberg-namespace-properties", "iceberg-describe-namespace")
 def test_create_and_describe(iceberg: IcebergNamespace) -> None:
     made = iceberg.create_namespace({"id": ["wh", "a"], "properties": {"k": "v"}})
     assert without_location(made.properties) == {"k": "v"}
     assert iceberg.describe_namespace({"id": ["wh", "a"]}).properties == made.properties
 
 
+@pytest.mark.requirement("iceberg-create-namespace")
 def test_create_sends_the_levels_without_the_warehouse(
     proxy: FaultProxy, connected: Connect
 ) -> None:
@@ -42,6 +44,7 @@ def test_create_sends_the_levels_without_the_warehouse(
     assert sent.json == {"namespace": ["db", "a"], "properties": {"k": "v"}}
 
 
+@pytest.mark.requirement("iceberg-namespace-depth")
 def test_any_depth(iceberg: IcebergNamespace) -> None:
     levels = ["db", *"abcdefgh"]
     for depth in range(2, len(levels) + 1):
@@ -52,11 +55,13 @@ def test_any_depth(iceberg: IcebergNamespace) -> None:
     assert iceberg.list_all_tables({}).tables == ["$".join(["wh", *levels, "t"])]
 
 
+@pytest.mark.requirement("iceberg-create-namespace-exists")
 def test_create_of_an_existing_namespace(iceberg: IcebergNamespace) -> None:
     with pytest.raises(NamespaceAlreadyExistsError):
         iceberg.create_namespace({"id": ["wh", "db"]})
 
 
+@pytest.mark.requirement("iceberg-create-namespace-parent")
 def test_create_below_a_missing_parent(iceberg: IcebergNamespace) -> None:
     """The server itself would make it."""
     with pytest.raises(NamespaceNotFoundError):
@@ -76,6 +81,7 @@ def test_a_warehouse_is_neither_made_nor_dropped(iceberg: IcebergNamespace, oper
         getattr(iceberg, operation)({"id": ["wh"]})
 
 
+@pytest.mark.requirement("iceberg-namespace-warehouse-children", "iceberg-list-namespaces")
 def test_list_gives_the_childrens_own_names(iceberg: IcebergNamespace) -> None:
     for identifier in (["db", "b"], ["db", "a"], ["db", "b", "c"], ["Z"]):
         iceberg.create_namespace({"id": ["wh", *identifier]})
@@ -84,6 +90,7 @@ def test_list_gives_the_childrens_own_names(iceberg: IcebergNamespace) -> None:
     assert iceberg.list_namespaces({"id": ["wh", "db", "b"]}).namespaces == ["c"]
 
 
+@pytest.mark.requirement("iceberg-list-namespaces-parent", "iceberg-list-tables-missing")
 def test_list_below_what_is_missing(iceberg: IcebergNamespace) -> None:
     for identifier in (["wh", "missing"], ["other"], ["other", "db"]):
         for method in (iceberg.list_namespaces, iceberg.list_tables):
@@ -91,6 +98,7 @@ def test_list_below_what_is_missing(iceberg: IcebergNamespace) -> None:
                 method({"id": identifier})
 
 
+@pytest.mark.requirement("iceberg-list-tables-missing")
 def test_a_server_that_lists_nothing_below_what_is_missing() -> None:
     def respond(asked: Asked) -> Answer:
         if asked.path == "/v1/config":
@@ -106,6 +114,7 @@ def test_a_server_that_lists_nothing_below_what_is_missing() -> None:
                 method({"id": ["wh", "x"]})
 
 
+@pytest.mark.requirement("iceberg-describe-namespace-missing")
 def test_describe_and_exists(iceberg: IcebergNamespace) -> None:
     assert iceberg.describe_namespace({}).properties == {}
     assert iceberg.describe_namespace({"id": ["wh"]}).properties == {}
@@ -117,11 +126,13 @@ def test_describe_and_exists(iceberg: IcebergNamespace) -> None:
             iceberg.namespace_exists({"id": identifier})
 
 
+@pytest.mark.requirement("iceberg-drop-namespace")
 def test_drop(iceberg: IcebergNamespace) -> None:
     iceberg.drop_namespace({"id": ["wh", "db"]})
     assert iceberg.list_namespaces({"id": ["wh"]}).namespaces == []
 
 
+@pytest.mark.requirement("iceberg-describe-namespace", "iceberg-drop-namespace")
 def test_namespaces_are_read_and_dropped_by_their_encoded_path(
     proxy: FaultProxy, connected: Connect
 ) -> None:
@@ -133,11 +144,13 @@ def test_namespaces_are_read_and_dropped_by_their_encoded_path(
     assert [(a.method, a.path) for a in proxy.asked[-2:]] == [("GET", path), ("DELETE", path)]
 
 
+@pytest.mark.requirement("iceberg-drop-namespace-missing")
 def test_drop_of_what_is_missing_succeeds(iceberg: IcebergNamespace) -> None:
     assert iceberg.drop_namespace({"id": ["wh", "missing"]}).properties == {}
     assert iceberg.drop_namespace({"id": ["wh", "db", "missing"], "mode": "Fail"}).properties == {}
 
 
+@pytest.mark.requirement("iceberg-drop-namespace-not-empty")
 def test_drop_of_what_is_not_empty(iceberg: IcebergNamespace, bare: BareApi) -> None:
     bare.add_namespace(["db", "a"])
     bare.add_table(["db", "a"], "theirs", "/tmp/theirs", {})
@@ -147,6 +160,7 @@ def test_drop_of_what_is_not_empty(iceberg: IcebergNamespace, bare: BareApi) -> 
     assert bare.tables(["db", "a"]) == ["theirs"]
 
 
+@pytest.mark.requirement("iceberg-drop-namespace-cascade")
 def test_cascade_is_refused(iceberg: IcebergNamespace) -> None:
     with pytest.raises(UnsupportedError):
         iceberg.drop_namespace({"id": ["wh", "db"], "behavior": "Cascade"})
@@ -176,6 +190,16 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.requirement(
+    "iceberg-create-namespace-failure",
+    "iceberg-list-namespaces-failure",
+    "iceberg-describe-namespace-failure",
+    "iceberg-drop-namespace-failure",
+    "iceberg-declare-table-failure",
+    "iceberg-list-tables-failure",
+    "iceberg-describe-table-failure",
+    "iceberg-deregister-table-failure",
+)
 @pytest.mark.parametrize("operation", CALLS)
 @pytest.mark.parametrize(
     ("status", "kind", "code"),

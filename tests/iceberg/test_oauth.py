@@ -82,6 +82,7 @@ def asked_for_tokens(catalog: WebServer) -> list[dict[str, list[str]]]:
     return [parse_qs(a.content.decode()) for a in catalog.asked if a.path in (TOKENS, "/elsewhere")]
 
 
+@pytest.mark.requirement("iceberg-config-credential")
 def test_the_flow(catalog: WebServer, namespace: Namespace) -> None:
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
     assert asked_for_tokens(catalog) == [
@@ -248,6 +249,7 @@ def test_a_token_server_that_is_not_there() -> None:
         namespace.list_namespaces({"id": ["wh"]})
 
 
+@pytest.mark.requirement("iceberg-config-credential")
 def test_the_flow_on_a_real_server(connected: Connect) -> None:
     namespace = connected(credential="me:secret")
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["db"]

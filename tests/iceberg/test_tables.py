@@ -27,6 +27,12 @@ T = ["wh", "db", "t"]
 ROWS = pa.table({"x": [1, 2, 3]})
 
 
+@pytest.mark.requirement(
+    "iceberg-config-root",
+    "iceberg-table-dummy",
+    "iceberg-declare-table",
+    "iceberg-declare-table-location",
+)
 def test_declare_sends_a_table_of_one_unused_column(
     proxy: FaultProxy, connected: Connect, tmp_path: Path
 ) -> None:
@@ -48,12 +54,14 @@ def test_declare_sends_a_table_of_one_unused_column(
     }
 
 
+@pytest.mark.requirement("iceberg-table-location")
 def test_declare_at_a_location(iceberg: IcebergNamespace, tmp_path: Path) -> None:
     where = f"{tmp_path}/two words%20"
     assert iceberg.declare_table({"id": T, "location": f"{where}/"}).location == where
     assert iceberg.describe_table({"id": T}).location == where
 
 
+@pytest.mark.requirement("iceberg-declare-table-parent")
 def test_declare_below_a_missing_namespace(iceberg: IcebergNamespace, bare: BareApi) -> None:
     """The server itself would take it."""
     with pytest.raises(NamespaceNotFoundError):
@@ -61,6 +69,7 @@ def test_declare_below_a_missing_namespace(iceberg: IcebergNamespace, bare: Bare
     assert bare.namespaces() == [("db",)]
 
 
+@pytest.mark.requirement("iceberg-declare-table-exists")
 def test_declare_of_an_existing_table(iceberg: IcebergNamespace, bare: BareApi) -> None:
     iceberg.declare_table({"id": T})
     bare.add_table(["db"], "theirs", "/tmp/theirs", {})
@@ -75,12 +84,16 @@ def test_declare_under_the_name_of_a_namespace(iceberg: IcebergNamespace, bare: 
         iceberg.declare_table({"id": T})
 
 
+@pytest.mark.requirement("iceberg-table-identifier")
 @pytest.mark.parametrize("identifier", [["t"], ["wh", "t"]])
 def test_a_table_is_in_a_namespace(iceberg: IcebergNamespace, identifier: list[str]) -> None:
     with pytest.raises(InvalidInputError, match="3 or more levels"):
         iceberg.declare_table({"id": identifier})
 
 
+@pytest.mark.requirement(
+    "iceberg-table-properties", "iceberg-describe-table", "iceberg-describe-table-nulls"
+)
 def test_describe(iceberg: IcebergNamespace, tmp_path: Path) -> None:
     iceberg.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
     found = iceberg.describe_table({"id": T})
@@ -92,6 +105,7 @@ def test_describe(iceberg: IcebergNamespace, tmp_path: Path) -> None:
     assert nothing == (None,) * 5
 
 
+@pytest.mark.requirement("iceberg-describe-table")
 def test_a_table_is_read_by_its_encoded_path(
     proxy: FaultProxy, connected: Connect, bare: BareApi
 ) -> None:
@@ -111,6 +125,7 @@ def test_load_detailed_metadata_reads_the_dataset(iceberg: IcebergNamespace) -> 
     assert [field.name for field in found.schema.fields] == ["x"]
 
 
+@pytest.mark.requirement("iceberg-table-lance")
 @pytest.mark.parametrize("kind", ["LANCE", "Lance", "lance"])
 def test_the_table_type_is_read_in_any_case(
     iceberg: IcebergNamespace, bare: BareApi, kind: str
@@ -120,6 +135,7 @@ def test_the_table_type_is_read_in_any_case(
     assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
 
 
+@pytest.mark.requirement("iceberg-describe-table-missing", "iceberg-deregister-table-missing")
 @pytest.mark.parametrize("identifier", [["wh", "db", "x"], ["wh", "no", "x"], ["other", "db", "x"]])
 def test_what_is_missing(iceberg: IcebergNamespace, identifier: list[str]) -> None:
     for method in (iceberg.describe_table, iceberg.table_exists, iceberg.deregister_table):
@@ -127,6 +143,7 @@ def test_what_is_missing(iceberg: IcebergNamespace, identifier: list[str]) -> No
             method({"id": identifier})
 
 
+@pytest.mark.requirement("iceberg-describe-table-other", "iceberg-deregister-table-other")
 def test_other_tables_are_no_lance_tables(iceberg: IcebergNamespace, bare: BareApi) -> None:
     bare.add_table(["db"], "plain", "/tmp/plain", {})
     bare.add_table(["db"], "other", "/tmp/other", {"table_type": "iceberg"})
@@ -137,6 +154,7 @@ def test_other_tables_are_no_lance_tables(iceberg: IcebergNamespace, bare: BareA
     assert bare.tables(["db"]) == ["other", "plain"]
 
 
+@pytest.mark.requirement("iceberg-deregister-table")
 def test_deregister_asks_not_to_purge_and_leaves_every_file(
     proxy: FaultProxy, connected: Connect, tmp_path: Path
 ) -> None:
@@ -246,6 +264,7 @@ def peer(endpoint: str, prefix: str | None = None, **more: str) -> object:
     return load_catalog("peer", **({**settings, "prefix": prefix} if prefix else settings))
 
 
+@pytest.mark.requirement("iceberg-table-beside", "iceberg-table-lance-location")
 def test_pyiceberg_loads_the_table_beside_ours(
     iceberg: IcebergNamespace, server: IcebergFixture
 ) -> None:
@@ -260,6 +279,7 @@ def test_pyiceberg_loads_the_table_beside_ours(
     assert table.scan().to_arrow().num_rows == 0
 
 
+@pytest.mark.requirement("iceberg-table-beside")
 def test_pyiceberg_loads_the_table_beside_ours_on_nessie(
     nessie: IcebergNamespace, nessie_server: Nessie, s3: GuardedS3
 ) -> None:
@@ -308,6 +328,7 @@ def test_deregister_leaves_every_file_on_nessie(nessie: IcebergNamespace, s3: Gu
     assert len(before) > 2
 
 
+@pytest.mark.requirement("iceberg-namespace-shown")
 def test_messages_have_dots_between_levels(iceberg: IcebergNamespace) -> None:
     with pytest.raises(TableNotFoundError, match=r"wh\.db\.missing"):
         iceberg.describe_table({"id": ["wh", "db", "missing"]})

@@ -50,6 +50,7 @@ def code_of(call, *arguments):
     return int(caught.value.code)
 
 
+@pytest.mark.requirement("general-004", "general-096", "general-097", "general-102", "general-108")
 def test_the_life_of_tables(client, root):
     assert client.list_tables(models.ListTablesRequest(id=[])).tables == []
 
@@ -119,6 +120,7 @@ def test_modes_and_properties_of_new_tables(client):
     assert client.count_table_rows(models.CountTableRowsRequest(id=["t"])).count == 2
 
 
+@pytest.mark.requirement("general-003", "general-102")
 def test_pylance_opens_and_writes_tables_through_the_server(client, root):
     rows = pa.table({"a": [1, 2]})
     lance.write_dataset(rows, namespace_client=client, table_id=["t"], mode="create")
@@ -136,6 +138,7 @@ def test_names_arrive_as_they_were(name):
     assert echo.last().id == ["ns", name]
 
 
+@pytest.mark.requirement("general-026")
 def test_another_delimiter():
     echo = EchoNamespace()
     with serving(echo) as uri:

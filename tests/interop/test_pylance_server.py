@@ -38,6 +38,7 @@ def rows(*values):
     return pa.table({"a": pa.array(values, pa.int64())})
 
 
+@pytest.mark.requirement("general-004", "general-097", "general-101")
 def test_the_life_of_tables(client, root):
     assert list(client.iter_tables()) == []
     assert client.create_namespace({"id": ["ns"], "properties": {"k": "v"}}).properties == {

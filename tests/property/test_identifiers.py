@@ -40,6 +40,7 @@ def _fits(identifier: list[str], delimiter: str) -> bool:
     return not identifier or (joined != delimiter and joined.split(delimiter) == identifier)
 
 
+@pytest.mark.requirement("general-025", "general-026")
 @given(identifier=identifiers, delimiter=delimiters)
 def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str) -> None:
     assume(_fits(identifier, delimiter))
@@ -48,6 +49,7 @@ def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str)
     assert split_identifier(unquote(segment), delimiter) == tuple(identifier)
 
 
+@pytest.mark.requirement("general-027")
 @given(identifier=identifiers, delimiter=delimiters, at=st.integers(0, 3))
 def test_a_name_with_the_delimiter_is_refused(
     identifier: list[str], delimiter: str, at: int
@@ -93,6 +95,7 @@ def test_a_path_segment_is_escaped_whole(text: str) -> None:
     assert not set(segment) & set("/?#. ")
 
 
+@pytest.mark.requirement("general-032", "general-033")
 @pytest.mark.parametrize("root", [None, "", [], ()])
 def test_the_root_has_several_forms(root: object) -> None:
     assert parse_identifier(root) == ROOT  # type: ignore[arg-type]
@@ -104,6 +107,7 @@ def test_the_root_is_the_delimiter_alone() -> None:
     assert split_identifier("$") == split_identifier("") == ROOT
 
 
+@pytest.mark.requirement("general-014", "general-022")
 @pytest.mark.parametrize("bad", [[""], ["a", ""], [1], [None], [["a"]], "a", "a$b"])
 def test_what_is_no_identifier_is_refused(bad: object) -> None:
     with pytest.raises(InvalidInputError) as caught:

@@ -24,6 +24,7 @@ def server():
         yield script
 
 
+@pytest.mark.requirement("general-121")
 def test_properties_bare_and_prefixed():
     namespace = connect_config(
         {"impl": "rest", "rest.uri": "http://host:2333/base/", "rest.headers.X-A": "1"}
@@ -105,6 +106,7 @@ def test_a_closed_namespace_says_so():
         namespace.list_tables({})
 
 
+@pytest.mark.requirement("general-096")
 def test_credentials_of_a_request_win_over_those_of_the_namespace(server):
     server.play(Answer(200), Answer(200))
     properties = {"uri": server.uri, "auth_token": "own", "api_key": "own", "header.X-A": "1"}

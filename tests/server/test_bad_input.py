@@ -164,6 +164,7 @@ def test_a_page_token_of_another_listing(http, root):
     assert following.json()["tables"] == ["u", "v"]
 
 
+@pytest.mark.requirement("general-091", "general-092")
 def test_a_half_written_table(http, root):
     (root / "half.lance" / "data").mkdir(parents=True)
     (root / "half.lance" / "data" / "x.lance").write_bytes(b"rows that were never committed")

@@ -86,11 +86,13 @@ def call(http: tuple[httpx.Client, Path]) -> Caller:
     return Caller(*http)
 
 
+@pytest.mark.requirement("general-036")
 def test_all_operations_of_the_general_specification_have_their_names() -> None:
     today = {name: row.name for row in OPERATIONS.values() for name in row.names}
     assert {name: today.get(name) for name in OPERATION_NAMES} == OPERATION_NAMES
 
 
+@pytest.mark.requirement("general-037")
 def test_list_operations(call: Caller) -> None:
     listed = call("ListOperations").json()["operations"]
     assert set(OPERATION_NAMES.values()) <= set(listed)
@@ -98,6 +100,7 @@ def test_list_operations(call: Caller) -> None:
     assert set(listed) <= set(OPERATIONS)
 
 
+@pytest.mark.requirement("general-038", "general-100")
 def test_list_namespaces(call: Caller) -> None:
     for name in ("b", "a"):
         call("CreateNamespace", id=[call.ns, name])
@@ -107,16 +110,19 @@ def test_list_namespaces(call: Caller) -> None:
     assert call.code("ListNamespaces", id=[call.ns, "none"]) == 1
 
 
+@pytest.mark.requirement("general-039")
 def test_namespace_exists(call: Caller) -> None:
     assert call("NamespaceExists", id=[call.ns]).is_success
     assert call.code("NamespaceExists", id=[call.ns, "none"]) == 1
 
 
+@pytest.mark.requirement("general-040")
 def test_get_namespace(call: Caller) -> None:
     assert call("GetNamespace", id=[call.ns]).json()["properties"] == {"team": "x"}
     assert call.code("GetNamespace", id=[call.ns, "none"]) == 1
 
 
+@pytest.mark.requirement("general-041")
 def test_create_namespace(call: Caller) -> None:
     made = call("CreateNamespace", id=[call.ns, "new"], properties={"a": "b"})
     assert made.json()["properties"] == {"a": "b"}
@@ -128,6 +134,7 @@ def test_create_namespace(call: Caller) -> None:
     assert top in call("ListNamespaces").json()["namespaces"]
 
 
+@pytest.mark.requirement("general-042")
 def test_alter_namespace(call: Caller) -> None:
     changed = call(
         "AlterNamespace", id=[call.ns], set_properties={"a": "b"}, unset_properties=["team"]
@@ -137,6 +144,7 @@ def test_alter_namespace(call: Caller) -> None:
     assert call.code("AlterNamespace", id=["none"], set_properties={"a": "b"}) == 1
 
 
+@pytest.mark.requirement("general-043")
 def test_drop_namespace(call: Caller) -> None:
     call("CreateNamespace", id=[call.ns, "below"])
     assert call.code("DropNamespace", id=[call.ns]) == 3
@@ -146,6 +154,7 @@ def test_drop_namespace(call: Caller) -> None:
     assert call.code("NamespaceExists", id=[call.ns]) == 1
 
 
+@pytest.mark.requirement("general-044", "general-109")
 def test_list_tables(call: Caller) -> None:
     for name in ("b", "a"):
         call("DeclareTable", id=[call.ns, name])
@@ -154,6 +163,7 @@ def test_list_tables(call: Caller) -> None:
     assert call.code("ListTables", id=[call.ns, "none"]) == 1
 
 
+@pytest.mark.requirement("general-045")
 def test_table_exists(call: Caller) -> None:
     call("DeclareTable", id=[call.ns, "t"])
     assert call("TableExists", id=[call.ns, "t"]).is_success
@@ -161,6 +171,7 @@ def test_table_exists(call: Caller) -> None:
     assert call.code("TableExists", id=[call.ns, "none", "t"]) == 4
 
 
+@pytest.mark.requirement("general-046", "general-100")
 def test_get_table(call: Caller) -> None:
     location = call.create_table("t").json()["location"]
     found = call("GetTable", id=[call.ns, "t"], load_detailed_metadata=True).json()
@@ -170,6 +181,7 @@ def test_get_table(call: Caller) -> None:
     assert call.code("GetTable", id=[call.ns, "none"]) == 4
 
 
+@pytest.mark.requirement("general-047")
 def test_create_table(call: Caller) -> None:
     made = call.create_table("t", properties='{"a": "b"}').json()
     assert (made["version"], made["properties"]) == (1, {"a": "b"})
@@ -178,6 +190,7 @@ def test_create_table(call: Caller) -> None:
     assert call.create_table("t").json()["code"] == 5
 
 
+@pytest.mark.requirement("general-048")
 def test_register_table(call: Caller) -> None:
     place = str(call.root / "elsewhere" / call.ns)
     lance.write_dataset(ROWS, place)
@@ -188,6 +201,7 @@ def test_register_table(call: Caller) -> None:
     assert call.code("RegisterTable", id=[call.ns, "none", "t"], location=place) == 1
 
 
+@pytest.mark.requirement("general-049")
 def test_alter_table(call: Caller) -> None:
     call("DeclareTable", id=[call.ns, "t"], properties={"a": "1", "b": "2"})
     changed = call(
@@ -198,6 +212,7 @@ def test_alter_table(call: Caller) -> None:
     assert call.code("AlterTable", id=[call.ns, "none"], set_properties={"a": "3"}) == 4
 
 
+@pytest.mark.requirement("general-050")
 def test_drop_table(call: Caller) -> None:
     location = call.create_table("t").json()["location"]
     assert call("DropTable", id=[call.ns, "t"]).is_success

@@ -9,6 +9,7 @@ from lance_namespace_impls.server.http.routing import RouteTable, decode
 TABLE = RouteTable()
 
 
+@pytest.mark.requirement("general-099")
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
 def test_every_operation_has_its_two_routes(operation):
     path = operation.path.replace("{id}", "a%24b").replace("{index_name}", "i%2F1")

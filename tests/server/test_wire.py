@@ -52,6 +52,7 @@ names_without = st.text(
 )
 
 
+@pytest.mark.requirement("general-022")
 @settings(deadline=None)
 @given(st.lists(names_without, min_size=1, max_size=3))
 @example(["."])
@@ -224,6 +225,7 @@ def test_answers_of_other_forms(http):
     assert http.post("/v1/materialized_view/v/refresh").status_code == 202
 
 
+@pytest.mark.requirement("general-099", "general-109")
 def test_by_name_routes_take_everything_from_the_body(http, echo):
     answer = http.post("/DescribeTable", json={"id": ["a", "b"], "version": 3})
     assert answer.json()["version"] == 3
@@ -377,6 +379,7 @@ def test_unknown_routes_and_wrong_methods(http):
     assert http.put("/DescribeTable").status_code == 405
 
 
+@pytest.mark.requirement("general-098")
 def test_health_and_document(http):
     assert http.get("/healthz").json() == {"status": "ok"}
     document = http.get("/openapi.json")
@@ -389,6 +392,7 @@ def test_health_and_document(http):
 # --- secrets
 
 
+@pytest.mark.requirement("general-113")
 @pytest.mark.parametrize(
     ("vends", "asks", "secret"),
     [(False, None, False), (False, True, False), (True, None, True), (True, False, False)],

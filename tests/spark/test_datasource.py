@@ -193,6 +193,7 @@ def test_groups_are_of_about_one_size(
     assert group_by_size(sizes, groups) == expected
 
 
+@pytest.mark.requirement("general-003")
 def test_a_table_is_made_added_to_and_replaced(lake: Lake, spark: Any) -> None:
     lake.save(spark.range(5), "t")
     assert lake.dataset("t").schema == pa.schema([("id", pa.int64())])
@@ -419,6 +420,7 @@ def test_a_table_made_in_spark_s_own_catalog_says_what_to_write_instead(spark: A
         spark.sql("DROP TABLE of_spark")
 
 
+@pytest.mark.requirement("general-112")
 def test_through_a_rest_server(lake: Lake, spark: Any) -> None:
     with connect("dir", lake.properties) as namespace, serving(namespace) as address:
         options = {"impl": "rest", "uri": address}

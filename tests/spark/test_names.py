@@ -34,6 +34,7 @@ def test_names_that_are_none(text: str) -> None:
         split_table_name(text)
 
 
+@pytest.mark.requirement("general-115", "general-116", "general-117")
 def test_the_argument_of_load_is_the_table() -> None:
     options, properties = split_options({"impl": "dir", "dir.path": "/d", "path": "t"})
     assert options.table == "t"

@@ -338,6 +338,7 @@ class Series:
         assert set(branches) == set(self.model.lines) - {None}
 
 
+@pytest.mark.requirement("general-071")
 @settings(
     max_examples=examples(SEQUENCES),
     deadline=None,

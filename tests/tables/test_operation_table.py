@@ -46,6 +46,7 @@ def namespace(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Namespa
             yield remote
 
 
+@pytest.mark.requirement("general-001", "general-036", "general-057")
 def test_every_operation_is_there_or_says_why_not(namespace: Namespace) -> None:
     supported = set(namespace.list_operations({}).operations)
     assert supported <= set(OPERATIONS)

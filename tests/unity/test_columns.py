@@ -88,6 +88,7 @@ def foreign(column: dict[str, Any], *, without: tuple[str, ...] = ()) -> dict[st
     }
 
 
+@pytest.mark.requirement("unity-table-columns-types")
 def test_no_arrow_type_is_forgotten() -> None:
     covered = {kind.id for kind, *_ in MAPPING}
     named = {
@@ -107,6 +108,7 @@ def test_arrow_to_unity(kind: pa.DataType, type_name: str, ddl: str, _back: pa.D
     assert (column["name"], column["position"], column["nullable"]) == ("x", 0, True)
 
 
+@pytest.mark.requirement("unity-table-columns-types")
 @pytest.mark.parametrize("kind", [row[0] for row in MAPPING], ids=IDS)
 def test_our_columns_come_back_exactly(kind: pa.DataType) -> None:
     schema = pa.schema([pa.field("x", kind, metadata={"unit": "m"}), pa.field("y", pa.int8())])
@@ -278,6 +280,7 @@ NESTED = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.requirement("unity-table-columns-types")
 @given(NESTED, st.text(min_size=1))
 def test_nested_types_survive_both_ways(kind: pa.DataType, name: str) -> None:
     schema = pa.schema([pa.field(name, kind)])

@@ -21,11 +21,13 @@ from .conftest import Connect, Unity
 MINIMAL = {"endpoint": "http://localhost:8080", "catalog": "main"}
 
 
+@pytest.mark.requirement("unity-config-endpoint")
 def test_the_endpoint_is_required() -> None:
     with pytest.raises(InvalidInputError, match="'endpoint' is required"):
         connect("unity", {"catalog": "main"})
 
 
+@pytest.mark.requirement("unity-config-catalog")
 def test_without_a_catalog_the_first_level_is_any() -> None:
     """The official packages' settings name the server alone."""
     catalogs = [
@@ -48,6 +50,13 @@ def test_without_a_catalog_the_first_level_is_any() -> None:
             unity.describe_namespace({"id": ["two"]})
 
 
+@pytest.mark.requirement(
+    "unity-config-api-path-default",
+    "unity-config-connect-timeout",
+    "unity-config-read-timeout",
+    "unity-config-max-retries",
+    "unity-config-root",
+)
 def test_defaults() -> None:
     config = UnityConfig.from_properties(MINIMAL)
     assert config.api_path == "/api/2.1/unity-catalog"
@@ -68,6 +77,7 @@ def test_a_catalog_is_one_name(catalog: str) -> None:
         UnityConfig.from_properties({**MINIMAL, "catalog": catalog})
 
 
+@pytest.mark.requirement("unity-config-connect-timeout", "unity-config-read-timeout")
 def test_timeouts_are_seconds() -> None:
     config = UnityConfig.from_properties({**MINIMAL, "connect_timeout": "2", "read_timeout": "3.5"})
     timeout = config.timeout()
@@ -76,6 +86,7 @@ def test_timeouts_are_seconds() -> None:
     assert units["connect_timeout"] == units["read_timeout"] == "seconds"
 
 
+@pytest.mark.requirement("unity-config-read-timeout")
 def test_read_timeout_ends_the_wait() -> None:
     def answer_late(asked: Any) -> Answer:
         time.sleep(0.5)
@@ -89,6 +100,7 @@ def test_read_timeout_ends_the_wait() -> None:
             namespace.describe_namespace({"id": ["main", "s"]})
 
 
+@pytest.mark.requirement("unity-config-max-retries")
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
 def test_max_retries(retries: int, requests: int) -> None:
     with WebServer(lambda asked: Answer(status=503, body={})) as down:
@@ -100,6 +112,7 @@ def test_max_retries(retries: int, requests: int) -> None:
     assert len(down.asked) == requests
 
 
+@pytest.mark.requirement("unity-config-api-path")
 @pytest.mark.parametrize("api_path", ["/other/api", "other/api/"])
 def test_api_path_comes_before_every_path(api_path: str) -> None:
     with WebServer(lambda asked: Answer(body={"schemas": []})) as other:
@@ -111,6 +124,7 @@ def test_api_path_comes_before_every_path(api_path: str) -> None:
     assert other.asked[0].path == "/other/api/schemas"
 
 
+@pytest.mark.requirement("unity-config-auth-token")
 def test_auth_token_is_a_bearer_token_and_never_shown(unity: Unity, connected: Connect) -> None:
     namespace = connected(auth_token="very-secret")
     namespace.list_namespaces({"id": ["main"]})
@@ -118,6 +132,7 @@ def test_auth_token_is_a_bearer_token_and_never_shown(unity: Unity, connected: C
     assert "very-secret" not in repr(namespace) + repr(namespace.config)
 
 
+@pytest.mark.requirement("unity-config-storage")
 def test_storage_properties_reach_every_table(connected: Connect) -> None:
     namespace = connected(**{"storage.region": "us-west-2"})
     namespace.create_namespace({"id": ["main", "s"]})

@@ -21,6 +21,7 @@ from tests.servers.web import Answer, Asked, WebServer
 from .conftest import Connect, Unity
 
 
+@pytest.mark.requirement("unity-namespace-root", "unity-list-namespaces-root")
 def test_the_root_lists_the_configured_catalog(unity: Unity, main: UnityNamespace) -> None:
     unity.add_catalog("other")
     unity.asked.clear()
@@ -28,6 +29,7 @@ def test_the_root_lists_the_configured_catalog(unity: Unity, main: UnityNamespac
     assert unity.asked == []
 
 
+@pytest.mark.requirement("unity-list-namespaces-catalog")
 def test_a_catalog_lists_its_schemas_in_order(unity: Unity, main: UnityNamespace) -> None:
     for name in ("z", "A", "b"):
         main.create_namespace({"id": ["main", name]})
@@ -37,17 +39,20 @@ def test_a_catalog_lists_its_schemas_in_order(unity: Unity, main: UnityNamespace
     assert unity.asked[0].query["catalog_name"] == "main"
 
 
+@pytest.mark.requirement("unity-list-namespaces-other")
 def test_another_catalog_is_not_found_in_a_listing(main: UnityNamespace) -> None:
     with pytest.raises(NamespaceNotFoundError):
         main.list_namespaces({"id": ["other"]})
 
 
+@pytest.mark.requirement("unity-namespace-schema")
 def test_a_schema_has_no_child_namespaces(main: UnityNamespace) -> None:
     assert main.list_namespaces({"id": ["main", "s"]}).namespaces == []
     with pytest.raises(NamespaceNotFoundError):
         main.list_namespaces({"id": ["main", "missing"]})
 
 
+@pytest.mark.requirement("unity-create-namespace")
 def test_create_sends_name_catalog_and_properties(unity: Unity, connected: Connect) -> None:
     namespace = connected()
     made = namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
@@ -57,22 +62,26 @@ def test_create_sends_name_catalog_and_properties(unity: Unity, connected: Conne
     assert sent.json == {"name": "s", "catalog_name": "main", "properties": {"owner": "me"}}
 
 
+@pytest.mark.requirement("unity-create-namespace-levels")
 @pytest.mark.parametrize("identifier", [["main"], ["main", "s", "t"]])
 def test_create_takes_a_catalog_and_a_schema(main: UnityNamespace, identifier: list[str]) -> None:
     with pytest.raises(InvalidInputError):
         main.create_namespace({"id": identifier})
 
 
+@pytest.mark.requirement("unity-namespace-fixed-catalog", "unity-create-namespace-catalog")
 def test_create_in_another_catalog_is_invalid(main: UnityNamespace) -> None:
     with pytest.raises(InvalidInputError, match="'main'"):
         main.create_namespace({"id": ["other", "s"]})
 
 
+@pytest.mark.requirement("unity-create-namespace-exists")
 def test_create_of_an_existing_schema(main: UnityNamespace) -> None:
     with pytest.raises(NamespaceAlreadyExistsError):
         main.create_namespace({"id": ["main", "s"]})
 
 
+@pytest.mark.requirement("unity-create-namespace-exists-forms")
 @pytest.mark.parametrize(
     ("status", "error_code"),
     [(409, ""), (409, "{}_ALREADY_EXISTS"), (400, "{}_ALREADY_EXISTS"), (400, "ALREADY_EXISTS"),
@@ -95,6 +104,7 @@ def test_existing_objects_arrive_in_several_ways(status: int, error_code: str) -
                 namespace.declare_table({"id": ["main", "s", "t"]})
 
 
+@pytest.mark.requirement("unity-namespace-properties", "unity-describe-namespace")
 def test_describe_gives_the_properties(unity: Unity, main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
     assert (unity.asked[-1].method, unity.asked[-1].path) == ("GET", f"{API}/schemas/main.s")
@@ -102,6 +112,7 @@ def test_describe_gives_the_properties(unity: Unity, main: UnityNamespace) -> No
     assert main.describe_namespace({}).properties == {}
 
 
+@pytest.mark.requirement("unity-describe-namespace-missing")
 @pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"], ["other"]])
 def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
     with pytest.raises(NamespaceNotFoundError):
@@ -119,6 +130,7 @@ def test_tables_of_another_catalog_are_not_listed(
         main.list_tables({"id": ["other", "s"], "limit": limit})
 
 
+@pytest.mark.requirement("unity-drop-namespace-missing")
 @pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
 def test_drop_of_what_is_missing(unity: Unity, main: UnityNamespace, identifier: list[str]) -> None:
     unity.add_catalog("other")
@@ -128,6 +140,7 @@ def test_drop_of_what_is_missing(unity: Unity, main: UnityNamespace, identifier:
     assert ("other", "s") in unity.held()
 
 
+@pytest.mark.requirement("unity-namespace-identifier")
 def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: UnityNamespace) -> None:
     main.declare_table({"id": ["main", "s", "t"]})
     assert main.list_all_tables({}).tables == ["main$s$t"]
@@ -135,6 +148,7 @@ def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: Unit
         main.describe_namespace({"id": ["main", "missing"]})
 
 
+@pytest.mark.requirement("unity-drop-namespace")
 def test_drop_gives_the_properties_and_is_final(main: UnityNamespace) -> None:
     assert main.drop_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
     with pytest.raises(NamespaceNotFoundError):
@@ -144,6 +158,7 @@ def test_drop_gives_the_properties_and_is_final(main: UnityNamespace) -> None:
     main.drop_namespace({"id": ["main", "s"], "mode": "Skip"})
 
 
+@pytest.mark.requirement("unity-drop-namespace-not-empty")
 def test_drop_of_a_schema_that_holds_anything(unity: Unity, main: UnityNamespace) -> None:
     unity.add_table(("main", "s", "theirs"), "MANAGED")
     with pytest.raises(NamespaceNotEmptyError):
@@ -151,6 +166,7 @@ def test_drop_of_a_schema_that_holds_anything(unity: Unity, main: UnityNamespace
     assert main.list_namespaces({"id": ["main"]}).namespaces == ["s"]
 
 
+@pytest.mark.requirement("unity-drop-namespace-cascade")
 def test_cascade_sends_force(unity: Unity, main: UnityNamespace) -> None:
     main.declare_table({"id": ["main", "s", "t"]})
     main.drop_namespace({"id": ["main", "s"], "behavior": "Cascade"})
@@ -158,6 +174,7 @@ def test_cascade_sends_force(unity: Unity, main: UnityNamespace) -> None:
     assert main.list_namespaces({"id": ["main"]}).namespaces == []
 
 
+@pytest.mark.requirement("unity-drop-namespace", "unity-drop-namespace-restrict")
 def test_restrict_does_not_send_force(unity: Unity, main: UnityNamespace) -> None:
     main.drop_namespace({"id": ["main", "s"]})
     sent = unity.asked[-1]
@@ -207,6 +224,16 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.requirement(
+    "unity-create-namespace-failure",
+    "unity-list-namespaces-failure",
+    "unity-describe-namespace-failure",
+    "unity-drop-namespace-failure",
+    "unity-declare-table-failure",
+    "unity-list-tables-failure",
+    "unity-describe-table-failure",
+    "unity-deregister-table-failure",
+)
 @pytest.mark.parametrize("operation", CALLS)
 @pytest.mark.parametrize(
     ("status", "error_code", "code"),

@@ -21,6 +21,7 @@ ROWS = pa.table({"x": [1]})
 LANCE = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
 
 
+@pytest.mark.requirement("unity-list-tables-all")
 def test_a_thousand_tables_in_the_fewest_pages(unity: Unity, main: UnityNamespace) -> None:
     names = [f"t{n:04}" for n in range(1000)]
     for name in names:
@@ -32,6 +33,7 @@ def test_a_thousand_tables_in_the_fewest_pages(unity: Unity, main: UnityNamespac
     assert all(asked.path == f"{API}/tables" for asked in unity.asked)
 
 
+@pytest.mark.requirement("unity-list-namespaces-all")
 def test_a_thousand_schemas(unity: Unity, main: UnityNamespace) -> None:
     for n in range(1000):
         unity.add_schema(("main", f"s{n:04}"))
@@ -54,6 +56,7 @@ def tables(*names: str) -> list[dict[str, object]]:
     return [{"name": name, **LANCE} for name in names]
 
 
+@pytest.mark.requirement("unity-list-tables-pages")
 def test_pages_may_be_empty_and_an_empty_token_ends() -> None:
     pages = {
         "first": Answer(body={"tables": tables("b"), "next_page_token": "two+/="}),
@@ -107,6 +110,7 @@ def walked(namespace: UnityNamespace, limit: int, **more: object) -> list[list[s
     return pages
 
 
+@pytest.mark.requirement("unity-list-tables-all")
 @pytest.mark.parametrize("more", [{}, {"include_declared": False}])
 def test_pages_read_each_page_of_the_server_once(
     unity: Unity, main: UnityNamespace, more: dict[str, object], tmp_path: Path

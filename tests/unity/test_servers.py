@@ -53,6 +53,7 @@ def test_a_name_is_found_again_or_refused(main: UnityNamespace, name: str) -> No
     assert main.list_tables({"id": S}).tables == ["50", "a"]
 
 
+@pytest.mark.requirement("unity-table-columns-types")
 def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
     schema = pa.schema([(f"c{n}", kind) for n, (kind, *_) in enumerate(MAPPING)])
     assert len(schema) > 30
@@ -60,6 +61,12 @@ def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
     assert main.describe_table({"id": T}).schema == to_json_schema(schema)
 
 
+@pytest.mark.requirement(
+    "unity-create-namespace-exists",
+    "unity-drop-namespace-not-empty",
+    "unity-declare-table-parent",
+    "unity-declare-table-exists",
+)
 def test_what_is_taken_and_what_is_missing(main: UnityNamespace) -> None:
     main.declare_table({"id": T})
     assert code_of(main.create_namespace, {"id": S}) == 2
@@ -88,6 +95,7 @@ def test_properties_of_a_schema(main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": S}).properties == {}
 
 
+@pytest.mark.requirement("unity-table-lance-location", "unity-deregister-table-data")
 def test_a_table_written_by_pylance(main: UnityNamespace) -> None:
     location = main.declare_table({"id": T}).location
     assert location is not None

@@ -31,6 +31,13 @@ ROWS = pa.table(
 )
 
 
+@pytest.mark.requirement(
+    "unity-config-root",
+    "unity-table-external",
+    "unity-table-text-format",
+    "unity-declare-table",
+    "unity-declare-table-answer",
+)
 def test_declare_sends_an_external_text_table(
     unity: Unity, main: UnityNamespace, tmp_path: Path
 ) -> None:
@@ -51,17 +58,20 @@ def test_declare_sends_an_external_text_table(
     }
 
 
+@pytest.mark.requirement("unity-table-location", "unity-declare-table-location")
 def test_declare_at_a_location(main: UnityNamespace, tmp_path: Path) -> None:
     declared = main.declare_table({"id": T, "location": f"{tmp_path}/two words%20/"})
     assert declared.location == f"{tmp_path}/two words%20"
     assert main.describe_table({"id": T}).location == f"{tmp_path}/two words%20"
 
 
+@pytest.mark.requirement("unity-declare-table-no-data")
 def test_declare_writes_nothing(main: UnityNamespace, tmp_path: Path) -> None:
     main.declare_table({"id": T})
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.requirement("unity-describe-table-schema")
 def test_declare_over_data_fills_the_columns(main: UnityNamespace, tmp_path: Path) -> None:
     lance.write_dataset(ROWS, tmp_path / "data")
     main.declare_table({"id": T, "location": str(tmp_path / "data")})
@@ -73,6 +83,7 @@ def test_declare_over_data_fills_the_columns(main: UnityNamespace, tmp_path: Pat
     ]
 
 
+@pytest.mark.requirement("unity-table-columns")
 def test_columns_are_sent_as_spark_types(
     unity: Unity, main: UnityNamespace, tmp_path: Path
 ) -> None:
@@ -149,22 +160,26 @@ def test_a_location_of_a_kind_that_the_server_does_not_take(main: UnityNamespace
     assert main.list_tables({"id": ["main", "s"]}).tables == []
 
 
+@pytest.mark.requirement("unity-declare-table-parent")
 def test_declare_below_a_missing_schema(main: UnityNamespace) -> None:
     with pytest.raises(NamespaceNotFoundError):
         main.declare_table({"id": ["main", "missing", "t"]})
 
 
+@pytest.mark.requirement("unity-declare-table-catalog")
 def test_declare_in_another_catalog_is_invalid(main: UnityNamespace) -> None:
     with pytest.raises(InvalidInputError):
         main.declare_table({"id": ["other", "s", "t"]})
 
 
+@pytest.mark.requirement("unity-declare-table-exists")
 def test_declare_of_an_existing_table(main: UnityNamespace) -> None:
     main.declare_table({"id": T})
     with pytest.raises(TableAlreadyExistsError):
         main.declare_table({"id": T})
 
 
+@pytest.mark.requirement("unity-namespace-three-levels", "unity-declare-table-levels")
 @pytest.mark.parametrize("identifier", [["main", "t"], ["t"], ["main", "s", "t", "u"]])
 def test_a_table_has_three_names(main: UnityNamespace, identifier: list[str]) -> None:
     with pytest.raises(InvalidInputError, match="3 levels"):
@@ -178,6 +193,7 @@ def add_others(unity: Unity) -> None:
     unity.add_table(("main", "s", "plain"), properties={})
 
 
+@pytest.mark.requirement("unity-table-lance", "unity-list-tables")
 def test_list_gives_the_lance_tables_in_order(unity: Unity, main: UnityNamespace) -> None:
     add_others(unity)
     for name in ("b", "a", "C"):
@@ -189,12 +205,14 @@ def test_list_gives_the_lance_tables_in_order(unity: Unity, main: UnityNamespace
     assert (query["catalog_name"], query["schema_name"]) == ("main", "s")
 
 
+@pytest.mark.requirement("unity-list-tables-missing")
 @pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
 def test_list_below_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
     with pytest.raises(NamespaceNotFoundError):
         main.list_tables({"id": identifier})
 
 
+@pytest.mark.requirement("unity-table-properties", "unity-describe-table")
 def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     main.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
     found = main.describe_table({"id": T})
@@ -205,6 +223,7 @@ def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     assert (found.version, found.stats, found.metadata) == (None, None, None)
 
 
+@pytest.mark.requirement("unity-describe-table-missing", "unity-deregister-table-missing")
 @pytest.mark.parametrize(
     "identifier", [["main", "s", "x"], ["main", "no", "x"], ["other", "s", "x"]]
 )
@@ -214,6 +233,9 @@ def test_a_table_that_is_missing(main: UnityNamespace, identifier: list[str]) ->
             method({"id": identifier})
 
 
+@pytest.mark.requirement(
+    "unity-table-lance-not", "unity-describe-table-other", "unity-deregister-table-other"
+)
 @pytest.mark.parametrize("name", ["managed", "delta", "plain"])
 def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, name: str) -> None:
     add_others(unity)
@@ -223,6 +245,7 @@ def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, na
     assert ("main", "s", name) in unity.held()
 
 
+@pytest.mark.requirement("unity-deregister-table-data")
 def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
     made = main.create_table({"id": T}, ROWS)
     gone = main.deregister_table({"id": T})
@@ -233,6 +256,7 @@ def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
         main.deregister_table({"id": T})
 
 
+@pytest.mark.requirement("unity-deregister-table")
 def test_deregister_looks_before_it_deletes(unity: Unity, main: UnityNamespace) -> None:
     main.declare_table({"id": T})
     unity.asked.clear()
@@ -276,6 +300,7 @@ def test_what_the_api_cannot_do_is_code_0(
         getattr(main, operation)({"id": T, **change})
 
 
+@pytest.mark.requirement("unity-table-lance-location")
 def test_a_table_written_by_pylance_opens(main: UnityNamespace) -> None:
     location = main.declare_table({"id": T}).location
     assert location is not None
