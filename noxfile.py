@@ -51,9 +51,9 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
 
 
 # Two processes more than there are cores: with what tests start and wait for, that keeps all cores busy.
-# tests/schedule.py says which tests stay together.
+# tests/schedule.py says which tests share a process, and orders them.
 PROCESSES = min(8, (os.cpu_count() or 2) + 2)
-PARALLEL = ("-n", str(PROCESSES), "--dist", "loadscope")
+PARALLEL = ("-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder")
 
 
 @nox.session

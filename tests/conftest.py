@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.schedule import Schedule, rank
 from tests.servers import real
 from tests.servers.guardian import MARK, end_with_parent, start_guardian
 from tests.servers.jvm import SHORT_LIVED
@@ -83,10 +84,8 @@ def temporary_files() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep the tests on one server together where a run has several processes."""
-    from tests.schedule import scheduler
-
-    return scheduler(config, log)
+    """Distribute tests by group with ``--dist loadgroup``; None leaves other ways to xdist."""
+    return Schedule(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -100,8 +99,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test whose name differs from process to process: several share a run."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest tests of a parallel run first; reject names that differ from process to process."""
+    if config.getoption("loadgroup", False):
+        items.sort(key=rank)
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid}: give its parameters ids of their own")

@@ -1,68 +1,23 @@
-"""Which tests stay together where a run has several processes, and which go first.
+"""Which tests share a process in a parallel run (``--dist loadgroup``), and which start first.
 
-A metastore, an Iceberg server or a Spark session takes seconds and hundreds of megabytes, and some
-tests empty the one they use. The tests on one server therefore go to one process, which starts it,
-is alone on it and stops it; a file's tests go to one process, for what they make once. Long tests
-that share nothing go where there is room, and so do those that restart a server of their own.
-
-What takes longest goes first, so that the end of a run does not wait for one process.
-
-It goes by node ids, since the process that hands out the tests knows no more.
+Tests with the same ``@pytest.mark.xdist_group`` run in one process. A metastore, an Iceberg server or a
+Spark session takes seconds and hundreds of megabytes, and some tests delete the contents of theirs: the
+group starts the server once and is alone on it. Tests without a group stay with their file, which shares
+module fixtures. Long tests that share nothing have the group `SPREAD`: each goes to any free process.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from xdist.scheduler import LoadScopeScheduling
+import pytest
+from xdist.scheduler import LoadGroupScheduling
 
-__all__ = ["LONGEST", "Schedule", "in_order", "scope_of"]
+__all__ = ["SPREAD", "Schedule", "on_server", "rank"]
 
-RELEASE = re.compile(r"(?:\bhive[23]-on-|/test_spark\.py::\w+\[)(\d\.\d)\b")
-ON_OLDEST = frozenset({"test_adapter", "test_behaviour", "test_pool", "test_records", "test_traps"})
-"""Files in tests/hive whose tests are on the oldest release where their ids name none."""
-ON_SHARED = {"hive2": "hive 3.1", "hive3": "hive 3.1", "iceberg": "iceberg", "nessie": "iceberg"}
-"""Which server a test is on whose id begins with the name of a backend, in the files of `ANY_CATALOG`."""
-ANY_CATALOG = (
-    "tests/behaviour/", "tests/catalog/test_fresh_places.py", "tests/tables/test_killed.py",
-    "tests/tables/races/",
-)  # fmt: skip
-IN_SPARK = {
-    name: f"spark {session}"
-    for session, names in {
-        "one": (
-            "datasource",
-            "saving",
-            "session",
-            "first_appends",
-            "managed",
-            "import",
-            "in_process",
-            "streams",
-        ),
-        "two": (
-            "queries",
-            "changes",
-            "read_table",
-            "int96",
-            "inventory",
-            "maintain",
-            "types",
-            "backfill",
-            "update",
-        ),
-    }.items()
-    for name in names
-}
-"""Which of two sessions the tests of a file in tests/spark run in, where they need one."""
-RECORDED = ("tests/conformance/test_mechanical.py", "tests/conformance/test_refused_answers.py")
-"""Files whose tests go by one recording of all that the conformance kit asks, which takes half a minute."""
-SPREAD = (
-    "tests/behaviour/", "tests/cli/test_terminal.py", "tests/conformance/test_correct.py",
-    "tests/docs/test_python_snippets.py", "tests/hive/test_restarts.py",
-    "tests/server/attacks/test_freezes.py",
-)  # fmt: skip
+SPREAD = "spread"
+SERVERS = {"hive2": "hive 3.1", "hive3": "hive 3.1", "iceberg": "iceberg", "nessie": "iceberg"}
+"""Groups of the backends whose tests share a server."""
 LONGEST = (
     "iceberg", "spark one", "spark two", "hive 3.1", "hive 4.2", "hive 2.3",
     "tests/docs/test_python_snippets.py::test_the_snippets_of_a_page_run[docs/spark.md]",
@@ -76,59 +31,30 @@ LONGEST = (
     "tests/cli/test_terminal.py", "tests/clients/", "tests/tables/test_contents.py",
     "tests/catalog/test_fresh_places.py", "tests/server/", "tests/glue/", "tests/cli/",
 )  # fmt: skip
-"""What those begin with that take longest, the longest first; all others follow by how many tests they
-have.
-"""
+"""Groups, and beginnings of node ids, that take longest, the longest first."""
 
 
-def scope_of(node: str) -> str:
-    """Return what the tests that one process runs one after the other have in common."""
-    file = node.partition("::")[0]
-    _, _, inner = file.partition("/")
-    folder, _, name = inner.partition("/")
-    if (release := RELEASE.search(node)) is not None:
-        return f"hive {release[1]}"
-    if folder == "hive" and name.removesuffix(".py") in ON_OLDEST:
-        return "hive 2.3"
-    backend = re.split(r"[]-]", node.partition("[")[2])[0]
-    if file.startswith(ANY_CATALOG) and backend in ON_SHARED:
-        return ON_SHARED[backend]
-    if folder == "iceberg" and name != "test_behaviour.py":
-        return "iceberg"
-    if folder == "spark":
-        of_file = name.rpartition("/")[2].removesuffix(".py").removeprefix("test_")
-        return IN_SPARK.get(of_file, file)
-    if file in RECORDED:
-        return "conformance recording"
-    return node if file.startswith(SPREAD) else file
+def on_server(backend: str, *marks: pytest.MarkDecorator) -> Any:
+    """Return a backend as a parameter of tests, in the group of its server if it shares one."""
+    shared = [pytest.mark.xdist_group(SERVERS[backend])] if backend in SERVERS else []
+    return pytest.param(backend, marks=[*marks, *shared])
 
 
-def in_order(scopes: dict[str, Any]) -> list[str]:
-    """Return the scopes in the order in which they are handed out."""
-
-    def place(scope: str) -> tuple[int, int, str]:
-        rank = next((n for n, begin in enumerate(LONGEST) if scope.startswith(begin)), len(LONGEST))
-        return rank, -len(scopes[scope]), scope
-
-    return sorted(scopes, key=place)
+def rank(item: pytest.Item) -> int:
+    """Return the place of a test in the order in which a parallel run starts tests."""
+    groups = {mark.args[0] for mark in item.iter_markers("xdist_group")} - {SPREAD}
+    name = groups.pop() if groups else item.nodeid
+    return next((n for n, begin in enumerate(LONGEST) if name.startswith(begin)), len(LONGEST))
 
 
-class Schedule(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
-    """Hands out tests by `scope_of`, what takes longest first."""
+class Schedule(LoadGroupScheduling):  # type: ignore[misc, unused-ignore]
+    """xdist's schedule by group, which keeps tests without a group with their file.
+
+    xdist joins several groups of a test with ``_``; a shared server has precedence over `SPREAD`.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return scope_of(nodeid)
-
-    def _assign_work_unit(self, node: Any) -> None:
-        if not self._ordered:
-            for scope in in_order(self.workqueue):
-                self.workqueue.move_to_end(scope)
-            self._ordered = True
-        super()._assign_work_unit(node)
-
-    _ordered = False
-
-
-def scheduler(config: Any, log: Any) -> Schedule | None:
-    """Return the schedule for ``--dist loadscope``; None leaves other ways to xdist."""
-    return Schedule(config, log) if config.getvalue("dist") == "loadscope" else None
+        group: str = super()._split_scope(nodeid)
+        if group == nodeid:
+            return nodeid.partition("::")[0]
+        return nodeid if group == SPREAD else group.removesuffix(f"_{SPREAD}")

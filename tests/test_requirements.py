@@ -74,7 +74,6 @@ GOOD = Requirement("glue.x", ("LN-A-001",), "", "", "It is so.")
         (evolve(GOOD, checks=()), "glue.x needs either checks or one of"),
         (evolve(GOOD, native="stored"), "glue.x needs either checks or one of"),
     ],
-    ids=str,
 )
 def test_faults_of_a_row(row: Requirement, complaint: str) -> None:
     found = complaints([row], {row.id: ["test"]} if row.id == GOOD.id else {}, {"LN-A-001"})

@@ -22,6 +22,7 @@ from lance_namespace_impls.directory import DirectoryNamespace
 
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
 from ..polaris.subject import polaris_server_subject, polaris_tables_subject
+from ..schedule import on_server
 from ..sql.subject import postgresql, postgresql_managed, sqlite, sqlite_managed
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
@@ -59,9 +60,9 @@ def backend(name: str, runs: int, *, needs: str | None = None) -> Callable[[Back
 def parameters(names: Iterable[str] | None = None) -> list[Any]:
     """Return backends as parameters of tests, all of `SUBJECTS` unless named."""
     return [
-        pytest.param(name, marks=pytest.mark.real(SUBJECTS[name].needs))
+        on_server(name, pytest.mark.real(SUBJECTS[name].needs))
         if name in SUBJECTS and SUBJECTS[name].needs
-        else name
+        else on_server(name)
         for name in (SUBJECTS if names is None else names)
     ]
 

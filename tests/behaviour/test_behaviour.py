@@ -9,6 +9,8 @@ import pytest
 from .machine import explore
 from .subjects import SUBJECTS, parameters
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 
 @pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # of names that no path has
 @pytest.mark.parametrize("name", parameters())

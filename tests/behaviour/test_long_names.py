@@ -15,6 +15,8 @@ from .catalogs import CATALOGS
 from .subject import Identifier, Subject
 from .subjects import SUBJECTS, parameters
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 ROWS = pa.table({"a": [1, 2]})
 QUICK = {
     "ascii-129": "n" * 129,
@@ -50,7 +52,7 @@ BACKENDS = [
         for name in SUBJECTS
         if name == "memory-mixed" or not name.startswith(("memory", "rest-", "nessie"))
     ),
-    *(name for name in CATALOGS if name not in SUBJECTS),
+    *parameters(name for name in CATALOGS if name not in SUBJECTS),
 ]
 
 

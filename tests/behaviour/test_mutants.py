@@ -12,6 +12,8 @@ from .machine import find_fault
 from .mutants import DIRECTORY_MUTANTS, MEMORY_MUTANTS
 from .subjects import directory_subject, memory_subject
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 RUNS = 1000
 """Most are found within 50."""
 RARE = {

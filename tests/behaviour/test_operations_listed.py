@@ -19,6 +19,8 @@ from .home import make_home
 from .subject import Subject
 from .subjects import SUBJECTS, parameters
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 BACKENDS = {name: entry.start for name, entry in SUBJECTS.items()} | CATALOGS
 REASON = re.compile(r"is not supported( by \w+)?: \w+ .+")
 ROWS = pa.table({"x": [1, 2, 3]})

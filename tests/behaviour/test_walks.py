@@ -14,6 +14,8 @@ from ..hive.subject import hive_subject
 from .subjects import SUBJECTS, parameters
 from .walks import check_walks
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 many = pytest.mark.parametrize("runs", [6, pytest.param(60, marks=pytest.mark.slow)])
 
 

@@ -24,6 +24,8 @@ import pytest
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli import output
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]")
 LONG = "a_table_with_a_name_that_is_longer_than_a_narrow_terminal_is_wide"

@@ -8,6 +8,8 @@ from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 SLOW = (
     *("mixed", "one-catalog", "two-levels", "three-levels", "any-depth"),
     *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed", "dir-manifest"),

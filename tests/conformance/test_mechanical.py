@@ -7,8 +7,12 @@ import pytest
 from .trace import Trace, record, touched, verdict
 from .wrong.sets import FAULTS, OPEN, left_open
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*committed without the catalog")
-"""A check commits past a catalog that keeps versions, which warns of it."""
+pytestmark = [
+    # A check commits past a catalog that keeps versions, which warns of it.
+    pytest.mark.filterwarnings("ignore:.*committed without the catalog"),
+    # The recording of all calls of the kit takes half a minute.
+    pytest.mark.xdist_group("conformance recording"),
+]
 
 RUN = [name for name in FAULTS if not left_open(name)]
 SAMPLE = [name for name in RUN if " answer " in name or " request " in name][::70]

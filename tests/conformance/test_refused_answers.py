@@ -18,6 +18,8 @@ from .replay import (
     verdict,
 )
 
+pytestmark = pytest.mark.xdist_group("conformance recording")
+
 TABLE = json.loads(REFUSED.read_text("utf-8"))
 
 

@@ -29,6 +29,8 @@ from tests.servers.unity import UnityDouble
 
 from .snippets import ROOT, read, snippets
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 ROWS = "import pyarrow as pa\nrows = pa.table({'id': [1, 2, 3]})\n"
 LETTERS = pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]})
 # The README's snippets have a test of their own.

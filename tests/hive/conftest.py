@@ -29,10 +29,16 @@ _numbers = itertools.count()
 
 
 def parameters(forms: list[tuple[str, str]]) -> list[Any]:
-    """Return forms as parameters of tests; those on older releases of a line are slow tests."""
+    """Return forms as parameters of tests; those on older releases of a line are slow tests.
+
+    The tests on one release share a process, and with it the metastore.
+    """
+    slow = [pytest.mark.slow]
     return [
         pytest.param(
-            form, marks=pytest.mark.slow if form[0] in SLOW else (), id=f"{form[1]}-on-{form[0]}"
+            form,
+            marks=[pytest.mark.xdist_group(f"hive {form[0]}"), *slow * (form[0] in SLOW)],
+            id=f"{form[1]}-on-{form[0]}",
         )
         for form in forms
     ]

@@ -146,11 +146,13 @@ def test_changes_of_several_all_arrive(form: Form, writers: ProcessPoolExecutor,
 @pytest.mark.parametrize(
     ("form", "count", "threads", "as_machines"),
     [
-        pytest.param(form, *writers, apart, id=f"hive2-on-{form[0]}-{writers[0]}-{where}")
-        for form in RELEASE_FORMS
+        pytest.param(
+            *form.values, *writers, apart, marks=form.marks, id=f"{form.id}-{writers[0]}-{where}"
+        )
+        for form in parameters(RELEASE_FORMS)
         for writers in WRITERS
         for where, apart in (("processes", False), ("machines", True))
-        if not apart or (form in MACHINE_FORMS and writers[0] > 1)
+        if not apart or (form.values[0] in MACHINE_FORMS and writers[0] > 1)
     ],
     indirect=["form"],
 )

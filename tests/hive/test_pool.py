@@ -27,6 +27,8 @@ from tests.servers.proxy import Proxy
 
 from .sockets import open_sockets
 
+pytestmark = pytest.mark.xdist_group("hive 2.3")
+
 # In a process of its own: that of the tests has threads, and a fork of it may hang.
 FORKED = """
 import os, signal, sys

@@ -21,6 +21,8 @@ from pymetastore.hive_metastore.ttypes import (
 from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from lance_namespace_impls.hive import records
 
+pytestmark = pytest.mark.xdist_group("hive 2.3")
+
 
 @pytest.mark.parametrize(
     ("stored", "given"),

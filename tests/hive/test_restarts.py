@@ -17,6 +17,8 @@ from tests.servers.hive import RELEASES, Metastore
 
 from .sockets import open_sockets
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 POOL_SIZE = 3
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 
-from .conftest import FORMS, Form
+from .conftest import FORMS, Form, parameters
 
 # Spark's own client talks to these releases, to the default catalog of the second.
 SEEN = [form for form in FORMS if form in [("2.3", "hive2"), ("3.1", "hive2")]]
@@ -35,7 +35,7 @@ def spark_sql(form: Form, folder: Path, *statements: str) -> list[list[list[str]
 
 @pytest.mark.requirement("hive3.declare-table.registered")
 @pytest.mark.slow
-@pytest.mark.parametrize("form", SEEN, indirect=True, ids=lambda form: form[0])
+@pytest.mark.parametrize("form", parameters(SEEN), indirect=True)
 def test_spark_sees_our_tables_and_we_tell_its_tables_apart(form: Form, tmp_path: Path) -> None:
     database = form.database()
     name = database[-1]

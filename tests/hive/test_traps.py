@@ -178,6 +178,7 @@ def test_hive_asks_the_metastore_which_release_it_is(
         assert namespace.properties["uri"] == form.metastore.uri
 
 
+@pytest.mark.xdist_group("hive 2.3")
 def test_get_table_req_does_not_tell_releases_apart() -> None:
     client = shared("2.3").connect()
     with pytest.raises(NoSuchObjectException):
@@ -188,6 +189,7 @@ def test_get_table_req_does_not_tell_releases_apart() -> None:
 
 
 @pytest.mark.requirement("general-094")
+@pytest.mark.xdist_group("hive 2.3")
 def test_hive_2_ignores_catalogs_without_a_word() -> None:
     client = shared("2.3").connect()
     database = Database(name="ignored", catalogName="c", locationUri="file:/tmp/ignored")

@@ -25,6 +25,8 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from tests.servers.web import Answer, Asked, WebServer
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 DB, T = ["wh", "db"], ["wh", "db", "t"]
 ROWS = pa.table({"x": [1]})
 DB_PATH = "/v1/wh/namespaces/db"

@@ -20,6 +20,8 @@ from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 MINIMAL = {"endpoint": "http://localhost:8181"}
 
 

@@ -17,6 +17,8 @@ from tests.servers.web import Answer, Asked, FaultProxy
 from .conftest import Connect
 from .subject import BareApi
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 NAMES = [f"t{n:02}" for n in range(30)]
 BUSY = Answer(status=503, body={"error": {"type": "ServiceUnavailableException", "code": 503}})
 CUT = Answer(cut=True)

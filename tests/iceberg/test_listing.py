@@ -19,6 +19,8 @@ from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 from .conftest import Connect
 from .subject import BareApi
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 LIST = "/v1/wh/namespaces/db/tables"
 
 

@@ -5,6 +5,8 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls.iceberg import IcebergNamespace
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 AWKWARD = (
     "a.b", "a/b", "a b", "50%", "a%20b", "a%2Eb", "a$b", "a+b", "ünï", "日本", "e\u0301", "a\x1fb",
     "a%1Fb", "?", "a#b", "a&b=c", "a;b", "a\\b", ":", "a'b", 'a"b', ".", "..", "%2F", "null",

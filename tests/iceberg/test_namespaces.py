@@ -20,6 +20,8 @@ from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 from .conftest import Connect
 from .subject import BareApi
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 
 def without_location(properties: dict[str, str] | None) -> dict[str, str]:
     """Take away what the server adds by itself."""

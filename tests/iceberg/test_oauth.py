@@ -24,6 +24,8 @@ from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 TOKENS = "/v1/oauth/tokens"
 
 

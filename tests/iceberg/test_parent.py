@@ -12,6 +12,8 @@ from lance_namespace_impls.iceberg import IcebergNamespace
 
 from .subject import WAREHOUSE
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 ROWS = pa.table({"x": [1]})
 
 

@@ -26,6 +26,8 @@ from tests.servers import real
 from tests.servers.polaris import PolarisDouble
 from tests.servers.web import Answer, Asked
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 ROWS = pa.table({"x": [1, 2]})
 NAMES = (
     "t", "50%", "a%20b", "a%2Eb", "%2F", "a+b", "+", "a b", "ü", "a$b", "a#b", "a?b", "a;b", "a:b",

@@ -23,6 +23,8 @@ from tests.servers.web import Answer, FaultProxy
 from .conftest import Connect
 from .subject import BareApi
 
+pytestmark = pytest.mark.xdist_group("iceberg")
+
 T = ["wh", "db", "t"]
 ROWS = pa.table({"x": [1, 2, 3]})
 

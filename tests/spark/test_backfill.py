@@ -24,6 +24,8 @@ from lance_namespace_impls.distributed.runners import ThreadRunner
 from lance_namespace_impls.spark import Added, add_columns, backfill
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 
 @pytest.fixture
 def table(lake: Lake) -> Lake:

@@ -24,6 +24,8 @@ from lance_namespace_impls.spark import delete, merge_into
 from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
 
 

@@ -24,6 +24,8 @@ from lance_namespace_impls.server import serving
 from lance_namespace_impls.spark.read_plan import group_by_size
 from tests.spark.conftest import Lake, failure_of
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 MOMENT = dt.datetime(2020, 2, 29, 12, 30, 15, 123456)
 DAY = dt.date(2020, 2, 29)
 NOON = dt.time(12, 30, 15)

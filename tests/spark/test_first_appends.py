@@ -16,6 +16,8 @@ from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
 from tests.spark.conftest import Lake
 from tests.spark.test_writing import ROWS, planned, target_of, written
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 NESTED = pa.table(
     {
         "s": pa.array([{"x": 1, "y": ["a"]}]),

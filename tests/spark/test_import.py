@@ -25,6 +25,8 @@ from lance_namespace_impls.ingest import file_import
 from lance_namespace_impls.spark import ImportResult, import_files
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 class Importer:
     """Imports into one lake, from one folder."""

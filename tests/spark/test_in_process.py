@@ -17,6 +17,8 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.spark import ImportResult, import_files
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 def run(lake: Lake, folder: Path, table: str, spark: Any = None, **more: Any) -> ImportResult:
     return import_files(

@@ -15,6 +15,8 @@ from tests.spark.conftest import Lake
 from tests.spark.test_formats import format_of, read_whole
 from tests.spark.test_import import Importer
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 FAR = [dt.datetime(9999, 12, 31, 23, 59, 59, 999999), dt.datetime(1500, 1, 1), dt.datetime(1, 1, 1)]
 NEAR = [dt.datetime(2020, 1, 1, 1, 2, 3, 456789), None, dt.datetime(1969, 12, 31, 23, 59, 59)]
 EDGES = [-(2**63) + 1, -(2**63) + 2, -1000, -1, 0, 1, 2**63 - 1]

@@ -14,6 +14,8 @@ from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.sql import SqlNamespace, initialize
 from tests.servers.s3 import GuardedS3
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 @pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.s3)])
 def storage(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:

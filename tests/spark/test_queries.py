@@ -16,6 +16,8 @@ import pytest
 from lance_namespace_client.errors import ErrorCode
 from tests.spark.conftest import Lake, failure_of
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 SETTING = "spark.sql.python.filterPushdown.enabled"
 # Statistics of Parquet files leave NaN out, so Spark loses such rows where it trusts them.
 TRUSTED = "spark.sql.parquet.filterPushdown"

@@ -27,6 +27,8 @@ from lance_namespace_impls.spark import count_rows, read_table
 from tests.spark.conftest import Lake, failure_of
 from tests.spark.test_datasource import CAST, SAME
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 ROWS = pa.table({"n": range(100), "s": ["a", "b"] * 50, "v": [[0.5, 1.5]] * 100})
 
 

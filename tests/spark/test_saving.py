@@ -20,6 +20,8 @@ from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.spark import Written, protocol_error_in, write_table
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 def values(lake: Lake) -> list[int]:
     return sorted(lake.dataset("t").to_table()["id"].to_pylist())

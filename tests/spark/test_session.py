@@ -16,6 +16,8 @@ from lance_namespace_impls.distributed.secrets import map_in_arrow
 from lance_namespace_impls.spark import extra, local_session
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extra, "find_spec", lambda name: None)

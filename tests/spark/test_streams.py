@@ -26,6 +26,8 @@ from lance_namespace_impls.spark.read_plan import pin
 from lance_namespace_impls.spark.stream_positions import History, Position
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark one")
+
 
 def ids(start: int, count: int) -> pa.Table:
     return pa.table({"id": range(start, start + count)})

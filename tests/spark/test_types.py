@@ -31,6 +31,8 @@ from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces
 from lance_namespace_impls.spark.type_rules import ARROW_TYPES, Rule, type_rules
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 RULES = dict(zip(map(str, ARROW_TYPES), type_rules(), strict=True))
 
 

@@ -23,6 +23,8 @@ from lance_namespace_impls.spark import update
 from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 
 @pytest.fixture
 def table(lake: Lake) -> Lake:

@@ -15,6 +15,7 @@ from lance_namespace_impls.directory import sweep
 from tests.behaviour.catalogs import CATALOGS
 from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject
+from tests.schedule import on_server
 
 from .killing import ROWS, Step, run_and_die
 
@@ -183,7 +184,7 @@ class Place:
         return ready
 
 
-@pytest.fixture(scope="module", params=KILLED)
+@pytest.fixture(scope="module", params=map(on_server, KILLED))
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Subject]:

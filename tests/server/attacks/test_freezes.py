@@ -19,6 +19,8 @@ from lance_namespace_impls.server import serving
 from lance_namespace_impls.tables.errors import from_lance, plain_message
 from tests.servers.http_client import http_client
 
+pytestmark = pytest.mark.xdist_group("spread")
+
 SMALL, LARGE = 20_000, 16 * 20_000
 TEXTS = {
     "one long word": "x{}",

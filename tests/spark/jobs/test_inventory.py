@@ -28,6 +28,8 @@ from lance_namespace_impls.tables.orphans import delete_orphans, find_orphans
 from tests.cli.lakes import run
 from tests.spark.jobs.lakes import nested, put
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 TEN = pa.table({"a": range(10), "s": ["x"] * 10})
 ALWAYS = timedelta(0)
 

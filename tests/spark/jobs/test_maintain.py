@@ -23,6 +23,8 @@ from lance_namespace_impls.maintenance.upkeep import TableUpkeep
 from tests.cli.lakes import run
 from tests.spark.jobs.lakes import nested, put
 
+pytestmark = pytest.mark.xdist_group("spark two")
+
 TEN = pa.table({"a": range(10), "s": ["x"] * 10})
 NOW = timedelta(0)
 

@@ -21,6 +21,7 @@ from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, Mixed
 from tests.behaviour.subject import Subject
 from tests.iceberg.subject import iceberg_subject
+from tests.schedule import on_server
 from tests.servers.s3 import GuardedS3
 
 WRITERS = 6
@@ -73,7 +74,7 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
         yield running
 
 
-LISTED_FIRST = ["dir on S3", "memory", "memory on S3", "iceberg"]
+LISTED_FIRST = [on_server(name) for name in ("dir on S3", "memory", "memory on S3", "iceberg")]
 """Where a table is listed before its rows are written."""
 
 
