@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .test_wire import ROUTES, SPEC
+from .test_protocol import ROUTES, SPEC
 
 NAMES = {row["name"]: row["code"] for row in SPEC["x-error-codes"] if "extends" not in row}
 OPERATIONS = {row["x-operation"]: row for row in ROUTES.values() if "x-request" in row}
