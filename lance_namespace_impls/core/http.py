@@ -73,7 +73,9 @@ class HttpConfig(Config):
         "read_timeout", default=60.0, doc="maximum time between parts of a response"
     )
     max_retries: int = option(
-        default=3, doc="number of retries of requests that are safe to repeat; 0 disables them"
+        default=3,
+        unit="retries",
+        doc="number of retries of requests that are safe to repeat; 0 disables them",
     )
     max_retry_wait: float = option(
         default=30.0,
@@ -81,7 +83,7 @@ class HttpConfig(Config):
         doc="maximum pause before a retry; if the server requests a longer one, its "
         "response is returned",
     )
-    max_connections: int = option(default=100, doc="maximum open connections")
+    max_connections: int = option(default=100, unit="connections", doc="maximum open connections")
     tls_verify: bool = option(
         default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
     )

@@ -90,7 +90,7 @@ class GlueConfig(Config):
     )
     max_retries: int | None = option(
         default=None,
-        unit="tries after the first",
+        unit="retries",
         validator=_between(0, 100),
         doc="maximum retries of a call; defaults to the AWS configuration, except that a failed "
         "connection is not retried",

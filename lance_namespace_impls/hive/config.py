@@ -92,6 +92,7 @@ class HiveConfig(Config):
     pool_size: int = option(
         name="client.pool-size",
         default=3,
+        unit="connections",
         validator=_positive,
         doc="maximum open connections to the metastore",
     )

@@ -51,7 +51,7 @@ class IcebergRestConfig(HttpConfig):
         doc="prefix of the API's paths, instead of the one that the server reports; empty for none",
     )
     max_concurrency: int = option(
-        default=16, doc="maximum tables whose metadata a listing loads concurrently"
+        default=16, unit="tables", doc="maximum tables whose metadata a listing loads concurrently"
     )
     connect_timeout: float = timeout_option(
         "connect_timeout",

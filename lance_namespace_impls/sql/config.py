@@ -49,7 +49,9 @@ class SqlConfig(Config):
         "lock_timeout", default=30.0, doc="maximum time to wait for a lock of another transaction"
     )
 
-    pool_size: int = option(default=10, doc="maximum open connections to the database")
+    pool_size: int = option(
+        default=10, unit="connections", doc="maximum open connections to the database"
+    )
 
     transaction_days: int = option(
         default=30, unit="days", doc="how long DescribeTransaction finds a transaction"

@@ -43,6 +43,15 @@ def test_tables_are_kept_in_the_working_directory_unless_told_otherwise() -> Non
     assert IcebergConfig.from_properties(MINIMAL).root == os.getcwd()
 
 
+@pytest.mark.requirement(
+    "iceberg-config-connect-timeout", "iceberg-config-read-timeout", "iceberg-config-max-retries"
+)
+def test_defaults_of_requests() -> None:
+    config = IcebergConfig.from_properties(MINIMAL)
+    assert (config.connect_timeout, config.read_timeout) == (10_000, 30_000)
+    assert config.max_retries == 3
+
+
 @pytest.mark.requirement("iceberg-config-connect-timeout", "iceberg-config-read-timeout")
 def test_timeouts_are_milliseconds() -> None:
     given = {**MINIMAL, "connect_timeout": "2500", "read_timeout": "400"}
