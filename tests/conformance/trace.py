@@ -86,12 +86,8 @@ class Trace:
     """The operations that each check calls."""
     benches: dict[str, dict[str, Any]] = field(factory=dict)
     """What the bench held before each check that passed."""
-    asked: dict[str, tuple[Step, ...]] = field(factory=dict)
-    """The calls that a check that passed makes itself, without those that clean up after it."""
     left: list[Any] = field(factory=list)
     """What was still there in the end."""
-    root: str = ""
-    """The directory that the tables were in."""
 
     def touched(self, fault: Fault) -> list[str]:
         """Return the checks with a call that a fault changes, the quickest first."""
@@ -116,7 +112,6 @@ def record(kind: str, skip: Iterable[str] = ()) -> Trace:
     calls: dict[str, list[tuple[Step, Reply]]] = {}
     seconds: dict[str, float] = {}
     benches: dict[str, dict[str, Any]] = {}
-    asked: dict[str, tuple[Step, ...]] = {}
     at_once, lab_module.AT_ONCE = lab_module.AT_ONCE, 1
     try:
         with tempfile.TemporaryDirectory(prefix="lns-") as folder:
@@ -135,12 +130,12 @@ def record(kind: str, skip: Iterable[str] = ()) -> Trace:
                     assert finding.result is not Result.FAIL, told
                     calls[check.id], seconds[check.id] = recorder.calls, finding.seconds
                     if finding.result is Result.PASS:
-                        benches[check.id], asked[check.id] = before, finding.script
+                        benches[check.id] = before
             session.finish()
     finally:
         lab_module.AT_ONCE = at_once
     called = {id: {step.operation for step, _ in made} for id, made in calls.items()}
-    return Trace(calls, seconds, called, benches, asked, session.outcome.leftovers, folder)
+    return Trace(calls, seconds, called, benches, session.outcome.leftovers)
 
 
 def bench_of(lab: Lab) -> dict[str, Any]:
