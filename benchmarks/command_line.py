@@ -4,7 +4,7 @@ Fresh processes run alternately: the help of ``lance-ns`` and of a bare Typer ap
 commands; completion of a table's name by ``lance-ns``, with cached names as after the first press of
 the tab key, and of a command's name by ``pyiceberg``, which does not complete tables. The median of
 the rounds counts. Exit status 1 if the help takes more than 1.5 times as long as the bare
-application's, or completion more than 150 ms or longer than pyiceberg's.
+application's, or completion more than 300 ms or longer than pyiceberg's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow as pa
 from lance_namespace_impls import connect
 
 BOUND = 1.5
-COMPLETION_MS = 150
+COMPLETION_MS = 300
 BARE = """
 import typer
 

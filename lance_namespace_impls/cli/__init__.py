@@ -5,7 +5,6 @@ No slow import is at the top of a module here: each command imports its dependen
 
 from __future__ import annotations
 
-import os
 import sys
 
 from . import signals
@@ -31,12 +30,6 @@ def main() -> None:
 
 
 def _run() -> None:
-    if os.environ.get("_LANCE_NS_COMPLETE"):
-        from .shell import answer_shell
-
-        status = answer_shell()
-        if status is not None:
-            sys.exit(status)
     try:
         from .app import run
     except ModuleNotFoundError as error:

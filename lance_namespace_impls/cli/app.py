@@ -31,7 +31,6 @@ from .commands.migrate import migrate
 from .failures import Report, Status, one_line
 from .logs import GENERAL
 from .session import CONNECTION, with_output, with_served, with_session
-from .words import behind_command
 
 __all__ = ["app", "run"]
 
@@ -115,6 +114,23 @@ class _Built(Mapping[str, Any]):
         return len(_known)
 
 
+def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[str]:
+    """Return the arguments with the common options before the command moved after its name.
+
+    Args:
+        arguments: arguments of ``lance-ns``.
+        shared: the options common to all commands, each with whether it is a flag.
+    """
+    end = 0
+    while end < len(arguments) and (name := arguments[end].partition("=")[0]) in shared:
+        end += 1 if "=" in arguments[end] or shared[name] else 2
+    command = arguments[end : end + 1]
+    if not end or not command or command[0].startswith("-"):
+        return arguments
+    # Insert them before a "--", after which a command passes its arguments on unchanged.
+    return [*command, *arguments[:end], *arguments[end + 1 :]]
+
+
 class Commands(TyperGroup):
     """The group of all commands; each failure becomes one line and an exit status."""
 
@@ -134,7 +150,7 @@ class Commands(TyperGroup):
         report = Report(as_json="--json" in args, debug="--debug" in args)
         with report.failures():
             if args and args[0].startswith("-") and args[0] not in ROOT_OPTIONS:
-                args = behind_command(args, self.shared_options())
+                args = _behind_command(args, self.shared_options())
             return super().make_context(info_name, args, parent, obj=report, **extra)
 
     def shared_options(self) -> dict[str, bool]:

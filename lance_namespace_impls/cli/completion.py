@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ..core.profiles import config_path, read_profiles
 from .choice import choose, find_modules_here, key_values
 
-__all__ = ["cache_folder", "complete_id", "complete_impl", "complete_profile", "keep", "stamps"]
+__all__ = ["complete_id", "complete_impl", "complete_profile"]
 
 FRESH_SECONDS = 60
 """Maximum age of cached names of a catalog."""
@@ -33,7 +33,7 @@ class Given(Protocol):
         """Values of the options and arguments."""
 
 
-def cache_folder() -> Path:
+def _cache_folder() -> Path:
     """Return the folder of the completion cache."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "lance-ns"
@@ -75,7 +75,7 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
     key = hashlib.sha256(json.dumps([chosen, parent], sort_keys=True, default=str).encode())
-    cache = cache_folder() / f"{key.hexdigest()}.json"
+    cache = _cache_folder() / f"{key.hexdigest()}.json"
     kept: dict[str, Any] = json.loads(cache.read_text("utf-8")) if cache.exists() else {}
     if kept and 0 <= time.time() - kept["time"] < FRESH_SECONDS:
         return kept
@@ -84,7 +84,7 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
             found = _ask(chosen, parent)
     except TimeoutError:
         return kept or {"namespaces": [], "tables": []}
-    keep(cache, {"time": time.time(), **found})
+    _keep(cache, {"time": time.time(), **found})
     return found
 
 
@@ -118,21 +118,10 @@ def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
         }
 
 
-def keep(cache: Path, document: Mapping[str, Any]) -> None:
+def _keep(cache: Path, document: Mapping[str, Any]) -> None:
     """Cache a document for later completions; if writing is not allowed, those are slower."""
     partial = cache.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial.write_text(json.dumps(document), "utf-8")
         partial.replace(cache)
-
-
-def stamps(paths: Iterable[str]) -> dict[str, int]:
-    """Return the modification time of each file or folder in nanoseconds; 0 if it does not exist."""
-    found = {}
-    for path in paths:
-        try:
-            found[path] = os.stat(path).st_mtime_ns
-        except OSError:
-            found[path] = 0
-    return found

@@ -14,7 +14,9 @@ class Lanes(httpx.AsyncBaseTransport):
     """Sends each call over a separate connection, and keeps connections for later calls.
 
     The library's own pool scans all its connections and all waiting calls whenever a call starts or
-    ends: with a hundred connections that takes longer than the calls.
+    ends: with a hundred connections that takes longer than the calls. 200 concurrent tasks made
+    1,270 describes per second with this class and `LoopBackend`, and 300 with the library's own pool
+    and backend (``benchmarks/async_client.py``, 100 connections, 2 cores).
 
     Args:
         lane: creates a transport with one connection.

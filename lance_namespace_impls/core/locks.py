@@ -7,7 +7,6 @@ succeed, and if several change one object, the last one wins.
 from __future__ import annotations
 
 import errno
-import fcntl
 import math
 import os
 import stat
@@ -17,7 +16,6 @@ import time
 import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from hashlib import blake2b
 from weakref import WeakValueDictionary
 
@@ -81,70 +79,53 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
     Raises:
         TimeoutError: another thread or process still held the lock.
     """
+    from filelock import FileLock, Timeout  # slow to import, and most processes need no lock
+
     last = math.inf if timeout is None else time.monotonic() + timeout
-    with exclusive_lock(key, timeout):
-        at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
-        path = os.path.join(tempfile.gettempdir(), f"lance-ns-locks-{os.getuid()}")
-        # Polled, because the system would detect a false deadlock between two multi-threaded
-        # processes.
-        while (file := _lock_file_or_warning(path)) is not None and not _try_to_hold(
-            file, path, at
-        ):
-            if time.monotonic() >= last:
-                raise TimeoutError
-            time.sleep(POLL_SECONDS)
-        try:
-            yield
-        finally:
-            if file is not None:
-                fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
-
-
-def _try_to_hold(file: int, path: str, at: int) -> bool:
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
-    except (BlockingIOError, PermissionError):
-        return False
-    with suppress(FileNotFoundError):
-        os.utime(file)  # protects it from clean-up by age
-        if os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False)):
-            return True
-    _lock_file.cache_clear()  # other processes now use another file
-    fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
-    return False
-
-
-def _lock_file_or_warning(path: str) -> int | None:
-    """Return the file whose bytes are the locks; None, with a warning, if there can be none."""
-    try:
-        return _lock_file(path, os.getpid())
-    except OSError as error:
-        warnings.warn(
-            "other processes on this machine may change the same objects concurrently: "
-            f"locks cannot be stored in {path}: {error.strerror}; set TMPDIR to a "
-            "writable folder, the same for all of them",
-            RuntimeWarning,
-            stacklevel=4,
+    with exclusive_lock(key, timeout), ExitStack() as stack:
+        folder = os.path.join(tempfile.gettempdir(), f"lance-namespace-locks-{os.getuid()}")
+        name = blake2b(repr(key).encode(), digest_size=16).hexdigest()
+        lock = FileLock(
+            os.path.join(folder, name),
+            mode=0o600,
+            poll_interval=POLL_SECONDS,
+            fallback_to_soft=False,
         )
-        return None
+        try:
+            _make_folder(folder)
+            stack.enter_context(lock.acquire(max(0.0, last - time.monotonic())))
+        except Timeout:
+            raise TimeoutError from None
+        except OSError as error:
+            warnings.warn(
+                "other processes on this machine may change the same objects concurrently: "
+                f"locks cannot be stored in {folder}: {error.strerror}; set TMPDIR to a "
+                "writable folder, the same for all of them",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        else:
+            # A process that waits for the file notices that it is deleted, and creates another.
+            stack.callback(_delete, lock.lock_file)
+        yield
 
 
-@cache
-def _lock_file(path: str, process: int) -> int:
-    """Open the file whose bytes are the locks.
-
-    It stays open, because closing it would release all locks of the process. A failure is not
-    cached: the next lock retries.
+def _make_folder(path: str) -> None:
+    """Create the folder of the locks.
 
     Raises:
-        OSError: the user cannot have such a file.
+        OSError: it cannot be created, or another user controls it.
     """
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    found = os.fstat(file)
-    if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
-        os.close(file)
-        raise PermissionError(errno.EPERM, "the file does not belong to this user", path)
-    return file
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        raise PermissionError(errno.EPERM, "the folder does not belong to this user", path)
+
+
+def _delete(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 @contextmanager

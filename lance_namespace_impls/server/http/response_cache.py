@@ -4,6 +4,11 @@ Clients repeatedly request the location and the row count of a table, and decodi
 most of the work. A byte-identical request with the same credentials has the same meaning. Its
 response is sent again if the state that it depends on has not changed and the caller still has
 permission.
+
+Reads of lance-spark, pylance and the Java client, which send no request ids, run 1.7 to 2.1 times
+faster with it, and those of lancedb, which sends them, equally fast; all four in equal parts run 1.0
+to 1.2 times faster with 4 clients and 1.3 to 1.4 times with 64 (``benchmarks/server.py``, 500 tables,
+medians of alternating runs on 2 busy cores).
 """
 
 from __future__ import annotations
