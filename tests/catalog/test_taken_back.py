@@ -96,6 +96,6 @@ def test_a_name_that_leads_out_of_the_root_needs_a_location(
     some: MemoryNamespace, name: str, tmp_path: Path
 ) -> None:
     code, message = code_of(lambda: some.declare_table({"id": ["ns", name]}))
-    assert (code, "give a location" in message) == (13, True)
+    assert (code, "specify a location" in message) == (13, True)
     some.declare_table({"id": ["ns", name], "location": f"{tmp_path}/dots"})
     assert name in list(some.iter_tables(["ns"]))

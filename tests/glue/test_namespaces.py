@@ -293,7 +293,7 @@ def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
 
 @pytest.mark.requirement("glue.drop-namespace.restrict-only")
 def test_cascade_is_refused(namespace: GlueNamespace, database: str) -> None:
-    with pytest.raises(UnsupportedError, match="no Cascade"):
+    with pytest.raises(UnsupportedError, match="does not support Cascade"):
         namespace.drop_namespace({"id": [database], "behavior": "Cascade"})
     namespace.namespace_exists({"id": [database]})
 

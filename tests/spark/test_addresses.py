@@ -298,10 +298,10 @@ def test_a_server_that_is_not_there(quiet_lake: Lake, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ("https://me:hunter2@host/a.csv", "holds credentials"),
-        ("https://hunter2@host/a.csv", "holds credentials"),
-        ("https://host/a.csv?v=1&X-Amz-Signature=hunter2", "holds credentials"),
-        ("s3://key:hunter2@bucket/a.csv", "holds credentials"),
+        ("https://me:hunter2@host/a.csv", "contains credentials"),
+        ("https://hunter2@host/a.csv", "contains credentials"),
+        ("https://host/a.csv?v=1&X-Amz-Signature=hunter2", "contains credentials"),
+        ("s3://key:hunter2@bucket/a.csv", "contains credentials"),
         ("https://host/data/train-*.parquet", "web servers do not list files"),
         ("https://host/data", "the file name has no known extension"),
         (

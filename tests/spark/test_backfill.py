@@ -236,17 +236,17 @@ def test_what_cannot_be_added_says_why_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("made", "kind", "said"),
     [
-        ({"a": [1, 2]}, InvalidInputError, "gives a dict, not a pyarrow.RecordBatch"),
-        (pa.record_batch({"v": [1]}), InvalidInputError, "gives 1 rows for 2"),
+        ({"a": [1, 2]}, InvalidInputError, "returned a dict, not a pyarrow.RecordBatch"),
+        (pa.record_batch({"v": [1]}), InvalidInputError, "returned 1 rows for 2"),
         (
             pa.record_batch({"w": [1, 2]}),
             TableSchemaValidationError,
-            "gives the columns w; types= names v",
+            "returned the columns w; types= names v",
         ),
         (
             pa.record_batch({"v": [1, 2], "w": [1, 2]}),
             TableSchemaValidationError,
-            "gives the columns v, w; types= names v",
+            "returned the columns v, w; types= names v",
         ),
     ],
 )

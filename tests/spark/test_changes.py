@@ -145,7 +145,7 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
 
     monkeypatch.setattr(write_plan, "_commit_beside", late)
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
-    with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
+    with pytest.raises(ConcurrentModificationError, match="was changed by another writer"):
         merge_into(source, namespace, "t", "id")
     assert table.dataset("t").count_rows("id = 110") == 1
     assert "new" not in held(table).values()
@@ -166,7 +166,7 @@ def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
 
     monkeypatch.setattr(write_plan, "commit", late)
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
-    with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
+    with pytest.raises(ConcurrentModificationError, match="was changed by another writer"):
         merge_into(source, connect("dir", table.properties), "t", "id")
     assert "new" not in held(table).values()
     assert table.dataset("t").version == 2

@@ -78,7 +78,7 @@ def test_a_first_append_to_what_is_another_table_by_now(
     files = quiet_lake.data_files("t")
     if late:
         fragments = written(plan)
-    with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
+    with pytest.raises(ConcurrentModificationError, match="table t was changed by another writer"):
         write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table() == theirs
     ours = {file["path"] for fragment in fragments for file in fragment["files"]}
@@ -183,7 +183,7 @@ def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
     plan.target.namespace.drop_table({"id": list(plan.target.table)})
     theirs = ROWS.slice(1)
     quiet_lake.put("t", theirs)
-    with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
+    with pytest.raises(ConcurrentModificationError, match="table t was changed by another writer"):
         write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table() == theirs
 

@@ -50,7 +50,7 @@ def test_with_the_option_table_the_path_is_the_namespace_s() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"impl": "dir"}, "no table is named"),
+        ({"impl": "dir"}, "no table is specified"),
         ({"table": "t", "version": "0"}, "'version' must be a whole number of 1 or more"),
         ({"table": "t", "version": "x"}, "'version' must be a whole number"),
         (
@@ -114,7 +114,7 @@ def test_types_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("key", ["root", "dir.path", "path", "table"])
 def test_credentials_in_a_uri_are_refused_and_not_shown(uri: str, key: str) -> None:
     given = {"impl": "dir", "table": "t", key: uri}
-    with pytest.raises(InvalidInputError, match=f"option '{key}' holds credentials") as caught:
+    with pytest.raises(InvalidInputError, match=f"option '{key}' contains credentials") as caught:
         split_options(given)
     assert "hunter2" not in str(caught.value)
 

@@ -151,7 +151,7 @@ def test_the_same_job_does_not_run_twice_max_concurrency(
     state = tmp_path / "state.jsonl"
 
     def again(done: int, total: int) -> None:
-        with pytest.raises(ConcurrentModificationError, match="running already"):
+        with pytest.raises(ConcurrentModificationError, match="already running"):
             inventory(catalog, state=state)
 
     assert len(inventory(catalog, state=state, progress=again)) == 4
