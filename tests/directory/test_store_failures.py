@@ -136,7 +136,7 @@ def test_a_table_that_cannot_be_read_is_left_out_where_asked_for(tmp_path: Path,
     else:
         os.mkdir(os.fsencode(tmp_path) + b"/bad\xff.lance")
     assert code_of(lambda: listed(tmp_path)) == 19
-    with pytest.warns(UserWarning, match=r"bad.*\(left out\)"):
+    with pytest.warns(UserWarning, match=r"bad.*\(omitted\)"):
         assert listed(tmp_path, skip_unreadable="true") == ["good"]
 
 
@@ -150,7 +150,7 @@ def test_a_directory_that_denies_a_look_is_left_out_where_asked_for(s3: GuardedS
         assert caught.value.code == 15
         with (
             directory(s3, skip_unreadable="true") as lenient,
-            pytest.warns(UserWarning, match=r"table bad cannot be read.*\(left out\)"),
+            pytest.warns(UserWarning, match=r"table bad cannot be read.*\(omitted\)"),
         ):
             assert lenient.list_tables({}).tables == ["a", "c"]
 
@@ -160,7 +160,7 @@ def test_damaged_properties_are_left_out_where_asked_for(tmp_path: Path) -> None
         namespace.create_table({"id": ["good"]}, ROWS)
         namespace.create_table({"id": ["bad"], "properties": {"k": "v"}}, ROWS)
         (tmp_path / "bad.lance" / ".lance-properties").write_text("[")
-        with pytest.warns(UserWarning, match=r"bad.*\(left out\)"):
+        with pytest.warns(UserWarning, match=r"bad.*\(omitted\)"):
             assert namespace.list_tables({"include_declared": False}).tables == ["good"]
 
 

@@ -105,7 +105,7 @@ def test_config_that_is_down_at_the_start(proxy: FaultProxy, through: IcebergNam
 
 def test_an_answer_that_is_no_json(proxy: FaultProxy, through: IcebergNamespace) -> None:
     proxy.fail(one_table, Answer(body=b"<html>welcome</html>"))
-    with pytest.raises(InternalError, match="no JSON object"):
+    with pytest.raises(InternalError, match="not a JSON object"):
         through.list_tables({"id": ["wh", "db"]})
 
 

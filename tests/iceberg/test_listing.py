@@ -230,7 +230,7 @@ def test_a_listing_without_end_is_an_error() -> None:
     with (
         server,
         connect("iceberg", {"endpoint": server.uri}) as namespace,
-        pytest.raises(InternalError, match="no end"),
+        pytest.raises(InternalError, match="does not end"),
     ):
         namespace.list_tables({"id": ["wh", "db"]})
 

@@ -127,7 +127,7 @@ def test_what_needs_a_column_that_lance_cannot_find_names_it(
 ) -> None:
     lake.put("t", pa.table({"id": [1], name: ["a"]}))
     namespace = connect("dir", lake.properties)
-    why = "backtick" if name else "no name"
+    why = "backtick" if name else "an empty name"
     for act in (
         lambda: read_table(spark, namespace, "t"),
         lambda: read_table(spark, namespace, "t", columns=[name]),

@@ -156,7 +156,7 @@ def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -
 def test_no_columns_are_refused(lake: Lake, spark: Any) -> None:
     lake.put("t", rows(1))
     namespace = connect("dir", lake.properties)
-    with pytest.raises(InvalidInputError, match="no column is named"):
+    with pytest.raises(InvalidInputError, match="no column is specified"):
         read_table(spark, namespace, "t", columns=[])
     assert failure_of(lambda: lake.load("t", columns="")).code == 13
     with pytest.raises(TableSchemaValidationError, match="no columns to write"):

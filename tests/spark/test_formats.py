@@ -133,10 +133,10 @@ def test_csv_options(
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("a,a\n1,2\n", {}, "2 columns 'a'"),
+        ("a,a\n1,2\n", {}, "2 columns named 'a'"),
         ("a,b\n1,2\n3\n", {}, "Row #3: Expected 2 columns, got 1"),
         (b"a,b\n1,\xe4\n", {}, "column b.*invalid UTF8"),
-        ("a,b\n1,2\n", {"names": "x"}, "2 columns, and 1 names"),
+        ("a,b\n1,2\n", {"names": "x"}, "2 columns, but the option 'names' has 1"),
         ("a,b\n1,x\n", {"types": "b:int64"}, "column b: Row #2.*'x'"),
         ("a,b\n1,300\n", {"types": "b:int8"}, "column b: Row #2.*'300'"),
         ("a,b\n1,2\n", {"types": "b:list<int8>"}, "column b.*cannot be read as list"),
@@ -349,7 +349,7 @@ def test_one_schema_for_all_files() -> None:
 
 def test_files_that_cannot_be_one_table() -> None:
     infos = [info_of("one", a=pa.int32()), info_of("two", a=pa.string())]
-    with pytest.raises(TableSchemaValidationError, match="two: column a is string, and int32"):
+    with pytest.raises(TableSchemaValidationError, match="two: column a is string, but int32"):
         agree(infos, format_of("parquet"), None, "table t")
     assert agree(infos, format_of("csv"), None, "table t").field("a").type == pa.string()
 

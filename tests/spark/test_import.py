@@ -210,7 +210,7 @@ def test_arguments_that_cannot_be_meant(run: Importer) -> None:
         InvalidInputError, match="'delimeter' is not known; did you mean 'delimiter'"
     ):
         run("t", "a.csv", options={"delimeter": ";"})
-    with pytest.raises(InvalidInputError, match="no such file"):
+    with pytest.raises(InvalidInputError, match="file or folder not found"):
         run("t", "b.csv")
     with pytest.raises(InvalidInputError, match="would be outside the directory"):
         run("../t", "a.csv")

@@ -1,4 +1,4 @@
-"""A table is dropped and made again while Spark reads or changes it: nothing comes to the other one."""
+"""A table is dropped and created again while Spark reads or changes it: nothing comes to the other one."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def test_what_was_looked_up_is_not_read_of_a_later_table(quiet_lake: Lake) -> No
         assert pinned.open().to_table() == ROWS
         namespace.drop_table({"id": ["t"]})
         quiet_lake.put("t", THEIRS)
-        with pytest.raises(ConcurrentModificationError, match="dropped and made again"):
+        with pytest.raises(ConcurrentModificationError, match="dropped and created again"):
             pinned.open()

@@ -210,7 +210,7 @@ def test_a_table_that_moved_is_not_written_to(quiet_lake: Lake) -> None:
     with pytest.raises(TableNotFoundError):
         written(plan)
     Path(quiet_lake.path("other")).rename(quiet_lake.root / "t")
-    with pytest.raises(ConcurrentModificationError, match="moved from"):
+    with pytest.raises(ConcurrentModificationError, match="moved concurrently from"):
         written(plan)
 
 
