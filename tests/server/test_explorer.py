@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+import lance
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -438,6 +439,16 @@ def test_values_without_a_python_form(browser: httpx.Client, namespace: Namespac
     namespace.create_table({"id": ["prod", "odd"]}, odd)
     text = page(browser, "/ui/table?id=prod&id=odd")
     assert "<td>1</td>" in text and text.count("cannot be shown") >= 2
+
+
+def test_a_zone_that_does_not_exist(browser: httpx.Client, namespace: Namespace) -> None:
+    """Other tools store any text as the zone of a column."""
+    location = namespace.declare_table({"id": ["prod", "mars"]}).location
+    zoned = pa.array([1], pa.timestamp("s", tz="Mars/Olympus"))
+    lance.write_dataset(pa.table({"id": [1], "time": zoned}), location)
+    text = page(browser, "/ui/table?id=prod&id=mars")
+    assert "<td>1</td>" in text
+    assert "cannot be shown" in text
 
 
 def test_a_command_may_be_pasted(browser: httpx.Client, namespace: Namespace) -> None:
