@@ -39,12 +39,12 @@ from ..core.locks import machine_lock
 from ..core.options import joined_options, with_vended
 from ..core.paging import KeptListings
 from ..core.storage import TableStorage
-from .asked import answered, asked_once
 from .capabilities import Capabilities
 from .completeness import optional, require_complete, without_defaults
 from .entry import ListedTables, TableEntry, own_options
 from .errors import missing_with_parent
 from .identifiers import check_identifier
+from .operation_cache import cached_response, record_response
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -575,16 +575,16 @@ class CatalogBase(metaclass=ABCMeta):
         with missing_with_parent(identifier):
             self.require_table(identifier)
 
-    def asked_once(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
+    def cached_response(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
         """Return the catalog's response about an object, requested once per operation.
 
         Used for the parent of a new table, which `default_location` and `add_table` both need.
         """
-        return asked_once((id(self), identifier), partial(ask, identifier))
+        return cached_response((id(self), identifier), partial(ask, identifier))
 
-    def answered(self, identifier: Identifier, answer: object) -> None:
-        """Record a response that arrived unrequested, for `asked_once` to return in this operation."""
-        answered((id(self), identifier), answer)
+    def record_response(self, identifier: Identifier, answer: object) -> None:
+        """Record a response that arrived unrequested, for `cached_response` to return in this operation."""
+        record_response((id(self), identifier), answer)
 
     def _listing(self, *of: Any) -> list[Any]:
         """Return the key that ties page tokens to one listing in this catalog."""

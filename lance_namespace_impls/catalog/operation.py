@@ -18,7 +18,7 @@ from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Action, 
 
 from ..core.errors import about, first_line
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
-from .asked import ANSWERS
+from .operation_cache import RESPONSES
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -76,7 +76,7 @@ def operation(
         coerced: Any = row.request_type.coerce(request)
         start = time.monotonic()
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
-        outer = ANSWERS.set({})
+        outer = RESPONSES.set({})
         try:
             self.check_identifier(row.name, coerced)
             if self.capabilities.reason(row.name) is not None:
@@ -89,7 +89,7 @@ def operation(
         finally:
             if changes_listings:
                 self.listings_changed()
-            ANSWERS.reset(outer)
+            RESPONSES.reset(outer)
             SHOWN_DELIMITER.reset(before)
             if logger.isEnabledFor(logging.INFO):
                 spent = 1000 * (time.monotonic() - start)

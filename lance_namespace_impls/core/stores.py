@@ -28,7 +28,7 @@ from .options import EXPIRES_AT_MILLIS, is_ignorable, redact, shown
 __all__ = [
     "ResolvedAddress",
     "check_options",
-    "fitting",
+    "applicable_options",
     "open_store",
     "resolve",
     "store_failure",
@@ -400,7 +400,7 @@ def check_options(root: str | None, options: Mapping[str, str]) -> None:
             _checked_endpoint(found[endpoint], _with_environment(kind, found, "storage"), "storage")
 
 
-def fitting(address: str, options: Mapping[str, str]) -> dict[str, str]:
+def applicable_options(address: str, options: Mapping[str, str]) -> dict[str, str]:
     """Return the options that apply to the kind of object store of an address."""
     scheme, _, rest = absolute(address).partition("://")
     names = _NAMES.get(_KINDS.get(scheme, ""), {})

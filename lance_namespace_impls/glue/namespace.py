@@ -142,14 +142,18 @@ class GlueNamespace(CatalogNamespace):
         # A recursive walk reads them next.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
-                self.answered((*parent, name), ResolvedNamespace(Place(entry["CatalogId"]), entry))
+                self.record_response(
+                    (*parent, name), ResolvedNamespace(Place(entry["CatalogId"]), entry)
+                )
         for name, entry in databases.items():
-            self.answered((*parent, name), ResolvedNamespace(Place(place.catalog_id, name), entry))
+            self.record_response(
+                (*parent, name), ResolvedNamespace(Place(place.catalog_id, name), entry)
+            )
         return sorted_after({*catalogs, *databases}, after)
 
     def _resolve(self, identifier: Identifier) -> ResolvedNamespace:
         """Return a namespace; an operation requests it only once."""
-        return self.asked_once(self._places.look_up, identifier)
+        return self.cached_response(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
         """Return the direct child catalogs, without the default catalog's own entry."""

@@ -338,7 +338,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     ) -> Table:
         """Build the record of a new table."""
         parent, name = identifier[:-1], identifier[-1]
-        database = self.asked_once(self._database, parent)
+        database = self.cached_response(self._database, parent)
         if location is None:
             location = self._location_in(database, identifier)
         user = self.config.user()
@@ -367,7 +367,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         return requested_location(location)
 
     def default_location(self, identifier: Identifier) -> str:
-        database = self.asked_once(self._database, identifier[:-1])
+        database = self.cached_response(self._database, identifier[:-1])
         return dataset_location(self._location_in(database, identifier))
 
     def _location_in(self, database: Database, identifier: Identifier) -> str:

@@ -309,7 +309,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             TableAlreadyExistsError: code 5, a namespace has the name.
             InvalidInputError: code 13, the server would not find the name again.
         """
-        namespace = self.asked_once(self.namespace_properties, identifier[:-1])
+        namespace = self.cached_response(self.namespace_properties, identifier[:-1])
         self.refuse_taken(identifier)
         wanted = None if location is None else absolute_as_written(location)
         return as_address(wanted or self._default_location(identifier, namespace))
@@ -318,7 +318,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return absolute_as_written(location)
 
     def default_location(self, identifier: Identifier) -> str | None:
-        namespace = self.asked_once(self.namespace_properties, identifier[:-1])
+        namespace = self.cached_response(self.namespace_properties, identifier[:-1])
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:

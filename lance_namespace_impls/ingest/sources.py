@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.stores import ResolvedAddress, fitting, resolve
+from ..core.stores import ResolvedAddress, applicable_options, resolve
 from ..distributed.failures import protocol_error
 from .downloads import Downloads, Hub, is_web, shards
 
@@ -90,7 +90,7 @@ def _resolved(address: str, storage: Mapping[str, str]) -> ResolvedAddress:
     Raises:
         InvalidInputError: code 13, the kind of store is unknown.
     """
-    return resolve(address, fitting(address, storage))
+    return resolve(address, applicable_options(address, storage))
 
 
 def find_files(

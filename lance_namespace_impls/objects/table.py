@@ -16,7 +16,7 @@ from ..core.identifiers import format_identifier, to_identifier
 from .html import as_html
 from .merge import MergeInsert
 from .search import Search
-from .values import fitting, literal
+from .values import cast_to_schema, literal
 
 if TYPE_CHECKING:
     import lance
@@ -293,7 +293,7 @@ class Table:
             TableSchemaValidationError: the rows do not fit the table.
         """
         request = self._writing(mode=mode)
-        added = self.namespace.insert_into_table(request, self._fitting(data))
+        added = self.namespace.insert_into_table(request, self._cast_to_schema(data))
         self._changed(schema=mode == "overwrite")
         return added
 
@@ -311,7 +311,7 @@ class Table:
 
         def execute(fields: Mapping[str, object], data: Rows) -> Any:
             merged = self.namespace.merge_insert_into_table(
-                {**request, **fields}, self._fitting(data)
+                {**request, **fields}, self._cast_to_schema(data)
             )
             self._changed()
             return merged
@@ -348,9 +348,9 @@ class Table:
         self._changed()
         return deleted
 
-    def _fitting(self, data: Rows) -> Rows:
+    def _cast_to_schema(self, data: Rows) -> Rows:
         # The schema is loaded: another client may have changed it since it was last read.
-        return fitting(data, self._load_schema, f"table {self}")
+        return cast_to_schema(data, self._load_schema, f"table {self}")
 
     def _changed(self, *, schema: bool = False) -> None:
         self._latest = None

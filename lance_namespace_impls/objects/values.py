@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .types import Rows, Value
 
-__all__ = ["fitting", "literal"]
+__all__ = ["cast_to_schema", "literal"]
 
 
 def literal(value: Value) -> str:
@@ -40,7 +40,7 @@ def literal(value: Value) -> str:
     )
 
 
-def fitting(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
+def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
     """Convert rows of Python values or of frames to the types of the table's columns.
 
     Numbers of Python and of frames have 64 bits, and their lists no fixed length. Arrow data is

@@ -380,7 +380,7 @@ class UnityNamespace(CatalogNamespace):
     def _require_schema_for(self, identifier: Identifier) -> None:
         """Reject impossible names and missing schemas, which some servers would accept."""
         self._reject_invalid(identifier)
-        self.asked_once(self._schema, identifier[:-1])
+        self.cached_response(self._schema, identifier[:-1])
 
     def _location(self, identifier: Identifier, location: str | None) -> str:
         if location is None:

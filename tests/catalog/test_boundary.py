@@ -16,10 +16,14 @@ from lance_namespace_client.errors import ErrorCode, LanceNamespaceError, error_
 from lance_namespace_client.models import QueryTableRequest
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog import operation
-from lance_namespace_impls.catalog.asked import ANSWERS, answered, asked_once
 from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.catalog.operation import deferred
+from lance_namespace_impls.catalog.operation_cache import (
+    RESPONSES,
+    cached_response,
+    record_response,
+)
 from lance_namespace_impls.core.identifiers import (
     SHOWN_DELIMITER,
     Identifier,
@@ -205,10 +209,10 @@ class Asking(Mixed):
     def load_table(self, identifier: Identifier) -> TableEntry:
         parent = identifier[:-1]
         if self.told is not None:
-            self.answered(parent, self.told)
+            self.record_response(parent, self.told)
         with suppress(RuntimeError):
-            self.asked_once(self._parent, parent)
-        found = [self.asked_once(self._parent, parent) for _ in range(3)]
+            self.cached_response(self._parent, parent)
+        found = [self.cached_response(self._parent, parent) for _ in range(3)]
         assert self.told in (None, found[0])
         assert len(set(found)) == 1
         return super().load_table(identifier)
@@ -229,13 +233,13 @@ def test_a_catalog_is_asked_once_an_operation(tmp_path: Path) -> None:
         namespace.told = "what came with something else"
         namespace.describe_table(T)
         assert len(namespace.asked) == 4
-        assert ANSWERS.get() is None
+        assert RESPONSES.get() is None
 
 
 def test_outside_of_operations_nothing_is_kept() -> None:
     answers = iter(range(3))
-    answered("key", "told")
-    assert [asked_once("key", lambda: next(answers)) for _ in range(3)] == [0, 1, 2]
+    record_response("key", "told")
+    assert [cached_response("key", lambda: next(answers)) for _ in range(3)] == [0, 1, 2]
 
 
 # --- listings, and the log
@@ -296,4 +300,4 @@ def test_an_operation_within_another_leaves_nothing_behind(tmp_path: Path) -> No
         reader = pa.RecordBatchReader.from_batches(ROWS.schema, rows())
         namespace.create_table(T, reader)
         assert namespace.count_table_rows(T).count == 3
-        assert (ANSWERS.get(), SHOWN_DELIMITER.get()) == (None, "$")
+        assert (RESPONSES.get(), SHOWN_DELIMITER.get()) == (None, "$")

@@ -307,7 +307,9 @@ def test_json_lists_whose_first_values_are_null(tmp_path: Path, value: Any, shap
 @pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"x":', "}")])
 def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, end: str) -> None:
     content = '{"a":1}\n{"a":' + start * depth + "1" + end * depth + "}\n"
-    with pytest.raises(TableSchemaValidationError, match=r"a\.json: row 2 has more than 100 nested levels"):
+    with pytest.raises(
+        TableSchemaValidationError, match=r"a\.json: row 2 has more than 100 nested levels"
+    ):
         read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
 
 

@@ -196,5 +196,7 @@ def test_json_drift_is_told_in_the_types_of_tables(tmp_path: Path) -> None:
     file = file_of(tmp_path / "a.json", '{"a":1}\n')
     other = file_of(tmp_path / "b.json", '{"a":"x"}\n')
     reader = format_of("json")
-    with pytest.raises(TableSchemaValidationError, match="column a is string, but int64 in earlier"):
+    with pytest.raises(
+        TableSchemaValidationError, match="column a is string, but int64 in earlier"
+    ):
         agree([reader.inspect(file), reader.inspect(other)], reader, None, "table t")

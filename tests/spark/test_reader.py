@@ -129,7 +129,9 @@ def test_another_table_of_the_same_name_is_not_read(quiet_lake: Lake) -> None:
     quiet_lake.put("t", pa.table({"n": [1]}))
     reader = reader_of(quiet_lake)
     (quiet_lake.root / "t.lance").rename(quiet_lake.root / "t")
-    with pytest.raises(ConcurrentModificationError, match=r"table t moved concurrently from .* \(code 14\)"):
+    with pytest.raises(
+        ConcurrentModificationError, match=r"table t moved concurrently from .* \(code 14\)"
+    ):
         list(batches(reader))
 
 
