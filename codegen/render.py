@@ -155,7 +155,7 @@ def _route_doc(operation: Operation) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Put the first sentence into its own paragraph if it fits on a line."""
+    """Return the text with its first sentence as a paragraph, if that fits on a line."""
     first, stop, rest = text.partition(". ")
     return f"{first}.\n\n{rest}" if stop and len(first) < PROSE - 8 else text
 
