@@ -158,10 +158,10 @@ def test_what_would_be_lost_is_said_before_anything_happens(
     assert found["plain",].lost == ()
     assert found["sales", "eu", "Orders"].id == ("lake", "sales_eu_orders")
     assert found["sales", "eu", "Orders"].lost == (
-        "casing of lake$sales$eu$Orders",
+        "upper case of lake$sales$eu$Orders",
         "levels of lake$sales$eu$orders",
     )
-    with pytest.raises(InvalidInputError, match=r"3 of the tables would lose.*nothing was done"):
+    with pytest.raises(InvalidInputError, match=r"3 of the tables would lose.*nothing was changed"):
         sync(source, narrow, mirror)
     assert list(narrow.iter_namespaces()) == []
     rows = sync(source, narrow, mirror, accept_losses=True)
