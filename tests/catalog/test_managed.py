@@ -424,7 +424,7 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
         ([{}], "an action has nothing: specify exactly one of setStatusAction, "),
         ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
         ([{"setStatusAction": {"status": "Odd"}}], "unknown status 'Odd'; use one of Queued, "),
-        ([{"setStatusAction": {}}], "status None is none of"),
+        ([{"setStatusAction": {}}], "unknown status None; use one of"),
         ([{"setPropertyAction": {}}], "names no property"),
         ([{"unsetPropertyAction": {"key": ""}}], "names no property"),
         ([{"setPropertyAction": {"key": "k"}}], "'k' has no value"),

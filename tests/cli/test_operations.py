@@ -140,4 +140,4 @@ def test_how_a_property_is_shown() -> None:
 
 
 def test_backends_refuses_an_unknown_name() -> None:
-    assert "'nix' is not known" in run("backends", "nix", status=Status.INVALID).stderr
+    assert "'nix' is unknown" in run("backends", "nix", status=Status.INVALID).stderr

@@ -26,7 +26,7 @@ STORAGE = {
     "storage.azure_storage_master_key": HIDDEN,
     "storage.master_key": HIDDEN,
     "storage.proxy_url": f"http://me:{HIDDEN}@proxy.example:3128",
-    "storage.aws_endpoint": f"https://store.example/?sig={HIDDEN}",
+    "storage.webhook_url": f"https://store.example/?sig={HIDDEN}",
     "storage.an_option_of_tomorrow": HIDDEN,
 }
 HEADERS = {

@@ -148,7 +148,7 @@ def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypat
         reader.read_all()
     assert caught.value.code in (17, 18)
     wait_until(lambda: "batch 9 cannot be read" in caplog.text)
-    assert "QueryTable was cut" in caplog.text
+    assert "QueryTable was interrupted" in caplog.text
 
 
 def test_rows_that_take_too_long_are_cut(caplog):
