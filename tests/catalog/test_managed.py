@@ -428,8 +428,14 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
         ([{"setPropertyAction": {}}], "names no property"),
         ([{"unsetPropertyAction": {"key": ""}}], "names no property"),
         ([{"setPropertyAction": {"key": "k"}}], "'k' has no value"),
-        ([{"setPropertyAction": {"key": "k", "value": "", "mode": "Odd"}}], "mode 'Odd' is none"),
-        ([{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}], "is none of skip, fail"),
+        (
+            [{"setPropertyAction": {"key": "k", "value": "", "mode": "Odd"}}],
+            "unknown mode 'Odd'; use one of",
+        ),
+        (
+            [{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}],
+            "unknown mode 'Overwrite'; use one of",
+        ),
         ([more, {}], "an action has nothing"),
     ):
         with pytest.raises(InvalidInputError, match=said):

@@ -84,5 +84,7 @@ def test_bytes_that_are_not_text_are_no_csv(lake: Lake, tmp_path: Path) -> None:
             rows = pa.table({"b": pa.array([b"\xff"], kind), "n": [1]})
             namespace.table("t").create(rows, mode="overwrite")
         file = tmp_path / "out.csv"
-        assert "exclude b with --select" in lake.error("export", "t", str(file), status=Status.INVALID)
+        assert "exclude b with --select" in lake.error(
+            "export", "t", str(file), status=Status.INVALID
+        )
         assert not file.exists()

@@ -24,7 +24,12 @@ NEEDED: dict[Any, dict[str, str]] = {
 @pytest.mark.parametrize(
     ("config", "key", "value", "words"),
     [
-        (UnityConfig, "connect_timeout", "10000", "10000 seconds; write '10000ms' for milliseconds"),
+        (
+            UnityConfig,
+            "connect_timeout",
+            "10000",
+            "10000 seconds; write '10000ms' for milliseconds",
+        ),
         (UnityConfig, "unity.read_timeout", 300_000, "'unity.read_timeout' is 300000 seconds"),
         (RestConfig, "read_timeout", "1e4", "10000 seconds"),
         (Hive2Config, "read_timeout", "60000", "60000 seconds"),

@@ -46,7 +46,7 @@ def search(namespace: Namespace, query: dict[str, Any]) -> int:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        (match(fuzziness=3), "fuzziness is 3; 2 is the most"),
+        (match(fuzziness=3), "fuzziness is 3; the maximum is 2"),
         (boolean(MATCH, match(fuzziness=100, terms="a" * 9000)), "fuzziness is 100"),
         ({"multi_match": {"match_queries": [match(fuzziness=9)["match"]]}}, "fuzziness is 9"),
         (match(terms="a" * 10_001), "terms of 10,001 characters"),

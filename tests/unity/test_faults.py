@@ -87,7 +87,7 @@ def test_a_connection_cut_for_good(proxy: FaultProxy, through: UnityNamespace) -
 
 def test_an_answer_that_is_no_json(proxy: FaultProxy, through: UnityNamespace) -> None:
     proxy.fail(second_page, Answer(body=b"<html>welcome</html>"))
-    with pytest.raises(InternalError, match="no JSON object"):
+    with pytest.raises(InternalError, match="not a JSON object"):
         through.list_tables({"id": ["main", "s"]})
 
 

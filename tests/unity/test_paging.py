@@ -78,7 +78,7 @@ def test_a_listing_without_end_is_an_error() -> None:
     server = WebServer(respond)
     with server:
         namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace, pytest.raises(InternalError, match="no end"):
+        with namespace, pytest.raises(InternalError, match="does not end"):
             namespace.list_tables({"id": ["main", "s"]})
 
 

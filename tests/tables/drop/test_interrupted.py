@@ -202,7 +202,7 @@ def test_a_marker_that_cannot_be_written_again_keeps_the_data(
 
     with monkeypatch.context() as patched:
         patched.setattr(TableFolder, "_write", fail_late)
-        with pytest.raises(InternalError, match=r"stays.*register the table.*disk is full"):
+        with pytest.raises(InternalError, match=r"remains.*register the table.*disk is full"):
             ns.drop_table(T)
     assert written == [DROP_MARKER, DROP_MARKER]
     assert before <= lake.names()
