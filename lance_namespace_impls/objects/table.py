@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         GetTableStatsResponse,
         IndexContent,
         InsertIntoTableResponse,
+        MergeInsertIntoTableResponse,
         TableVersion,
         TagContents,
         UpdateTableResponse,
@@ -192,6 +193,10 @@ class Table:
         request = self._reading(predicate=filter)
         return self.namespace.count_table_rows(request).count or 0
 
+    def count(self, where: str | None = None) -> int:
+        """Return the number of rows: the former name of `count_rows`."""
+        return self.count_rows(where)
+
     def head(self, n: int = 5) -> pa.Table:
         """Return the first `n` rows."""
         return self.search().limit(n).to_arrow() if n else self._load_schema().empty_table()
@@ -317,6 +322,16 @@ class Table:
             return merged
 
         return MergeInsert(execute)
+
+    def merge(self, data: Rows, on: str | Iterable[str]) -> MergeInsertIntoTableResponse:
+        """Update the rows with known keys and insert the others: `merge_insert` in one call.
+
+        Args:
+            data: the rows, in any form that `add` accepts.
+            on: the key column, or several.
+        """
+        merge = self.merge_insert(on).when_matched_update_all().when_not_matched_insert_all()
+        return merge.execute(data)
 
     def update(
         self,

@@ -417,3 +417,11 @@ def test_statistics_of_an_index_warn_of_nothing(
     assert (found.index_type, found.distance_type) == ("IVF_FLAT", "cosine")
     assert (found.num_indexed_rows, found.num_unindexed_rows, found.num_indices) == (600, 10, 1)
     assert "warn" not in capfd.readouterr().err.lower()
+
+
+def test_the_former_names_of_two_methods(namespace: Namespace) -> None:
+    table = namespace.table("former").create(pa.table({"id": [1, 2], "s": ["a", "b"]}))
+    assert (table.count(), table.count("id > 1")) == (2, 1)
+    merged = table.merge([{"id": 2, "s": "B"}, {"id": 3, "s": "c"}], on="id")
+    assert (merged.num_updated_rows, merged.num_inserted_rows) == (1, 1)
+    assert table.count("s = 'B' or s = 'c'") == 2
