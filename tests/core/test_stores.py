@@ -9,7 +9,7 @@ import pytest
 from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.core.stores import fitting, open_store, resolve, store_failure
+from lance_namespace_impls.core.stores import applicable_options, open_store, resolve, store_failure
 
 CODES = {
     "NETWORK_CONNECTION": 17,
@@ -252,8 +252,8 @@ def test_a_store_is_reached_only_with_all_of_its_options(
 
 def test_options_of_another_kind_of_store_do_not_count() -> None:
     mixed = {"aws_region": "r", "azure_storage_account_name": "a", "google_project_id": "p"}
-    assert fitting("s3a://b", mixed) == {"aws_region": "r"}
-    assert fitting("gs://b", mixed) == {"google_project_id": "p"}
-    assert fitting("az://b", mixed) == {"azure_storage_account_name": "a"}
-    assert fitting("abfss://b@other.dfs.core.windows.net", mixed) == {}
-    assert fitting("/a", mixed) == {}
+    assert applicable_options("s3a://b", mixed) == {"aws_region": "r"}
+    assert applicable_options("gs://b", mixed) == {"google_project_id": "p"}
+    assert applicable_options("az://b", mixed) == {"azure_storage_account_name": "a"}
+    assert applicable_options("abfss://b@other.dfs.core.windows.net", mixed) == {}
+    assert applicable_options("/a", mixed) == {}
