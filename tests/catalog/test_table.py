@@ -404,7 +404,7 @@ def test_a_search_warns_of_nothing(table: Table, capfd: pytest.CaptureFixture[st
         assert near.column_names == [*chosen, "_distance"]
         worded = table.search("cherry").select(chosen).limit(1).to_arrow()
         assert worded.column_names == [*chosen, "_score"]
-    assert "warn" not in capfd.readouterr().err.lower()
+    assert without_access_log(capfd.readouterr().err) == []
 
 
 def test_statistics_of_an_index_warn_of_nothing(
@@ -416,7 +416,7 @@ def test_statistics_of_an_index_warn_of_nothing(
     found = table.index_stats("near")
     assert (found.index_type, found.distance_type) == ("IVF_FLAT", "cosine")
     assert (found.num_indexed_rows, found.num_unindexed_rows, found.num_indices) == (600, 10, 1)
-    assert "warn" not in capfd.readouterr().err.lower()
+    assert without_access_log(capfd.readouterr().err) == []
 
 
 def test_the_former_names_of_two_methods(namespace: Namespace) -> None:
@@ -425,3 +425,8 @@ def test_the_former_names_of_two_methods(namespace: Namespace) -> None:
     merged = table.merge([{"id": 2, "s": "B"}, {"id": 3, "s": "c"}], on="id")
     assert (merged.num_updated_rows, merged.num_inserted_rows) == (1, 1)
     assert table.count("s = 'B' or s = 'c'") == 2
+
+
+def without_access_log(text: str) -> list[str]:
+    """Return the lines that are not of an access log, which a server of an earlier test may write."""
+    return [line for line in text.splitlines() if not line.startswith('{"time"')]
