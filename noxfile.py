@@ -74,8 +74,9 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def fast(session: nox.Session) -> None:
-    """Run the fast tests of a folder without Spark and clients: `nox -s fast -- tests/catalog`."""
+    """Run the fast tests of a folder without Java and clients: `nox -s fast -- tests/catalog`."""
     install(session, "test", extras=FAST_EXTRAS)
+    session.env["LANCE_NS_WITHOUT_JAVA"] = "1"
     session.run("pytest", "-m", "not slow and not real", *(session.posargs or UNIT))
 
 

