@@ -223,7 +223,7 @@ class Config:
         hints = get_type_hints(cls)
         by_key: dict[str, attrs.Attribute[Any]] = {}
         prefixes: dict[str, attrs.Attribute[Any]] = {}
-        for attribute in _taken(cls):
+        for attribute in _accepted_properties(cls):
             if "prefixes" in attribute.metadata:
                 prefixes |= dict.fromkeys(attribute.metadata["prefixes"], attribute)
                 continue
@@ -273,11 +273,13 @@ class Config:
             raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
         missing = [
             _key(attribute)
-            for attribute in _taken(cls)
+            for attribute in _accepted_properties(cls)
             if attribute.default is attrs.NOTHING and attribute.name not in values
         ]
         if missing:
-            doc = next(a for a in _taken(cls) if _key(a) == missing[0]).metadata["doc"]
+            doc = next(a for a in _accepted_properties(cls) if _key(a) == missing[0]).metadata[
+                "doc"
+            ]
             raise InvalidInputError(f"{cls.impl}: property {missing[0]!r} is required: {doc}")
         return cls(**values)
 
@@ -294,7 +296,7 @@ class Config:
     def to_properties(self) -> dict[str, str]:
         """Return the properties that build this configuration again, all as text."""
         out: dict[str, str] = {}
-        for attribute in _taken(type(self)):
+        for attribute in _accepted_properties(type(self)):
             value = getattr(self, attribute.name)
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
@@ -312,7 +314,7 @@ class Config:
         """
         secrets = self.secrets()
         out: dict[str, str] = {}
-        for attribute in _taken(type(self)):
+        for attribute in _accepted_properties(type(self)):
             value, hidden = getattr(self, attribute.name), attribute.metadata.get("secret", False)
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
@@ -329,7 +331,7 @@ class Config:
     def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
         """Return the secret values among properties, known or unknown."""
         found: set[str] = set()
-        by_key = {key: a for a in _taken(cls) for key in _keys(a)}
+        by_key = {key: a for a in _accepted_properties(cls) for key in _keys(a)}
         for full_key, value in properties.items():
             key = full_key.removeprefix(f"{cls.impl}.")
             attribute = by_key.get(key)
@@ -350,7 +352,7 @@ class Config:
         """
         hints = get_type_hints(cls)
         rows = []
-        for attribute in _taken(cls):
+        for attribute in _accepted_properties(cls):
             group = "prefixes" in attribute.metadata
             default = attribute.default
             rows.append(
@@ -370,7 +372,7 @@ class Config:
         return rows
 
 
-def _taken(cls: type[Config]) -> list[attrs.Attribute[Any]]:
+def _accepted_properties(cls: type[Config]) -> list[attrs.Attribute[Any]]:
     """Return the properties that a backend accepts."""
     return [each for each in attrs.fields(cls) if each.name not in cls.not_taken]
 
@@ -381,7 +383,7 @@ def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
 
 def _is_secret_in_group(cls: type[Config], key: str) -> bool:
     """Return whether a value below a prefix is secret; keys without a group are treated as secret."""
-    for attribute in _taken(cls):
+    for attribute in _accepted_properties(cls):
         for prefix in attribute.metadata.get("prefixes", ()):
             if key.startswith(prefix):
                 return attribute.metadata["secret"] or is_secret_option(key[len(prefix) :])

@@ -198,7 +198,7 @@ def import_into(
     chosen = parse_mode(mode, Mode.CREATE)
     present = _present(target, chosen)
     if present is not None and chosen is Mode.EXIST_OK:
-        return _kept(target, started)
+        return _unchanged_result(target, started)
     storage = target.namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:
         runner = _runner(spark, inputs, cores, small_bytes)
@@ -206,7 +206,7 @@ def import_into(
         infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
         plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
         if plan is None:
-            return _kept(target, started)
+            return _unchanged_result(target, started)
         fragments, version = job.write(plan, infos, commit_properties)
     return ImportResult(
         table=target.table,
@@ -301,7 +301,7 @@ def _runner(
     return spark_runner(spark)
 
 
-def _kept(target: Target, started: float) -> ImportResult:
+def _unchanged_result(target: Target, started: float) -> ImportResult:
     """Return the result of an import that leaves an existing table unchanged."""
     storage = target.storage()
     return ImportResult(

@@ -70,20 +70,20 @@ class MemoryVersions(VersionStore):
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
         """Return the latest version; None if there is none."""
         with self._catalog.lock:
-            kept = self._kept(table, branch)
+            kept = self._versions(table, branch)
             return kept[max(kept)] if kept else None
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
         """Return one version; None if it does not exist."""
         with self._catalog.lock:
-            return self._kept(table, branch).get(number)
+            return self._versions(table, branch).get(number)
 
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
         """Yield the versions in order, starting after `after`."""
         with self._catalog.lock:
-            kept = dict(self._kept(table, branch))
+            kept = dict(self._versions(table, branch))
         for number in sorted(kept, reverse=descending):
             if after is None or (number < after if descending else number > after):
                 yield kept[number]
@@ -134,7 +134,7 @@ class MemoryVersions(VersionStore):
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
         """Store the final path of a version's manifest."""
         with self._catalog.lock:
-            kept = self._kept(table, branch)
+            kept = self._versions(table, branch)
             if version.version in kept:
                 kept[version.version] = version
 
@@ -160,7 +160,7 @@ class MemoryVersions(VersionStore):
             self._catalog.transactions[identifier] = found
             return found
 
-    def _kept(self, table: TableEntry, branch: str | None) -> dict[int, KeptVersion]:
+    def _versions(self, table: TableEntry, branch: str | None) -> dict[int, KeptVersion]:
         found = self._catalog.tables.get(table.id)
         if found is None or found.location != table.location:
             return {}

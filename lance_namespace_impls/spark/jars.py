@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
+
+from filelock import FileLock
 
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 
@@ -40,7 +41,7 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
             not have that form.
         ServiceUnavailableError: code 17, the jars cannot be downloaded.
     """
-    chosen = coordinates or _fitting()
+    chosen = coordinates or _default_coordinates()
     parts = chosen.split(":")
     if len(parts) != 3 or not all(parts):
         raise InvalidInputError(
@@ -49,8 +50,7 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     target = Path(base) / "lance-namespace-kit" / "lance-spark" / "-".join(parts[1:])
     target.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{target}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(f"{target}.lock"):
         if not target.exists():
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 _fetch(parts, Path(folder))
@@ -58,7 +58,7 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
     return sorted(target.glob("*.jar"))
 
 
-def _fitting() -> str:
+def _default_coordinates() -> str:
     import pyspark
 
     line = ".".join(pyspark.__version__.split(".")[:2])

@@ -107,7 +107,7 @@ class History:
             added = self._added(place)
             left = [each.rows for each in _behind(added, place.rows)]
             if rows is not None:
-                taken = self._fitting(left, rows, nothing_yet=place == start)
+                taken = self._rows_within(left, rows, nothing_yet=place == start)
                 if taken < sum(left):
                     return evolve(place, rows=place.rows + taken)
                 rows -= taken
@@ -134,7 +134,7 @@ class History:
             )
         return found
 
-    def _fitting(self, left: list[int], rows: int, *, nothing_yet: bool) -> int:
+    def _rows_within(self, left: list[int], rows: int, *, nothing_yet: bool) -> int:
         if self.pinned.filter is None:
             return min(sum(left), rows)
         taken = 0

@@ -148,7 +148,7 @@ class SqlNamespace(CatalogNamespace):
         while some := list(islice(names, _AT_ONCE)):
             found = self._database.read(partial(_load_some, parent=parent, names=some))
             for name in some:
-                yield name, partial(_given, found.get(name), (*parent, name))
+                yield name, partial(_require_entry, found.get(name), (*parent, name))
 
     def default_location(self, identifier: Identifier) -> str:
         root = self.config.tables_root
@@ -256,7 +256,7 @@ def _load_some(
     }
 
 
-def _given(entry: TableEntry | None, identifier: Identifier) -> TableEntry:
+def _require_entry(entry: TableEntry | None, identifier: Identifier) -> TableEntry:
     if entry is None:
         raise table_not_found(identifier)
     return entry

@@ -76,7 +76,7 @@ class SqlVersions(VersionStore):
         def work(connection: Connection) -> KeptVersion | None:
             row = require_table(connection, table)
             query = _of(row.id, branch).where(versions.c.version == number)
-            return _kept(connection.execute(query).one_or_none())
+            return _kept_version(connection.execute(query).one_or_none())
 
         return self._database.read(work)
 
@@ -92,7 +92,7 @@ class SqlVersions(VersionStore):
                 if after is not None:
                     query = query.where(number < after if descending else number > after)
                 query = query.order_by(number.desc() if descending else number).limit(_PAGE)
-                return [kept for row in connection.execute(query) if (kept := _kept(row))]
+                return [kept for row in connection.execute(query) if (kept := _kept_version(row))]
 
             found = self._database.read(page)
             yield from found
@@ -218,10 +218,10 @@ def _of(table_id: int, branch: str | None) -> Select[Any]:
 
 def _latest(connection: Connection, table_id: int, branch: str | None) -> KeptVersion | None:
     query = _of(table_id, branch).order_by(versions.c.version.desc()).limit(1)
-    return _kept(connection.execute(query).one_or_none())
+    return _kept_version(connection.execute(query).one_or_none())
 
 
-def _kept(row: Row[Any] | None) -> KeptVersion | None:
+def _kept_version(row: Row[Any] | None) -> KeptVersion | None:
     if row is None:
         return None
     return KeptVersion(

@@ -70,7 +70,7 @@ def create(dataset: Any, request: CreateTableIndexRequest) -> None:
         create_scalar(dataset, request)
         return
     name = _free_name(dataset, request)
-    options = _with_defaults(dataset, request, _given(request, _VECTOR_OPTIONS))
+    options = _with_defaults(dataset, request, _set_options(request, _VECTOR_OPTIONS))
     metric = (request.distance_type or "l2").lower()
     dataset.create_index(
         request.column, kind, name=name, metric=metric, replace=asks(request, REPLACE), **options
@@ -86,13 +86,13 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
             f"index type {request.index_type!r} is not supported here; supported are {known}"
         )
     name = _free_name(dataset, request)
-    options = _given(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
+    options = _set_options(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
     dataset.create_scalar_index(
         request.column, kind, name=name, replace=asks(request, REPLACE), **options
     )
 
 
-def _given(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str, Any]:
+def _set_options(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(request, name)) is not None}
 
 

@@ -207,13 +207,13 @@ class OpenedVersion:
         return There.SAME if found.get_version()["timestamp"] == self.written else There.OTHER
 
     def _open(self) -> Any:
-        with _asked():
+        with _catalog_errors():
             return open_dataset(self.storage, branch=self.branch)
 
     def _at(self, latest: Any, number: int) -> Any:
         if number == latest.version:
             return latest
-        with _asked():
+        with _catalog_errors():
             return checkout(latest, number, self.branch)
 
     def _was_cleaned_up(self, latest: Any) -> bool:
@@ -309,7 +309,7 @@ def _root(storage: TableStorage, branch: str | None) -> TableStorage:
 
 
 @contextmanager
-def _asked() -> Iterator[None]:
+def _catalog_errors() -> Iterator[None]:
     """Raise a catalog's own error for a missing table or version that it manages."""
     try:
         yield

@@ -407,7 +407,7 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
     if kind.index_type is not None:
         values = _read_type(evolve(kind, index_type=None), what)
         index = _read_type(JsonArrowDataType(type=kind.index_type), what)
-        return _made(kind, what, lambda: pa.dictionary(index, values))
+        return _checked_type(kind, what, lambda: pa.dictionary(index, values))
     name = kind.type.lower().replace("_", "")
     if name in _PLAIN:
         return getattr(pa, _PLAIN[name])()
@@ -415,16 +415,16 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
         return _read_nested(kind, name, what)
     if name == "fixedsizebinary":
         size = _length(kind, what)
-        return _made(kind, what, lambda: pa.binary(size))
+        return _checked_type(kind, what, lambda: pa.binary(size))
     if name in _DECIMALS:
         numbers = unpack_decimal(_length(kind, what))
-        return _made(kind, what, lambda: getattr(pa, name)(*numbers))
+        return _checked_type(kind, what, lambda: getattr(pa, name)(*numbers))
     if name == "timestamp":
         zone = kind.timezone and check_zone(kind.timezone, what)
-        return _made(kind, what, lambda: pa.timestamp(kind.unit or "us", zone))
+        return _checked_type(kind, what, lambda: pa.timestamp(kind.unit or "us", zone))
     if name in ("time32", "time64", "duration"):
         unit = kind.unit or ("s" if name == "time32" else "us")
-        return _made(kind, what, lambda: getattr(pa, name)(unit))
+        return _checked_type(kind, what, lambda: getattr(pa, name)(unit))
     return _read_lance_type(kind, what)
 
 
@@ -434,7 +434,9 @@ def unpack_decimal(length: int) -> tuple[int, int]:
     return precision, scale + _MIN_SCALE
 
 
-def _made(kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]) -> pa.DataType:
+def _checked_type(
+    kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]
+) -> pa.DataType:
     try:
         return make()
     except (ValueError, TypeError, OverflowError) as error:
@@ -461,7 +463,7 @@ def _read_nested(kind: JsonArrowDataType, name: str, what: str) -> pa.DataType:
         return pa.large_list(fields[0])
     if name == "fixedsizelist":
         size = _length(kind, what)
-        return _made(kind, what, lambda: pa.list_(fields[0], size))
+        return _checked_type(kind, what, lambda: pa.list_(fields[0], size))
     entry = fields[0].type
     if not pa.types.is_struct(entry) or entry.num_fields != 2:
         raise InvalidInputError(f"{what}: the entries of a map must be a struct of key and value")

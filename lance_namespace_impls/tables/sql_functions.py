@@ -147,7 +147,7 @@ def _series(args: Arguments) -> Size:
     return Size(0, most) if most > MAX_GROWTH else Size(16 * most + 16)
 
 
-def _left(args: Arguments) -> Size:
+def _prefix_size(args: Arguments) -> Size:
     number = args[1].number if len(args) > 1 else None
     inner = args[0].size if args else Size()
     if number is None or number < 0:
@@ -155,7 +155,7 @@ def _left(args: Arguments) -> Size:
     return Size(min(4 * number, UNBOUNDED)) if inner.rows or 4 * number < inner.bytes else inner
 
 
-def _part(args: Arguments) -> Size:
+def _substring_size(args: Arguments) -> Size:
     """Return the size of a substring with a position and optionally a length."""
     number = args[2].number if len(args) > 2 else None
     inner = args[0].size if args else Size()
@@ -285,8 +285,8 @@ FUNCTIONS: dict[str, Function] = {
         "contains_tokens": Function(size=_fixed(16), steps=4),
         "lower upper initcap": Function(size=_times(2), steps=2),
         "btrim ltrim rtrim trim reverse substr_index substring_index split_part": Function(size=_first()),
-        "left right": Function(size=_left),
-        "substr substring": Function(size=_part),
+        "left right": Function(size=_prefix_size),
+        "substr substring": Function(size=_substring_size),
         "concat concat_ws overlay": Function(size=_times(1)),
         "translate": Function(size=_first(4), multiplies=True),
         "chr": Function(size=_fixed(4)),

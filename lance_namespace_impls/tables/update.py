@@ -91,7 +91,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     count = dataset.count_rows(filter=where)
     if not count:
         return 0, dataset
-    rows = _rewritten(dataset, updates, where)
+    rows = _matching_rows(dataset, updates, where)
     try:
         written = write_fragments(split_at_files(rows.reader()), dataset, mode="append")
     except Exception:
@@ -120,7 +120,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     return count, after
 
 
-def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> RowStream:
+def _matching_rows(dataset: Any, updates: Mapping[str, str], where: str | None) -> RowStream:
     """Return the matching rows with their new values, in the table's own types."""
     schema: pa.Schema = dataset.schema
     columns = {name: updates.get(name, f"`{name}`") for name in schema.names}
@@ -132,10 +132,10 @@ def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> R
                 f"column {name!r} is read as {kind} and cannot be written back; update one "
                 "column at a time"
             )
-    return RowStream(schema, (_fitting(batch, schema) for batch in scanned))
+    return RowStream(schema, (_cast_batch(batch, schema) for batch in scanned))
 
 
-def _fitting(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch converted to the types of a schema.
 
     Raises:

@@ -181,7 +181,7 @@ def test_options_of_an_index_have_their_types(text: str, value: object) -> None:
 
 
 def test_what_is_not_known_is_told_so() -> None:
-    assert alter._told(None) == ("?", "dim") and alter._told(0) == "0"
+    assert alter._count_cell(None) == ("?", "dim") and alter._count_cell(0) == "0"
 
 
 def test_cp(notes: Lake) -> None:

@@ -62,8 +62,10 @@ class CreateOperations(CatalogBase, abstract=True):
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = _requested_properties(request)
         Bounds(self).refuse_properties("CreateTable", identifier, properties)
-        if mode is CreateMode.EXIST_OK and (kept := self._kept(identifier, request)) is not None:
-            return kept
+        if mode is CreateMode.EXIST_OK:
+            existing = self._existing_table_response(identifier, request)
+            if existing is not None:
+                return existing
         subject = subject_of("CreateTable", identifier)
         with about(subject):
             rows = RowStream.of(data)
@@ -155,7 +157,7 @@ class CreateOperations(CatalogBase, abstract=True):
                     return None
                 raise
 
-    def _kept(
+    def _existing_table_response(
         self, identifier: Identifier, request: CreateTableRequest
     ) -> CreateTableResponse | None:
         """Return the ExistOk response for a table that has data; the stream stays unread."""

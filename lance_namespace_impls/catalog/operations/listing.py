@@ -33,7 +33,7 @@ class ListingOperations(CatalogBase, abstract=True):
         parent = parse_identifier(request.id)
         page, token = kept_page_of(
             lambda after, made: TableWalker(self).listed_tables(
-                parent, after, request.include_declared, _wanted(request), made
+                parent, after, request.include_declared, _read_limit(request), made
             ),
             kept=self._kept_listings,
             of=self._listing("ListTables", parent, request.include_declared),
@@ -52,7 +52,7 @@ class ListingOperations(CatalogBase, abstract=True):
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
         page, token = kept_page_of(
             lambda after, made: TableWalker(self).walk(
-                ROOT, after or ROOT, request.include_declared, _wanted(request), made
+                ROOT, after or ROOT, request.include_declared, _read_limit(request), made
             ),
             kept=self._kept_listings,
             of=self._listing("ListAllTables", request.include_declared),
@@ -65,6 +65,6 @@ class ListingOperations(CatalogBase, abstract=True):
         return models.ListTablesResponse(tables=tables, page_token=token)
 
 
-def _wanted(request: ListTablesRequest) -> int | None:
+def _read_limit(request: ListTablesRequest) -> int | None:
     """Return how many entries to read: one more than the page, to know whether another follows."""
     return None if request.limit is None else request.limit + 1

@@ -329,7 +329,9 @@ def index(
             if output.as_json:
                 output.document(found)
             else:
-                output.fields({key.replace("_", " "): _told(value) for key, value in found.items()})
+                output.fields(
+                    {key.replace("_", " "): _count_cell(value) for key, value in found.items()}
+                )
             return
         indices = table.list_indices()
     if output.as_json:
@@ -342,7 +344,7 @@ def index(
                 each.index_name,
                 ", ".join(each.columns),
                 each.index_type or "",
-                _told(each.num_unindexed_rows),
+                _count_cell(each.num_unindexed_rows),
             )
             for each in indices
         ],
@@ -395,5 +397,5 @@ def _option(text: str) -> Any:
         return text
 
 
-def _told(number: int | None) -> Any:
+def _count_cell(number: int | None) -> Any:
     return Styled("?", "dim") if number is None else str(number)

@@ -190,7 +190,7 @@ def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
         changed = f"{_NO_NUMBER}|{_MINUS_ZERO}"
         differ = pc.match_substring_regex(pc.utf8_trim_whitespace(texts), changed)
     elif exact:
-        differ = pc.not_equal(pc.utf8_trim_whitespace(texts), _written(values))
+        differ = pc.not_equal(pc.utf8_trim_whitespace(texts), _as_texts(values))
     else:
         differ = pc.is_inf(values)
     rows = pc.indices_nonzero(pc.fill_null(pc.and_(differ, values.is_valid()), False))
@@ -204,7 +204,7 @@ def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
     return rows[0].as_py() if len(rows) else None
 
 
-def _written(values: pa.Array) -> pa.Array:
+def _as_texts(values: pa.Array) -> pa.Array:
     """Return numbers as texts in Arrow's format."""
     wide = pa.float32() if is_.is_float16(values.type) else values.type
     return values.cast(wide).cast(pa.string())
