@@ -371,7 +371,7 @@ def test_signals_at_random_moments(tmp_path: Path, name: str) -> None:
             assert time.monotonic() < deadline, f"{name}, moment {moment}: {left} still run"
             time.sleep(0.1)
         # The locks between all processes of a user stay, and a JVM removes its own later.
-        kept = re.compile(r"hsperfdata|lance-ns-locks-\d+")
+        kept = re.compile(r"hsperfdata|lance-namespace-locks-\d+")
         files = [path for path in temporary.rglob("*") if not kept.match(path.name)]
         assert not files, f"{name}, moment {moment}: {files}"
         with connect("dir", {"path": str(lake)}) as namespace:
