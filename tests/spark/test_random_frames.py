@@ -10,6 +10,7 @@ import datetime as dt
 import math
 import os
 import random
+import re
 import shutil
 import string
 import time
@@ -42,7 +43,13 @@ from tests.spark.conftest import Lake
 SECONDS = float(os.environ.get("LANCE_NS_FRAMES_SECONDS", "120"))
 SEED = int(os.environ.get("LANCE_NS_FRAMES_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
 OPERATIONS = 8
-NOT_STARTED = ("Python worker failed to connect back", "java.io.EOFException")
+# Spark waits ten seconds for a Python worker to start, or reads the end of its daemon's answer. The same
+# exception from a worker's runner means that a running worker died, which is a failure.
+NOT_STARTED = re.compile(
+    r"Python worker failed to connect back"
+    r"|java\.io\.EOFException(?:\s+at (?:java\.base/)?java\.\S+)*"
+    r"\s+at org\.apache\.spark\.api\.python\.PythonWorkerFactory\."
+)
 
 NAMES = [
     "a", "B", "a b", 'a"b', "a'b", "ü", "日本", "select", "value", "key", "element", "numbers", "*",
@@ -613,14 +620,38 @@ def whole_round(spark: Any, root: Path, seed: int) -> None:
                 warnings.simplefilter("ignore")
                 one.run()
         except BaseException as error:
-            if any(each in str(error) for each in NOT_STARTED):
-                continue  # Spark waits ten seconds for a Python worker, however busy the machine is
+            if NOT_STARTED.search(str(error)):
+                continue
             steps = "\n".join(one.log)
             raise AssertionError(
                 f"LANCE_NS_FRAMES_SEED={seed} LANCE_NS_FRAMES_SECONDS=0 repeats it:\n{steps}"
             ) from error
         return
     raise AssertionError("Spark could not start a Python worker")
+
+
+EOF = "Caused by: java.io.EOFException\n\tat java.base/java.io.DataInputStream.readInt(D.java:381)\n\tat "
+
+
+@pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        (
+            f"{EOF}org.apache.spark.api.python.PythonWorkerFactory.createThroughDaemon(F.scala:1)",
+            True,
+        ),
+        ("SparkException: Python worker failed to connect back.", True),
+        (
+            "SparkException: Python worker exited unexpectedly (crashed)\n"
+            f"{EOF}org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handle(R.scala:1)\n"
+            "\tat org.apache.spark.api.python.PythonWorkerFactory.create(F.scala:1)",
+            False,
+        ),
+        (f"{EOF}org.apache.spark.sql.execution.python.PythonPlannerRunner.run(P.scala:1)", False),
+    ],
+)
+def test_only_a_worker_that_did_not_start_is_repeated(text: str, repeated: bool) -> None:
+    assert bool(NOT_STARTED.search(text)) == repeated
 
 
 @pytest.mark.slow
