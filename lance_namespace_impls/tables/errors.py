@@ -61,6 +61,11 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)|"
      r"WKT error|PQ: num_sub_vectors|Divide by zero error|Arithmetic overflow", InvalidInputError),
+    # An expression that fails on some row, or an index that does not apply to the column's values.
+    (r"(Query Execution error: (Error applying filter expression to batch: )?(Execution|Arrow) error|"
+     r"LanceError\(Arrow\): (Parser|Compute|Invalid argument) error): (?!.*panicked)|"
+     r"array_resize: failed to convert|Construct GeoArrowArray|recursion limit exceeded",
+     InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 # Storage has an object that opens like a dataset but is not one.
