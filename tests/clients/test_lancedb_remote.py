@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lancedb
+import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ErrorCode
@@ -21,6 +24,7 @@ from .node import node_calls
 from .outcomes import compare
 
 DATABASE = "tests"
+MERGES = 6
 QUIET = {"retry_config": {"retries": 0}}
 # The remote client refuses these itself, whatever the server.
 CLIENTS_OWN = {"to_arrow", "to_pandas", "uses_v2_manifest_paths"}
@@ -75,6 +79,37 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
     compare("@lancedb/lancedb (Node)", home.name, _embedded_node(), ours, set())
+
+
+def test_concurrent_merges_insert_a_new_key_once(tmp_path: Path) -> None:
+    start = threading.Barrier(MERGES)
+
+    def merge(number: int) -> str:
+        db = lancedb.connect(
+            "db://tests", api_key="any", host_override=address, client_config=QUIET
+        )
+        merge = db.open_table("users").merge_insert("id").when_matched_update_all()
+        row = pa.table({"id": [7], "name": [f"writer {number}"]})
+        start.wait(60)
+        try:
+            merge.when_not_matched_insert_all().execute(row)
+        except Exception as error:  # noqa: BLE001 - the client has no narrower class
+            return str(error)
+        return ""
+
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace, ServerOptions(lancedb_databases={"tests": []})) as address,
+        ThreadPoolExecutor(MERGES) as pool,
+    ):
+        for repetition in range(5):
+            first = pa.table({"id": [0], "name": ["zero"]})
+            namespace.create_table({"id": ["users"], "mode": "Overwrite"}, first)
+            failures = [each for each in pool.map(merge, range(MERGES)) if each]
+            assert len(failures) < MERGES
+            assert all("409" in each for each in failures), failures
+            found = namespace.query_table({"id": ["users"], "vector": {}, "k": 0}).read_all()
+            assert sorted(found["id"].to_pylist()) == [0, 7], repetition
 
 
 def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:
