@@ -204,7 +204,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
     pinned.require_readable()  # an update rewrites whole rows
     check = SqlCheck(pinned.schema)
     for name, expression in values.items():
-        check.value(expression, f"the expression of column {name}")
+        check.assignment(name, expression, f"the expression of column {name}")
     columns = {name: values.get(name, f"`{name}`") for name in pinned.schema.names}
     try:
         scanner = pinned.open().scanner(columns=columns, filter=pinned.filter)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["MAX_VALUE_NESTING", "checked", "with_vectors_of", "writable"]
+__all__ = ["MAX_VALUE_NESTING", "MEASURED", "check_depth", "checked", "with_vectors_of", "writable"]
 
 MAX_VALUE_NESTING = 128
 """Maximum nesting depth of a JSON value or a geometry.
@@ -124,7 +124,7 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
                 f"column {field.name!r} is not nullable, and row {_first_null(column)} of a batch is "
                 "null; declare the column nullable, or fill it"
             )
-        _check_depth(field, column, field.name)
+        check_depth(field, column, field.name)
     return aligned(batch)
 
 
@@ -134,10 +134,10 @@ def _first_null(column: pa.Array) -> int:
     return int(pc.index(column.is_null(), True).as_py())
 
 
-def _check_depth(field: pa.Field, column: Any, path: str) -> None:
+def check_depth(field: pa.Field, column: Any, path: str) -> None:
     """Reject values that are nested too deeply, in a column or a nested field."""
     kind = storage_of(field.type)
-    measure = _MEASURES.get(extension_of(field))
+    measure = MEASURED.get(extension_of(field))
     if measure is not None:
         for row, value in measure[0](_storage(column)):
             if measure[1](value) > MAX_VALUE_NESTING:
@@ -149,13 +149,13 @@ def _check_depth(field: pa.Field, column: Any, path: str) -> None:
     if not _has_measured(kind):
         return
     for child, values in _children(kind, _storage(column)):
-        _check_depth(child, values, f"{path}.{child.name}")
+        check_depth(child, values, f"{path}.{child.name}")
 
 
 def _has_measured(kind: pa.DataType) -> bool:
     """Return whether a nested field of a type has values with limited depth."""
     return any(
-        extension_of(field) in _MEASURES or _has_measured(storage_of(field.type))
+        extension_of(field) in MEASURED or _has_measured(storage_of(field.type))
         for field in (kind.field(number) for number in range(kind.num_fields))
     )
 
@@ -337,10 +337,11 @@ _WKB_SIZES: dict[int, Callable[[bytes, int, str, int], int]] = {
     2: _end_of_points,
     3: _end_of_rings,
 }
-_MEASURES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], int]]] = {
+MEASURED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], int]]] = {
     "arrow.json": (_deep_texts, _text_depth),
     "lance.json": (_long_values, _jsonb_depth),
     "geoarrow.wkt": (_deep_texts, _text_depth),
     "geoarrow.wkb": (_collections, _wkb_depth),
     "ogc.wkb": (_collections, _wkb_depth),
 }
+"""Extension types whose values have a limited depth: chooses the values to measure, and measures one."""

@@ -10,11 +10,14 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     TableIndexAlreadyExistsError,
     TableIndexNotFoundError,
+    TableSchemaValidationError,
 )
 from lance_namespace_client.models import DescribeTableIndexStatsResponse, IndexContent
 
 from .columns import require
 from .context import REPLACE, asks
+from .incoming import MEASURED, check_depth
+from .schema import extension_of
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import CreateTableIndexRequest
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["create", "create_scalar", "drop", "list_indices", "statistics"]
 
 SCALAR = ("BTREE", "BITMAP", "LABEL_LIST", "NGRAM", "ZONEMAP", "BLOOMFILTER", "RTREE")
+_GEOMETRIES = ("geoarrow.", "ogc.")
 FULL_TEXT = ("INVERTED", "FTS")
 VECTOR = (
     "IVF_FLAT",
@@ -86,10 +90,32 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
             f"index type {request.index_type!r} is not supported here; supported are {known}"
         )
     name = _free_name(dataset, request)
+    if kind == "RTREE":
+        _check_geometries(dataset, request.column)
     options = _set_options(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
     dataset.create_scalar_index(
         request.column, kind, name=name, replace=asks(request, REPLACE), **options
     )
+
+
+def _check_geometries(dataset: Any, column: str) -> None:
+    """Reject a column whose values Lance cannot safely parse as geometries (code 13).
+
+    Lance parses nested collections recursively, and other tools may have stored deep ones.
+    """
+    field = require(dataset, column)
+    if not extension_of(field).startswith(_GEOMETRIES):
+        raise InvalidInputError(
+            f"column {column!r} is {field.type} without a geometry type; store geometries as GeoArrow, "
+            "such as geoarrow.wkb"
+        )
+    if extension_of(field) not in MEASURED:
+        return
+    try:
+        for batch in dataset.scanner(columns=[column]).to_batches():
+            check_depth(field, batch.column(0), column)
+    except TableSchemaValidationError as error:
+        raise InvalidInputError(error.message) from error
 
 
 def _set_options(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     check = SqlCheck(dataset.schema)
     check.condition(where, "the predicate")
     for name, expression in updates.items():
-        check.value(expression, f"the expression of {name[:100]!r}")
+        check.assignment(name, expression, f"the expression of {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where, request.branch)
         return UpdateTableResponse(updated_rows=updated, version=version)

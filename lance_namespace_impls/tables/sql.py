@@ -17,6 +17,8 @@ from attrs import frozen
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.confinement import confinement
+from .incoming import MAX_VALUE_NESTING, MEASURED
+from .schema import extension_of
 from .sql_functions import (
     FIXED,
     FUNCTIONS,
@@ -140,6 +142,45 @@ class SqlCheck:
             return
         self._check(text, what, is_value=True)
 
+    def assignment(self, column: str, text: str, what: str) -> None:
+        """Reject an expression for an existing column that Lance cannot evaluate or store safely.
+
+        The depth of JSON and of geometries must be known: Lance parses them recursively when it
+        reads them.
+
+        Args:
+            column: the column.
+            text: the SQL.
+            what: the operation or its part, with which messages start.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        self.value(text, what)
+        field = None if self._schema is None else _field(self._schema, column)
+        extension = "" if field is None else extension_of(field)
+        if extension in MEASURED and not self._is_shallow(text, extension):
+            remedy = "jsonb '...', " if "json" in extension else ""
+            raise InvalidInputError(
+                f"{what} is for a column of {extension} and has a depth that cannot be bounded; write "
+                f"{remedy}NULL or a column of the same type, or merge rows with the values"
+            )
+
+    def _is_shallow(self, text: str, extension: str) -> bool:
+        """Return whether the depth of a value for a column of JSON or geometries is bounded."""
+        assert self._schema is not None
+        if text.lower() in map(str.lower, self._schema.names):
+            source = _field(self._schema, text)
+        else:
+            node = parse(text)
+            if node.kind in (Kind.HEX, Kind.STRING) and "json" not in extension:
+                return _literal_depth(node, extension) <= MAX_VALUE_NESTING
+            if node.kind not in (Kind.COLUMN, Kind.FIELD):
+                is_json = node.kind == Kind.TYPED and node.name == "JSONB" and "json" in extension
+                return node.kind == Kind.CONSTANT or is_json
+            source = _field(self._schema, _path(node))
+        return source is not None and extension_of(source) == extension
+
     def _check(self, text: str, what: str, *, is_value: bool) -> None:
         try:
             found = _analyzed(text)
@@ -218,6 +259,19 @@ class SqlCheck:
                     f"{field.type}, so that their nesting cannot be bounded; store them as GeoArrow "
                     "points, lines or polygons"
                 )
+
+
+def _literal_depth(node: Node, extension: str) -> int:
+    """Return the nesting depth of a geometry that a literal holds."""
+    is_text = extension.endswith("wkt")
+    if node.kind == Kind.HEX:
+        try:
+            content = bytes.fromhex(node.value[2:-1])
+        except ValueError:
+            return 0  # Lance rejects it
+    else:
+        content = node.value.encode()
+    return MEASURED[extension][1](content.decode("utf-8", "replace") if is_text else content)
 
 
 def check_sql(text: str | None, what: str, schema: pa.Schema | None = None) -> None:

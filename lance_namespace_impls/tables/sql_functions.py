@@ -189,7 +189,7 @@ def _formatted(args: Arguments) -> Size:
 def _selected(args: Arguments) -> Size:
     """Return the size of the JSON that a JSON path selects."""
     text = (args[1].text if len(args) > 1 else None) or ""
-    wildcards = 1 + text.count("*") + 32 * text.count("**")
+    wildcards = 1 + text.count("*")
     return (args[0].size if args else Size()).times(6 * wildcards) + FIXED
 
 

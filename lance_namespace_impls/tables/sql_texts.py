@@ -65,10 +65,12 @@ def _check(text: str | None, what: str, length: int, levels: int, **brackets: st
 
 
 def check_json_path(text: str | None) -> None:
-    """Reject a JSON path that is not a literal, too long or too deep."""
+    """Reject a JSON path that is not a literal, too long or too deep, or that selects all levels."""
     found = _check(text, "a JSON path", MAX_PATH_LENGTH, MAX_PATH_LEVELS)
-    if found.count("**") > 1:
-        raise SqlError("a JSON path with several **; use one")
+    if "**" in found:
+        raise SqlError(
+            "a JSON path with **, whose result grows with the square of the nesting; name the keys"
+        )
 
 
 def check_wkt(text: str | None) -> None:
