@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from typing import Any
 
-__all__ = ["load"]
+__all__ = ["STACK_BYTES", "load"]
+
+STACK_BYTES = 64 << 20
+"""Stack of each of Lance's threads: address space, of which only the used part becomes memory.
+
+Lance reads stored JSON recursively, with up to 700 bytes for each level. Every write checks the
+depth, but other tools store deeper values: in Rust's 2 MiB, reading one ends the process.
+"""
+
+# Rust reads the variable when it starts its first thread, which is later than this import.
+os.environ.setdefault("RUST_MIN_STACK", str(STACK_BYTES))
 
 _lock = threading.RLock()
 

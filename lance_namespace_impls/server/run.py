@@ -20,7 +20,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
-from ..core.imports import load
+from ..core.imports import STACK_BYTES, load
 from .app import create_app
 from .http.protocol import bounded_protocol
 from .options import ServerOptions
@@ -100,6 +100,8 @@ def _run(
     with _stop_signals() as stop:
         # Otherwise, the first callers would wait for this import.
         load("lance")
+        # Lance evaluates some conditions on the caller's thread.
+        threading.stack_size(STACK_BYTES)
 
         def started() -> None:
             # Objects that exist at startup stay; collecting them repeatedly would slow down calls.
