@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from tests.spark.conftest import Lake
 
 pytestmark = pytest.mark.xdist_group("spark two")
 
+STREAMS = 6
 ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
 
 
@@ -149,6 +152,41 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
         merge_into(source, namespace, "t", "id")
     assert table.dataset("t").count_rows("id = 110") == 1
     assert "new" not in held(table).values()
+
+
+@pytest.mark.slow
+def test_concurrent_streams_that_merge_insert_a_new_key_once(
+    lake: Lake, spark: Any, tmp_path: Path
+) -> None:
+    lake.put("t", ROWS)
+    start = threading.Barrier(STREAMS)
+    answers: list[Change | ConcurrentModificationError] = []
+
+    def merge(batch: Any, number: int) -> None:
+        start.wait(120)
+        try:
+            with connect("dir", lake.properties) as namespace:
+                answers.append(merge_into(batch, namespace, "t", "id"))
+        except ConcurrentModificationError as error:
+            answers.append(error)
+
+    streams = []
+    for number in range(STREAMS):
+        source = tmp_path / f"source-{number}"
+        source.mkdir()
+        (source / "rows.json").write_text(json.dumps({"id": 500, "s": f"writer {number}"}))
+        rows = spark.readStream.schema("id bigint, s string").json(str(source))
+        writer = rows.writeStream.foreachBatch(merge).trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(tmp_path / f"checkpoint-{number}"))
+        streams.append(writer.start())
+    for stream in streams:
+        assert stream.awaitTermination(300)
+        assert stream.exception() is None
+    done = [each for each in answers if isinstance(each, Change)]
+    assert len(answers) == STREAMS
+    assert sum(each.inserted for each in done) == 1
+    assert sum(each.updated for each in done) == len(done) - 1
+    assert sorted(held(lake)) == [*range(100), 500]
 
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite", "delete"])
