@@ -108,7 +108,7 @@ class Lab:
     """Transactions that answers named."""
 
     def share(self, other: Lab) -> None:
-        """Share with another bench what the target has shown that it supports."""
+        """Share with another bench which operations the target supports."""
         self.answered, self.turned_down, self.worked = (
             other.answered, other.turned_down, other.worked,
         )  # fmt: skip

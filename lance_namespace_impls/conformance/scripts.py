@@ -35,7 +35,7 @@ TITLES: dict[str, str] = {
     "setup": "Create the namespaces that the calls need.",
     "check": "The calls of the check.",
     "decisive": "The check fails with the answer to this call.",
-    "teardown": "Remove what was created; an object that is already gone is not found.",
+    "teardown": "Remove all created objects; an object that no longer exists is not found.",
 }
 
 

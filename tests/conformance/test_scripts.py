@@ -64,7 +64,7 @@ def test_curl_sends_what_the_kit_sends() -> None:
     assert comments == [
         "# The calls of the check.",
         "# The check fails with the answer to this call.",
-        "# Remove what was created; an object that is already gone is not found.",
+        "# Remove all created objects; an object that no longer exists is not found.",
     ]
     lines = [line for line in written if not line.startswith("#")]
     commands = [shlex.split(line.rpartition("| ")[2]) for line in lines]
