@@ -11,7 +11,7 @@ from .process_target import ProcessTarget
 from .python_target import PythonTarget
 from .redact import Redactor, tells_secret
 from .report import document
-from .runner import Finding, Options, run
+from .runner import Finding, Options, Plan, run
 
 __all__ = [
     "check_class",
@@ -39,6 +39,7 @@ def check_target(
     connection: str = "...",
     redactor: Redactor | None = None,
     progress: Progress = _silent,
+    planned: Callable[[Plan], None] = lambda plan: None,
 ) -> Report:
     """Return the report of a run on a target, which is closed.
 
@@ -48,12 +49,13 @@ def check_target(
         connection: Python expression that connects to it; for scripts.
         redactor: takes secrets out of the report.
         progress: is told of each check when it is done.
+        planned: called with the expected duration before the first check.
 
     Raises:
         CannotRunError: nothing can be checked.
     """
     try:
-        outcome = run(target, options, progress)
+        outcome = run(target, options, progress, planned)
     finally:
         target.close()
     return document(outcome, connection, redactor or Redactor())
@@ -184,5 +186,6 @@ def require(report: Mapping[str, Any]) -> None:
         lines.append(f"{entry['id']} {entry['requirement']}")
         lines.append(f"    expected {entry['expected']}; got {entry['got']}")
         steps = (entry["script"] or {}).get("json") or []
+        steps = [step for step in steps if step["part"] == "check"]
         lines += [f"    {step['operation']} {step['request']}" for step in steps[-6:]]
     raise AssertionError("\n".join(lines))

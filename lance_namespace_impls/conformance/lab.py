@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from lance_namespace_client.operations import OPERATIONS
 
 from .exchange import Reply, Step
-from .ledger import Ledger
+from .ledger import Ledger, object_removed, objects_made
 from .observe import Violation, forbids_location, says_unsupported, violations
 from .requirement import TIME_UP
 from .rows import PEOPLE, people, stream
@@ -27,9 +27,6 @@ AT_ONCE = 4
 """How many calls go to a target at a time where their order says nothing."""
 MOST_PAGES = 1000
 """How many pages of a listing are read before it is said not to end."""
-_MAKES = (
-    "CreateNamespace", "DeclareTable", "RegisterTable", "CreateTable", "CreateMaterializedView",
-)  # fmt: skip
 
 
 class Target(Protocol):
@@ -86,9 +83,13 @@ class Lab:
     seed: int = 0
     steps: list[Step] = field(factory=list)
     """The calls of the check that runs."""
+    setup: list[Step] = field(factory=list)
+    """The calls that created the namespaces in which all checks work."""
     until: float = math.inf
     """When the check that runs has to end, in monotonic time, whatever the target leads it to."""
     last: Reply | None = None
+    durations: list[float] = field(factory=list)
+    """Durations of all calls, in seconds."""
     seen: list[tuple[Violation, Reply]] = field(factory=list)
     """What answers did wrong by themselves."""
     answered: set[str] = field(factory=set)
@@ -105,6 +106,12 @@ class Lab:
     """Tables that are made once, and the calls that made each."""
     _transactions: set[str] = field(factory=set)
     """Transactions that answers named."""
+
+    def share(self, other: Lab) -> None:
+        """Share with another bench which operations the target supports."""
+        self.answered, self.turned_down, self.worked = (
+            other.answered, other.turned_down, other.worked,
+        )  # fmt: skip
 
     def begin(self) -> None:
         """Start a check."""
@@ -144,6 +151,7 @@ class Lab:
     def judge(self, reply: Reply, *, by_itself: bool = True) -> Reply:
         """Take an answer in: note what it made or removed, and what is wrong with it by itself."""
         self.steps.append(reply.step)
+        self.durations.append(reply.seconds)
         self.last = reply
         if by_itself:
             self.seen += [(violation, reply) for violation in violations(reply)]
@@ -165,24 +173,12 @@ class Lab:
 
     def _note(self, step: Step) -> None:
         """Write down what a call makes before it is sent."""
-        for entry in step.request.get("operations") or ():
-            if entry.get("declare_table"):
-                self.ledger.made("table", tuple(entry["declare_table"]["id"]))
-        identifier = tuple(step.request.get("id") or ())
-        if step.operation in _MAKES and isinstance(step.request.get("id"), list):
-            kind = "namespace" if step.operation == "CreateNamespace" else "table"
-            self.ledger.made(kind, identifier)
-        elif step.operation == "RenameTable" and identifier:
-            parent = step.request.get("new_namespace_id")
-            parent = identifier[:-1] if parent is None else tuple(parent)
-            self.ledger.made("table", (*parent, str(step.request["new_table_name"])))
+        for entry in objects_made(step):
+            self.ledger.made(*entry)
 
     def _forget(self, step: Step) -> None:
-        identifier = tuple(step.request.get("id") or ())
-        if step.operation in ("DropTable", "DeregisterTable"):
-            self.ledger.gone("table", identifier)
-        elif step.operation == "DropNamespace":
-            self.ledger.gone("namespace", identifier)
+        if (entry := object_removed(step)) is not None:
+            self.ledger.gone(*entry)
 
     def _guard(self, step: Step) -> None:
         """Refuse to send what could change an object that the kit did not make.

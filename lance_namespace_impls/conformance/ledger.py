@@ -6,18 +6,56 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import define, field
 
-__all__ = ["MARK", "Ledger", "state_folder"]
+from .exchange import Step
+
+__all__ = [
+    "MARK",
+    "Entry",
+    "Ledger",
+    "contents_first",
+    "objects_made",
+    "object_removed",
+    "state_folder",
+]
 
 MARK = "lnkit"
 """Every name that the kit makes starts with it."""
 
 Entry = tuple[str, tuple[str, ...]]
+"""Kind (``table`` or ``namespace``) and identifier of an object."""
+_MAKES = (
+    "CreateNamespace", "DeclareTable", "RegisterTable", "CreateTable", "CreateMaterializedView",
+)  # fmt: skip
+
+
+def objects_made(step: Step) -> list[Entry]:
+    """Return the objects that a call may create."""
+    request = step.request
+    declared = [entry.get("declare_table") for entry in request.get("operations") or ()]
+    made: list[Entry] = [("table", tuple(each["id"])) for each in declared if each]
+    identifier = tuple(request.get("id") or ())
+    if step.operation in _MAKES and isinstance(request.get("id"), list):
+        kind = "namespace" if step.operation == "CreateNamespace" else "table"
+        made.append((kind, identifier))
+    elif step.operation == "RenameTable" and identifier:
+        parent = request.get("new_namespace_id")
+        parent = identifier[:-1] if parent is None else tuple(parent)
+        made.append(("table", (*parent, str(request["new_table_name"]))))
+    return made
+
+
+def object_removed(step: Step) -> Entry | None:
+    """Return the object that a call removes if it succeeds."""
+    identifier = tuple(step.request.get("id") or ())
+    if step.operation in ("DropTable", "DeregisterTable"):
+        return "table", identifier
+    return ("namespace", identifier) if step.operation == "DropNamespace" else None
 
 
 def state_folder() -> Path:
@@ -76,8 +114,7 @@ class Ledger:
 
     def to_remove(self, *, everything: bool) -> list[Entry]:
         """Return what to remove, contents before what holds them."""
-        entries = [e for e in self.entries if everything or e not in self.kept]
-        return sorted(entries, key=lambda e: (e[0] == "namespace", -len(e[1]), e[1]))
+        return contents_first(e for e in self.entries if everything or e not in self.kept)
 
     def close(self) -> None:
         """Delete the file, if nothing is left; else keep what is left in it."""
@@ -102,6 +139,11 @@ class Ledger:
                     kind, identifier = json.loads(line)
                     ledger.entries[(kind, tuple(identifier))] = None
             yield ledger
+
+
+def contents_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Return objects in an order in which each can be removed: contents before their namespace."""
+    return sorted(entries, key=lambda e: (e[0] == "namespace", -len(e[1]), e[1]))
 
 
 def _folder_name(target: str) -> str:

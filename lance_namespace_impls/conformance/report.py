@@ -13,12 +13,13 @@ from typing import Any
 from .redact import Redactor
 from .requirement import TIME_UP, Result
 from .runner import Finding, Outcome
-from .scripts import as_curl, as_json, as_python, exchange_text
+from .scripts import Script, as_curl, as_json, as_python, exchange_text
 
 __all__ = [
     "FORMAT",
     "document",
     "entry_of",
+    "is_unreached",
     "junit",
     "read_report",
     "schema",
@@ -55,6 +56,7 @@ def document(outcome: Outcome, connection: str, redactor: Redactor) -> dict[str,
             "seed": outcome.seed,
             "version": version("lance-namespace-kit"),
             "seconds": round(outcome.seconds, 3),
+            "more_seconds": round(outcome.more_seconds, 3),
             "operations": None if outcome.claimed is None else sorted(outcome.claimed),
             "summary": {result.value: counts.get(result.value, 0) for result in Result},
             "leftovers": [[kind, *identifier] for kind, identifier in outcome.leftovers],
@@ -83,10 +85,12 @@ def entry_of(finding: Finding, target: str, connection: str) -> dict[str, Any]:
         "seconds": round(finding.seconds, 4),
     }
     if finding.result is Result.FAIL:
+        decisive = finding.reply.step if finding.reply is not None else None
+        script = Script.of(finding.script, finding.setup, decisive)
         entry["script"] = {
-            "json": as_json(finding.script),
-            "python": as_python(finding.script, connection),
-            "curl": as_curl(finding.script, target) if "://" in target else None,
+            "json": as_json(script),
+            "python": as_python(script, connection),
+            "curl": as_curl(script, target) if "://" in target else None,
         }
     return entry
 
@@ -99,6 +103,7 @@ def junit(report: Mapping[str, Any]) -> str:
         name=f"Lance namespace conformance of {report['target']}",
         tests=str(len(report["checks"])),
         failures=str(summary["fail"]),
+        errors=str(sum(map(is_unreached, report["checks"]))),
         time=str(report["seconds"]),
     )
     suites: dict[str, ET.Element] = {}
@@ -116,6 +121,8 @@ def junit(report: Mapping[str, Any]) -> str:
         if entry["result"] == "fail":
             failure = ET.SubElement(case, "failure", message=_clean_xml(_error_text(entry)))
             failure.text = _clean_xml(f"{entry['request']}\n\n{entry['response']}")
+        elif is_unreached(entry):
+            ET.SubElement(case, "error", message="not reached within the time limit")
         elif entry["result"] != "pass":
             ET.SubElement(case, "skipped", message=_clean_xml(f"{entry['result']}: {entry['got']}"))
     for area, suite in suites.items():
@@ -124,9 +131,16 @@ def junit(report: Mapping[str, Any]) -> str:
         ]
         suite.set("tests", str(len(cases)))
         suite.set("failures", str(sum(e["result"] == "fail" for e in cases)))
-        suite.set("skipped", str(sum(e["result"] not in ("pass", "fail") for e in cases)))
+        suite.set("errors", str(sum(map(is_unreached, cases))))
+        omitted = (e for e in cases if e["result"] not in ("pass", "fail") and not is_unreached(e))
+        suite.set("skipped", str(sum(1 for _ in omitted)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def is_unreached(entry: Mapping[str, Any]) -> bool:
+    """Return whether a check of a report was not reached within the time limit."""
+    return bool(entry["result"] == "not reached" and entry["got"] == TIME_UP)
 
 
 def _error_text(entry: Mapping[str, Any]) -> str:
@@ -184,7 +198,7 @@ def worse(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
 
     def is_worse(entry: Mapping[str, Any]) -> bool:
         was = before.get(entry["id"])
-        lost = entry["result"] == "not reached" and entry["got"] != TIME_UP
+        lost = entry["result"] == "not reached" and not is_unreached(entry)
         return was == "pass" if lost else entry["result"] == "fail" and was != "fail"
 
     return [entry["id"] for entry in report["checks"] if is_worse(entry)]

@@ -9,7 +9,18 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-__all__ = ["CHECKS", "Check", "Level", "Result", "Run", "TIME_UP", "check", "chosen", "observed"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Level",
+    "Result",
+    "Run",
+    "TIME_UP",
+    "check",
+    "chosen",
+    "is_chosen",
+    "observed",
+]
 
 Run: TypeAlias = Callable[[Any], None]
 """A check, called with the `Lab` that it works in."""
@@ -126,8 +137,13 @@ def _add(
 
 
 def chosen(check: Check, only: Iterable[str], skip: Iterable[str]) -> bool:
-    """Return whether the caller's patterns of ids leave a check in."""
+    """Return whether the patterns of the options select a check."""
+    return is_chosen(check.id, only, skip)
+
+
+def is_chosen(id: str, only: Iterable[str], skip: Iterable[str]) -> bool:
+    """Return whether patterns select an id; without `only`, all that `skip` does not exclude."""
     wanted = list(only)
-    if wanted and not any(fnmatch.fnmatchcase(check.id, pattern) for pattern in wanted):
+    if wanted and not any(fnmatch.fnmatchcase(id, pattern) for pattern in wanted):
         return False
-    return not any(fnmatch.fnmatchcase(check.id, pattern) for pattern in skip)
+    return not any(fnmatch.fnmatchcase(id, pattern) for pattern in skip)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -26,6 +29,7 @@ __all__ = [
     "Finding",
     "Options",
     "Outcome",
+    "Plan",
     "Session",
     "run",
 ]
@@ -33,6 +37,10 @@ __all__ = [
 SHORTENING_SECONDS = 15.0
 """How long a failure's script is cut down, and the least where time is up."""
 LEAST_SHORTENING_SECONDS = 3.0
+COMPLETE_CALLS = 22_600
+"""Calls that a server with all operations receives in a complete run; a test measures it."""
+LEAST_SECONDS = 120.0
+"""Shortest default time limit in seconds."""
 CLEANED_AT_ONCE = 16
 """How many objects are left lying before they are removed, several at a time."""
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
@@ -57,8 +65,11 @@ class Options:
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     seed: int = 0
-    max_seconds: float = 120.0
-    """After how long no check starts, and none sends another call; seconds."""
+    max_seconds: float | None = None
+    """Time limit in seconds: no check starts or sends another call after it. None is twice the time
+    that a complete run is expected to need, from the measured latency, and at least two minutes."""
+    jobs: int = 1
+    """Checks that run concurrently; one if the target accepts one call at a time."""
     folder: Path | None = None
     """Where ledgers of unfinished runs are kept; nowhere if None."""
     claimed: frozenset[str] | None = None
@@ -75,8 +86,10 @@ class Finding:
     got: str = ""
     reply: Reply | None = None
     """The answer that decided it."""
+    setup: tuple[Step, ...] = ()
+    """The calls that created the namespaces in which the run works."""
     script: tuple[Step, ...] = ()
-    """The calls that lead to it."""
+    """The calls of the check that lead to the result."""
     seconds: float = 0.0
 
 
@@ -91,35 +104,60 @@ class Outcome:
     leftovers: list[Entry] = field(factory=list)
     """Objects that could not be removed."""
     claimed: frozenset[str] | None = None
+    max_seconds: float = math.inf
+    """Time limit of the run, in seconds."""
+    more_seconds: float = 0.0
+    """Estimated time for the checks that were not reached in time, in seconds."""
 
     def failed(self) -> list[Finding]:
         """Return the checks that failed."""
         return [f for f in self.findings if f.result is Result.FAIL]
 
+    def unreached(self) -> list[Finding]:
+        """Return the checks that were not reached within the time limit."""
+        return [f for f in self.findings if f.result is Result.NOT_REACHED and f.got == TIME_UP]
+
     @property
     def status(self) -> int:
-        """Exit status: 0 where nothing failed, 1 where something did."""
-        return 1 if self.failed() else 0
+        """Exit status: 1 if a check failed, 3 if checks were not reached in time, otherwise 0."""
+        return 1 if self.failed() else 3 if self.unreached() else 0
+
+
+@frozen(kw_only=True)
+class Plan:
+    """Expected extent of a run, from the latency of its first calls."""
+
+    calls: int
+    """Calls that a complete server receives."""
+    latency: float
+    """Median duration of a call in seconds."""
+    seconds: float
+    """Expected duration in seconds."""
+    max_seconds: float
+    """Time limit in seconds."""
 
 
 def run(
     target: Target,
     options: Options | None = None,
     progress: Callable[[Finding], None] = lambda finding: None,
+    planned: Callable[[Plan], None] = lambda plan: None,
 ) -> Outcome:
-    """Run the checks on a target; it is not closed.
+    """Run the checks on a target, which stays open.
 
     Args:
-        target: what to check.
-        options: what may be done.
-        progress: is told of each check when it is done.
+        target: target to check.
+        options: options of the run.
+        progress: called with the result of each check, one call at a time.
+        planned: called once, before the first check.
 
     Raises:
-        CannotRunError: nothing can be checked; the message says why.
+        CannotRunError: nothing can be checked; the message names the cause.
     """
     session = Session(target, options, progress)
     try:
         session.start()
+        planned(session.plan)
         session.run_all()
     finally:
         session.finish()
@@ -130,9 +168,9 @@ class Session:
     """A run in steps: start, any checks one after another, finish.
 
     Args:
-        target: what to check; it is not closed.
-        options: what may be done.
-        progress: is told of each check when it is done.
+        target: target to check; it stays open.
+        options: options of the run.
+        progress: called with the result of each check, one call at a time.
     """
 
     def __init__(
@@ -145,45 +183,123 @@ class Session:
         self.options = options or Options()
         self.outcome = Outcome(target.name, self.options.seed)
         self._started = time.monotonic()
-        self._ledger = Ledger(target.name, folder=self.options.folder)
-        lab = Lab(
-            target=target,
-            shape=Shape(base=self.options.under),
-            ledger=self._ledger,
-            seed=self.options.seed,
-        )
-        deadline = self._started + self.options.max_seconds
-        self._runner = _Runner(lab, self.options, self.outcome, progress, deadline)
+        self._ledgers = [
+            Ledger(target.name, folder=self.options.folder)
+            for _ in range(_jobs(target, self.options))
+        ]
+        limit = math.inf if self.options.max_seconds is None else self.options.max_seconds
+        lock = threading.Lock()
+
+        def told(finding: Finding) -> None:
+            with lock:
+                progress(finding)
+
+        first, *others = [
+            Lab(
+                target=target,
+                shape=Shape(base=self.options.under),
+                ledger=ledger,
+                seed=self.options.seed,
+            )
+            for ledger in self._ledgers
+        ]
+        for lab in others:
+            lab.share(first)
+        self._runner, *self._others = [
+            _Runner(lab, self.options, self.outcome, told, self._started + limit)
+            for lab in (first, *others)
+        ]
+        self.plan = Plan(calls=0, latency=0.0, seconds=0.0, max_seconds=limit)
 
     def start(self) -> None:
-        """Find out what the target can do, and make room to work in.
+        """Find out what the target supports, and create the namespaces to work in.
 
         Raises:
-            CannotRunError: nothing can be checked; the message says why.
+            CannotRunError: nothing can be checked; the message names the cause.
         """
         lab = self._runner.lab
-        told = _reach(lab)
-        claimed = told if self.options.claimed is None else self.options.claimed
-        lab.claimed = self.outcome.claimed = claimed
-        if not self.options.read_only:
-            find_shape(lab)
-            _require_room(lab)
-        self._runner.prepare()
+        listed = _reach(lab)
+        claimed = listed if self.options.claimed is None else self.options.claimed
+        self.outcome.claimed = claimed
+        for runner in (self._runner, *self._others):
+            runner.lab.claimed = claimed
+            if not self.options.read_only:
+                find_shape(runner.lab)
+                _require_room(runner.lab)
+            runner.prepare()
+        # The median: the first calls of a process import modules or open connections.
+        self._set_plan(median(lab.durations))
+
+    def _set_plan(self, latency: float) -> None:
+        run = [check for check in CHECKS.values() if check.run is not None]
+        chosen_checks = [c for c in run if chosen(c, self.options.only, self.options.skip)]
+        calls = round(COMPLETE_CALLS * len(chosen_checks) / len(run))
+        seconds = calls * latency / (1 + len(self._others))
+        limit = self.options.max_seconds
+        if limit is None:
+            limit = max(LEAST_SECONDS, 2 * seconds)
+        self.plan = Plan(calls=calls, latency=latency, seconds=seconds, max_seconds=limit)
+        self.outcome.max_seconds = limit
+        for runner in (self._runner, *self._others):
+            runner.deadline = self._started + limit
 
     def run_all(self) -> None:
         """Run every check, then judge what all answers showed."""
-        self._runner.run_all()
+        runners = [self._runner, *self._others]
+        checks = list(CHECKS.values())
+        waiting = iter([check for check in checks if check.run is not None])
+        lock = threading.Lock()
+
+        def work(runner: _Runner) -> None:
+            while True:
+                with lock:
+                    check = next(waiting, None)
+                if check is None:
+                    return
+                runner.add(runner.came_out(check))
+
+        if len(runners) == 1:
+            work(self._runner)
+        else:
+            with ThreadPoolExecutor(len(runners)) as pool:
+                for done in [pool.submit(work, runner) for runner in runners]:
+                    done.result()
+        for other in self._others:
+            self._runner.join(other)
+        for check in checks:
+            if check.run is None:
+                self._runner.add(self._runner.came_out(check))
+        for runner in runners:
+            runner.shorten()
+        self._runner.blame()
+        order = {check.id: number for number, check in enumerate(checks)}
+        self.outcome.findings.sort(key=lambda finding: order[finding.check.id])
+        self._estimate()
+
+    def _estimate(self) -> None:
+        """Estimate the time that the checks need that were not reached."""
+        unreached = len(self.outcome.unreached())
+        ran = [f for f in self.outcome.findings if f.seconds]
+        if unreached and ran:
+            each = sum(finding.seconds for finding in ran) / len(ran)
+            self.outcome.more_seconds = unreached * each / (1 + len(self._others))
 
     def run_one(self, check: Check) -> Finding:
-        """Return how one check came out; one on all answers judges those so far."""
+        """Return the result of one check; one on all answers judges those so far."""
         return self._runner.run_one(check)
 
     def finish(self) -> None:
-        """Remove what the run made; the outcome has what could not be removed."""
-        lab = self._runner.lab
-        self.outcome.leftovers = clean_up(lab, everything=True, deadline=None)
-        self._ledger.close()
+        """Remove the created objects; the outcome lists those that could not be removed."""
+        for runner in (self._runner, *self._others):
+            self.outcome.leftovers += clean_up(runner.lab, everything=True, deadline=None)
+        for ledger in self._ledgers:
+            ledger.close()
         self.outcome.seconds = time.monotonic() - self._started
+
+
+def _jobs(target: Target, options: Options) -> int:
+    """Return the number of concurrent checks; a target in another process answers one call at a time."""
+    return 1 if target.kind == "process" else max(1, options.jobs)
 
 
 def _reach(lab: Lab) -> frozenset[str] | None:
@@ -241,25 +357,24 @@ class _Runner:
         self._place_bystanders()
         self.have = self.lab.shape.capabilities(self.lab.target.kind)
 
-    def run_all(self) -> None:
-        """Run every check, then judge what all answers showed."""
-        for check in sorted(CHECKS.values(), key=lambda check: check.run is None):
-            self._add(self._came_out(check))
-        self._shorten()
-        self._blame()
+    def join(self, other: _Runner) -> None:
+        """Add what another runner observed on the same target."""
+        self.lab.seen += other.lab.seen
+        self.bystanders += other.bystanders
+        self.harm = self.harm or other.harm
 
     def run_one(self, check: Check) -> Finding:
         """Return how one check came out, with its shortest script."""
-        finding = self._came_out(check)
+        finding = self.came_out(check)
         prepared = finding.result is Result.NOT_REACHED and finding.reply is not None
         if prepared and not self.outcome.failed():
             finding = evolve(finding, result=Result.FAIL, expected=PREPARED)
-        self._add(finding)
-        self._shorten()
+        self.add(finding)
+        self.shorten()
         self.long.clear()
         return self.outcome.findings[-1]
 
-    def _came_out(self, check: Check) -> Finding:
+    def came_out(self, check: Check) -> Finding:
         if check.run is None:
             return self._observed(check)
         left_out = self._left_out(check, self.options.only)
@@ -294,7 +409,8 @@ class _Runner:
             self.lower[check.id] = self._one(check, check.run)
         return self._reached(self.lower[check.id])
 
-    def _add(self, finding: Finding) -> None:
+    def add(self, finding: Finding) -> None:
+        finding = evolve(finding, setup=tuple(self.lab.setup))
         self.outcome.findings.append(finding)
         self.progress(finding)
 
@@ -365,7 +481,7 @@ class _Runner:
         got = f"{answered}, with which the check does not go on ({type(error).__name__}: {error})"
         return Finding(check=check, result=Result.NOT_REACHED, got=got, reply=reply)
 
-    def _shorten(self) -> None:
+    def shorten(self) -> None:
         """Cut failures down to their shortest scripts, after they have been told."""
         for error, id in self.long:
             findings = self.outcome.findings
@@ -436,7 +552,7 @@ class _Runner:
                 )
         return Finding(check=check, result=Result.PASS)
 
-    def _blame(self) -> None:
+    def blame(self) -> None:
         """Fail a check whose preparation failed, if no check of its own says so."""
         findings = self.outcome.findings
         prepared = [f for f in findings if f.result is Result.NOT_REACHED and f.reply is not None]

@@ -27,8 +27,10 @@ def find_shape(lab: Lab) -> None:
         return
     shape.home = home
     lab.ledger.keep("namespace", home)
+    lab.setup.append(made.step)
     child = (*home, lab.ledger.fresh())
-    shape.nested = lab.call("CreateNamespace", id=child).succeeded
+    nested = lab.call("CreateNamespace", id=child)
+    shape.nested = nested.succeeded
     shape.namespace_parent = home if shape.nested else shape.base
     if _takes_tables(lab, home):
         shape.table_parent = home
@@ -38,6 +40,7 @@ def find_shape(lab: Lab) -> None:
         shape.table_parent = child
         shape.tables_in_new = True
         lab.ledger.keep("namespace", child)
+        lab.setup.append(nested.step)
         shape.no_table = None
 
 

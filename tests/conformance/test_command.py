@@ -175,6 +175,51 @@ def test_what_a_killed_run_left_is_named_and_removed(tmp_path):
         assert list(namespace.iter_tables()) == ["other"]
 
 
+def test_unreached_checks_are_status_3_and_an_error_in_junit(tmp_path):
+    paths = [tmp_path / f"r.{kind}" for kind in ("json", "xml")]
+    reports = [w for path in paths for w in ("--report", path)]
+    found = invoke(*impl(tmp_path), *ONLY, "--max-seconds", "0", *reports)
+    assert found.exit_code == 3, found.output
+    report = json.loads(paths[0].read_text())
+    unreached = [e["id"] for e in report["checks"] if e["got"] == TIME_UP]
+    assert f"{len(unreached)} checks were not reached in time" in found.output
+    assert "--max-seconds" in found.output
+    root = ET.parse(paths[1]).getroot()
+    assert root.get("errors") == str(len(root.findall(".//error"))) == str(len(unreached))
+    again = invoke(*impl(tmp_path), "--rerun-failed", paths[0], "--report", tmp_path / "s.json")
+    assert again.exit_code == 0, again.output
+    ran = json.loads((tmp_path / "s.json").read_text())["checks"]
+    assert {e["id"] for e in ran if e["result"] != "disabled"} - {"LN-SAFE-001"} == set(unreached)
+    nothing = invoke(*impl(tmp_path), "--rerun-failed", tmp_path / "s.json")
+    assert nothing.exit_code == 2 and "no check failed" in nothing.output
+
+
+def test_concurrent_checks_have_the_results_of_a_sequential_run(tmp_path):
+    only = ["--only", "LN-TABLE-*", "--only", "LN-SCHEMA-*", "--only", "LN-NAMESPACE-*"]
+    results = []
+    for jobs in (1, 4):
+        path = tmp_path / f"{jobs}.json"
+        found = invoke("--impl", "memory", *only, "--jobs", jobs, "--report", path)
+        assert found.exit_code == 0, found.output
+        report = json.loads(path.read_text())
+        assert report["leftovers"] == []
+        results.append([(e["id"], e["result"]) for e in report["checks"]])
+    assert results[0] == results[1]
+
+
+def test_the_failures_of_a_report_are_replayed(tmp_path, pylance_class):
+    path = tmp_path / "r.json"
+    only = ("--only", "LN-TABLE-CREATE-009")
+    assert invoke(*pylance_class, *only, "--report", path).exit_code == 1
+    found = invoke(*pylance_class, *only, "--replay", path)
+    assert found.exit_code == 0, found.output
+    lines = found.output.splitlines()
+    assert lines[0].startswith("LN-TABLE-CREATE-009: expected ")
+    parts = [line.partition(":")[0] for line in lines[1:]]
+    assert parts == sorted(parts, key=["setup", "check", "decisive", "teardown"].index)
+    assert {"decisive", "teardown"} <= set(parts)
+
+
 def test_a_script_is_made_again(tmp_path):
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"operation": "DescribeTable", "request": {"id": ["gone"]}}]))

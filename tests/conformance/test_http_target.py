@@ -5,14 +5,14 @@ from __future__ import annotations
 from lance_namespace_impls.conformance.exchange import Step
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
-from lance_namespace_impls.conformance.scripts import as_curl
+from lance_namespace_impls.conformance.scripts import Script, as_curl
 
 from .targets import correct
 
 
 def test_a_list_in_the_query_is_repeated():
     step = Step("MergeInsertIntoTable", {"id": ["t"], "on": ["a", "b c"]}, b"")
-    assert "on=a&on=b%20c" in as_curl([step], "http://localhost")
+    assert "on=a&on=b%20c" in as_curl(Script.of([step]), "http://localhost")
 
 
 def test_several_key_columns_are_checked_over_http(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 
 from lance_namespace_impls.conformance.exchange import Exchange, Reply, Step, shown_body
 from lance_namespace_impls.conformance.scripts import (
+    Script,
     as_curl,
     as_json,
     as_python,
@@ -32,15 +33,16 @@ STEPS = [
 
 
 def test_json_is_read_again() -> None:
-    assert [Step.from_dict(form) for form in as_json(STEPS)] == STEPS
-    assert [set(form) for form in as_json(STEPS)[1:3]] == [
-        {"operation", "request", "data"},
-        {"operation", "request"},
+    script = Script.of(STEPS)
+    assert [Step.from_dict(form) for form in as_json(script)] == [*STEPS, *script.teardown]
+    assert [set(form) for form in as_json(script)[1:3]] == [
+        {"operation", "request", "part", "data"},
+        {"operation", "request", "part"},
     ]
 
 
 def test_the_program_makes_the_calls_and_shows_failures() -> None:
-    program = as_python(STEPS, 'connect("memory", {})')
+    program = as_python(Script.of(STEPS), 'connect("memory", {})')
     assert "# PUT /v1/../table over HTTP: see curl" in program
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
@@ -49,17 +51,28 @@ def test_the_program_makes_the_calls_and_shows_failures() -> None:
     lines = [line for line in done.stdout.splitlines() if line.split()[0].count("_")]
     assert [line.split()[0] for line in lines] == [
         "create_namespace", "create_table", "count_table_rows", "drop_namespace",
+        "drop_table", "drop_namespace",
     ]  # fmt: skip
     assert "count=2" in lines[2]
     assert lines[3].startswith("drop_namespace 3 ")
 
 
 def test_curl_sends_what_the_kit_sends() -> None:
-    lines = as_curl(STEPS, "http://host/base/").splitlines()
+    script = Script.of(STEPS, decisive=STEPS[3])
+    written = as_curl(script, "http://host/base/").splitlines()
+    comments = [line for line in written if line.startswith("#")]
+    assert comments == [
+        "# The calls of the check.",
+        "# The check fails with the answer to this call.",
+        "# Remove all created objects; an object that no longer exists is not found.",
+    ]
+    lines = [line for line in written if not line.startswith("#")]
     commands = [shlex.split(line.rpartition("| ")[2]) for line in lines]
-    assert all(command[:3] == ["curl", "-sS", "-X"] for command in commands)
+    assert all(
+        command[:5] == ["curl", "-sS", "-w", r"\nHTTP %{http_code}\n", "-X"] for command in commands
+    )
     assert all("--path-as-is" in command for command in commands)
-    assert [command[3] for command in commands] == ["POST", "POST", "POST", "POST", "PUT"]
+    assert [command[5] for command in commands] == ["POST"] * 4 + ["PUT"] + ["POST"] * 2
     assert commands[4][-3:] == ["-H", "X-A: it's", "http://host/base/v1/../table?a=b&a=c%20d"]
     assert lines[1].startswith(f"echo {base64.b64encode(ipc(2)).decode()} | base64 -d | curl ")
     assert commands[1][commands[1].index("--data-binary") + 1] == "@-"
@@ -67,6 +80,25 @@ def test_curl_sends_what_the_kit_sends() -> None:
     assert commands[1][-1].startswith("http://host/base/v1/table/n%24t/create")
     assert commands[2][commands[2].index("--data-binary") + 1].startswith("{")
     assert "--data-binary" not in commands[4]
+
+
+HOME, CHILD = Step("CreateNamespace", {"id": ["n"]}), Step("CreateNamespace", {"id": ["n", "c"]})
+
+
+def test_a_script_creates_the_namespaces_that_its_calls_need() -> None:
+    inside = Step("DeclareTable", {"id": ["n", "c", "t"]})
+    beside = Step("DeclareTable", {"id": ["n", "t"]})
+    raw = Step("TableExists", {}, raw={**RAW, "path": "/v1/table/n%24c%24t/exists"})
+    assert Script.of([inside], [HOME, CHILD]).setup == (HOME, CHILD)
+    assert Script.of([beside], [HOME, CHILD]).setup == (HOME,)
+    assert Script.of([raw], [HOME, CHILD]).setup == (HOME, CHILD)
+    assert Script.of([Step("ListNamespaces", {"id": []})], [HOME, CHILD]).setup == ()
+    removed = [
+        (step.operation, step.request["id"]) for step in Script.of([inside], [HOME, CHILD]).teardown
+    ]
+    assert removed == [
+        ("DropTable", ["n", "c", "t"]), ("DropNamespace", ["n", "c"]), ("DropNamespace", ["n"]),
+    ]  # fmt: skip
 
 
 def test_an_exchange_is_shown_as_http() -> None:

@@ -25,7 +25,9 @@ __all__ = ["conformance"]
 TARGET = "Target"
 RUN = "Run"
 RESULT = "Result"
-FAILED, COULD_NOT_RUN = 1, 2
+FAILED, COULD_NOT_RUN, NOT_REACHED = 1, 2, 3
+ANNOUNCED_SECONDS = 60.0
+"""Expected duration from which a run is announced, in seconds."""
 
 
 def _option(panel: str, *names: str, metavar: str, help: str) -> Any:
@@ -104,8 +106,26 @@ Skip = Annotated[
 ]
 Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of the random values.")]
 Seconds = Annotated[
-    float, _option(RUN, "--max-seconds", metavar="N", help="Time limit of the run.")
-]
+    float | None,
+    _option(
+        RUN, "--max-seconds", metavar="N",
+        help="Time limit; defaults to twice the expected duration, at least 120.",
+    ),
+]  # fmt: skip
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", metavar="N", min=1, max=64, rich_help_panel=RUN,
+        help="Checks to run concurrently; --class always runs one.",
+    ),
+]  # fmt: skip
+RerunFailed = Annotated[
+    Path | None,
+    _option(
+        RUN, "--rerun-failed", metavar="FILE",
+        help="Run only the checks that failed or were not reached in this JSON report.",
+    ),
+]  # fmt: skip
 Clean = Annotated[
     bool,
     typer.Option(
@@ -114,8 +134,11 @@ Clean = Annotated[
 ]
 Replay = Annotated[
     Path | None,
-    _option(RUN, "--replay", metavar="FILE", help="Replay the calls of a JSON script."),
-]
+    _option(
+        RUN, "--replay", metavar="FILE",
+        help="Replay a JSON script, or the failures of a JSON report.",
+    ),
+]  # fmt: skip
 Reports = Annotated[
     list[Path] | None,
     _option(
@@ -147,7 +170,9 @@ def conformance(
     only: Only = None,
     skip: Skip = None,
     seed: Seed = 0,
-    max_seconds: Seconds = 120.0,
+    max_seconds: Seconds = None,
+    jobs: Jobs = 1,
+    rerun_failed: RerunFailed = None,
     clean: Clean = False,
     replay: Replay = None,
     report: Reports = None,
@@ -155,8 +180,9 @@ def conformance(
 ) -> None:
     """Check a server or a namespace against the protocol.
 
-    Exits with 0 if nothing failed, 1 if a check failed, 2 if nothing could be checked. The run
-    works below one new namespace with a unique name, and removes everything that it creates.
+    Exits with 0 if all checks ran and none failed, 1 if a check failed, 2 if nothing could be
+    checked, 3 if none failed but some were not reached in time. The run works below new namespaces
+    with unique names, and removes everything that it creates.
     """
     from ...conformance.ledger import state_folder
     from ...conformance.runner import Options
@@ -167,10 +193,11 @@ def conformance(
     options = Options(
         under=tuple(name for name in (under or "").split(delimiter) if name),
         read_only=read_only,
-        only=tuple(only or ()),
+        only=(*(only or ()), *_failed_before(rerun_failed)),
         skip=tuple(skip or ()),
         seed=seed,
         max_seconds=max_seconds,
+        jobs=jobs,
         folder=state_folder(),
         claimed=_claimed(profile),
     )
@@ -185,7 +212,7 @@ def conformance(
         if clean:
             _clean(output, target, options)
         elif replay is not None:
-            _replay(output, target, replay, redactor)
+            _replay(output, target, replay, options, redactor)
         else:
             _run(output, target, connection, options, redactor, report, baseline)
     except (UsageError, typer.Exit):
@@ -209,6 +236,22 @@ def _claimed(profile: Path | None) -> frozenset[str] | None:
         return frozenset(json.loads(profile.read_text(encoding="utf-8"))["operations"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"--profile {profile} cannot be read: {error}") from error
+
+
+def _failed_before(path: Path | None) -> list[str]:
+    """Return the ids of the checks that failed or were not reached in a report."""
+    from ...conformance.report import read_report
+
+    if path is None:
+        return []
+    try:
+        checks = read_report(path)["checks"]
+    except ValueError as error:
+        raise UsageError(f"--rerun-failed {error}") from error
+    found = [entry["id"] for entry in checks if entry["result"] in ("fail", "not reached")]
+    if not found:
+        raise UsageError(f"--rerun-failed {path}: no check failed, and all were reached")
+    return found
 
 
 def _target(
@@ -245,9 +288,9 @@ def _run(
 ) -> None:
     from ...conformance.api import check_target
     from ...conformance.cleaning import leftovers
-    from ...conformance.report import read_report, worse, write_report
+    from ...conformance.report import is_unreached, read_report, worse, write_report
     from ...conformance.requirement import Result
-    from ...conformance.runner import Finding
+    from ...conformance.runner import Finding, Plan
 
     for path in reports or ():
         if path.suffix not in (".json", ".xml", ".html", ".svg"):
@@ -265,9 +308,18 @@ def _run(
             output.line(Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}")
             output.line(redactor.text(f"      expected {finding.expected}; got {finding.got}"))
 
+    def planned(plan: Plan) -> None:
+        if plan.seconds > ANNOUNCED_SECONDS:
+            faster = "" if options.jobs > 1 else "; --jobs 8 runs eight checks at a time"
+            _note(
+                f"{plan.calls:,} calls of {plan.latency * 1000:.0f} ms: about "
+                f"{_duration(plan.seconds)}, at most {_duration(plan.max_seconds)}{faster}"
+            )
+
     found = check_target(
-        target, options, connection=connection, redactor=redactor, progress=progress
-    )
+        target, options, connection=connection, redactor=redactor, progress=progress,
+        planned=planned,
+    )  # fmt: skip
     for path in reports or ():
         write_report(path, found)
     failed = [e["id"] for e in found["checks"] if e["result"] == "fail"]
@@ -275,22 +327,48 @@ def _run(
     if output.as_json:
         output.document(found)
     else:
-        counts = ", ".join(f"{count} {name}" for name, count in found["summary"].items())
-        output.line(f"{found['target']}: {counts} in {found['seconds']:.1f} s")
-        if before is not None:
-            new = [id for id in counted if id in failed]
-            output.line(f"{len(new)} of {len(failed)} failures are not in the baseline")
-            if lost := [id for id in counted if id not in failed]:
-                more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-                output.line(f"passed there, and not reached now: {', '.join(lost[:5])}{more}")
+        _show(output, found, failed, None if before is None else counted)
     for kind, *names in found["leftovers"]:
         _say(f"could not be removed: {kind} {'$'.join(names)}")
+    unreached = sum(is_unreached(entry) for entry in found["checks"])
+    if unreached:
+        limit = found["seconds"] + 2 * found["more_seconds"]
+        _say(
+            f"{unreached} checks were not reached in time, and need about "
+            f"{_duration(found['more_seconds'])} more: --max-seconds {limit:.0f}, or more --jobs"
+        )
     if counted:
         raise typer.Exit(FAILED)
+    if unreached:
+        raise typer.Exit(NOT_REACHED)
+
+
+def _show(
+    output: Output, report: Mapping[str, Any], failed: list[str], worse: list[str] | None
+) -> None:
+    """Print the counts of a report, and the regressions from the baseline if there is one."""
+    counts = ", ".join(f"{count} {name}" for name, count in report["summary"].items())
+    output.line(f"{report['target']}: {counts} in {report['seconds']:.1f} s")
+    if worse is None:
+        return
+    new = [id for id in worse if id in failed]
+    output.line(f"{len(new)} of {len(failed)} failures are not in the baseline")
+    if lost := [id for id in worse if id not in failed]:
+        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        output.line(f"passed there, and not reached now: {', '.join(lost[:5])}{more}")
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration as text, in seconds or minutes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"{one_line(text)}\n")
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"warning: {one_line(text)}\n")
+    _note(f"warning: {text}")
 
 
 def _clean(output: Output, target: Target, options: Options) -> None:
@@ -309,18 +387,24 @@ def _clean(output: Output, target: Target, options: Options) -> None:
         raise typer.Exit(FAILED)
 
 
-def _replay(output: Output, target: Target, path: Path, redactor: Redactor) -> None:
-    from ...conformance.exchange import Step
+def _replay(
+    output: Output, target: Target, path: Path, options: Options, redactor: Redactor
+) -> None:
     from ...conformance.scripts import one_line as shown
+    from ...conformance.scripts import read_scripts
 
     try:
-        steps = [Step.from_dict(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        scripts = read_scripts(path, options.only, options.skip)
+    except ValueError as error:
         raise UsageError(f"--replay {path} cannot be read: {error}") from error
     try:
-        for step in steps:
-            outcome = target.call(step).outcome()
-            output.line(redactor.text(f"{shown(step)}: {outcome}"))
+        for title, script in scripts:
+            if title:
+                output.line(redactor.text(title))
+            for part, step in script.parts():
+                outcome = target.call(step).outcome()
+                name = "decisive" if step is script.decisive else part
+                output.line(redactor.text(f"{name}: {shown(step)}: {outcome}"))
     finally:
         target.close()
 
