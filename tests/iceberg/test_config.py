@@ -69,10 +69,8 @@ def test_read_timeout_ends_the_wait() -> None:
         return Answer(body={})
 
     with WebServer(answer_late) as late:
-        namespace = connect(
-            "iceberg", {"endpoint": late.uri, "read_timeout": "100", "max_retries": "0"}
-        )
-        with namespace, pytest.raises(ServiceUnavailableError):
+        properties = {"endpoint": late.uri, "read_timeout": "100", "max_retries": "0"}
+        with connect("iceberg", properties) as namespace, pytest.raises(ServiceUnavailableError):
             namespace.describe_namespace({"id": ["wh"]})
 
 
@@ -135,17 +133,12 @@ def test_a_secret_is_hidden_by_itself_unless_it_is_part_of_every_word(
     config = IcebergConfig.from_properties({**MINIMAL, "credential": f"me:{secret}"})
     assert (secret in config.secrets()) is is_hidden
     assert f"me:{secret}" in config.secrets()
+    assert f"me:{secret}" not in repr(connect("iceberg", config.to_properties())) + repr(config)
 
 
 def test_token_or_credential() -> None:
     with pytest.raises(InvalidInputError, match="not both"):
         connect("iceberg", {**MINIMAL, "credential": "id:secret", "auth_token": "t"})
-
-
-def test_secrets_are_not_shown() -> None:
-    namespace = connect("iceberg", {**MINIMAL, "credential": "me:hidden-one"})
-    assert "hidden-one" not in repr(namespace) + repr(namespace.config)
-    assert "hidden-one" in namespace.config.secrets()
 
 
 def config_server(config: Any) -> WebServer:
