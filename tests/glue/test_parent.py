@@ -11,6 +11,7 @@ import pytest
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import GlueServer
+from .conftest import Connect
 
 ROWS = pa.table({"x": [1]})
 CALLS: dict[str, Callable[[GlueNamespace, list[str]], Any]] = {
@@ -23,7 +24,7 @@ CALLS: dict[str, Callable[[GlueNamespace, list[str]], Any]] = {
 @pytest.mark.parametrize("confined", [False, True], ids=["free", "confined"])
 @pytest.mark.parametrize("call", CALLS)
 def test_the_parent_is_looked_up_once(
-    connected: Callable[..., GlueNamespace],
+    connected: Connect,
     glue: GlueServer,
     database: str,
     call: str,
