@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import subprocess
 import sys
 from typing import Any
@@ -74,21 +73,6 @@ def test_keys_work_with_the_prefix_too() -> None:
     bare = GlueConfig.from_properties({"region": "eu-west-1", "storage.x": "y"})
     prefixed = GlueConfig.from_properties({"glue.region": "eu-west-1", "glue.storage.x": "y"})
     assert bare == prefixed
-
-
-def test_a_namespace_pickles_as_its_properties(connected: Connect, database: str) -> None:
-    namespace = connected(**{"storage.region": "eu", "read_timeout": 5})
-    namespace.declare_table({"id": [database, "t"]})
-    with pickle.loads(pickle.dumps(namespace)) as again:
-        assert again.properties == namespace.properties
-        assert again.list_tables({"id": [database]}).tables == ["t"]
-
-
-def test_secrets_are_not_shown(connected: Connect) -> None:
-    namespace = connected(session_token="a-token-of-sorts")
-    shown = f"{namespace!r} {namespace.config!r} {namespace.namespace_id()}"
-    for secret in ("not-a-real-secret", "a-token-of-sorts", "AKIATESTKEY"):
-        assert secret not in shown
 
 
 def test_a_closed_namespace_can_be_used_again(namespace: GlueNamespace, database: str) -> None:

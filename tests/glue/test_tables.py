@@ -22,6 +22,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..behaviour import cut_off
+from ..behaviour.home import MakeTable, makes_tables
 from ..servers.glue import GlueServer
 from .conftest import LANCE, Connect
 from .test_namespaces import DATABASE
@@ -466,3 +467,15 @@ def test_a_killed_deletion_is_resumed(namespace: GlueNamespace, database: str, c
     cut_off.check_drop_is_resumed(
         namespace, ["db", "t"], lambda: client.delete_table(DatabaseName="db", Name="t")
     )
+
+
+@makes_tables
+@pytest.mark.parametrize("confined", [False, True], ids=["free", "confined"])
+def test_the_parent_is_looked_up_once(
+    connected: Connect, glue: GlueServer, database: str, make_table: MakeTable, confined: bool
+) -> None:
+    namespace = connected(confine_locations=confined)
+    glue.calls.clear()
+    make_table(namespace, [database, "t"])
+    asked = {name: glue.count(name) for name in ("GetDatabase", "GetCatalog", "CreateTable")}
+    assert asked == {"GetDatabase": 1, "GetCatalog": 1, "CreateTable": 1}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import time
 from typing import Any
@@ -15,7 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.iceberg import IcebergConfig, IcebergNamespace
+from lance_namespace_impls.iceberg import IcebergConfig
 from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect
@@ -252,18 +251,6 @@ def test_auth_token_is_a_bearer_token() -> None:
     with server, connect("iceberg", {"endpoint": server.uri, "auth_token": "abc"}) as namespace:
         namespace.list_namespaces({"id": ["wh"]})
     assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer abc"}
-
-
-def test_pickles_and_reconnects(iceberg: IcebergNamespace) -> None:
-    with pickle.loads(pickle.dumps(iceberg)) as copy:
-        assert copy.list_namespaces({"id": ["wh"]}).namespaces == ["db"]
-
-
-def test_a_closed_namespace_says_so(connected: Connect) -> None:
-    namespace = connected()
-    namespace.close()
-    with pytest.raises(InvalidInputError, match="closed"):
-        namespace.list_namespaces({"id": ["wh"]})
 
 
 def test_the_extra_that_a_credential_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.behaviour.home import MakeTable, makes_tables
 from tests.servers.iceberg import IcebergFixture, Nessie
 from tests.servers.s3 import GuardedS3
 from tests.servers.web import Answer, FaultProxy
@@ -244,3 +245,13 @@ def test_deregister_leaves_every_file_on_nessie(nessie: IcebergNamespace, s3: Gu
     nessie.deregister_table({"id": T})
     assert before <= s3.objects()
     assert len(before) > 2
+
+
+@makes_tables
+def test_the_namespace_is_looked_up_once(
+    proxy: FaultProxy, connected: Connect, make_table: MakeTable
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    make_table(namespace, T)
+    asked = [(asked.method, asked.path) for asked in proxy.asked]
+    assert asked.count(("GET", "/v1/namespaces/db")) == 1, asked

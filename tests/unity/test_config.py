@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from typing import Any
 
@@ -13,7 +12,7 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.unity import UnityConfig, UnityNamespace
+from lance_namespace_impls.unity import UnityConfig
 from tests.servers.web import Answer, Asked
 
 from .conftest import Connect, Unity, answered
@@ -131,16 +130,3 @@ def test_storage_properties_reach_every_table(connected: Connect) -> None:
     assert declared.storage_options == {"region": "us-west-2"}
     found = namespace.describe_table({"id": ["main", "s", "t"]})
     assert found.storage_options == {"region": "us-west-2"}
-
-
-def test_pickles_and_reconnects(main: UnityNamespace) -> None:
-    main.declare_table({"id": ["main", "s", "t"]})
-    with pickle.loads(pickle.dumps(main)) as copy:
-        assert copy.list_tables({"id": ["main", "s"]}).tables == ["t"]
-
-
-def test_a_closed_namespace_says_so(connected: Connect) -> None:
-    namespace = connected()
-    namespace.close()
-    with pytest.raises(InvalidInputError, match="closed"):
-        namespace.list_namespaces({"id": ["main"]})

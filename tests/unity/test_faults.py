@@ -40,6 +40,15 @@ def test_a_fault_in_the_middle_of_a_listing(
         through.list_tables({"id": ["main", "s"]})
 
 
+def test_a_change_whose_answer_is_cut_is_sent_once(
+    proxy: FaultProxy, through: UnityNamespace
+) -> None:
+    proxy.fail(lambda asked: asked.method == "POST", CUT)
+    with pytest.raises(ServiceUnavailableError):
+        through.declare_table({"id": ["main", "s", "new"]})
+    assert sum(asked.method == "POST" for asked in proxy.asked) == 1
+
+
 def test_a_token_that_expires_in_the_middle_of_a_listing(
     proxy: FaultProxy, through: UnityNamespace
 ) -> None:

@@ -15,6 +15,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.tables.schema import to_json_schema
 from lance_namespace_impls.unity import UnityNamespace
+from tests.behaviour.home import MakeTable, makes_tables
 from tests.servers.unity import API
 from tests.servers.web import Answer, FaultProxy
 
@@ -266,3 +267,15 @@ def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
     schema = pa.schema([(f"c{n}", kind) for n, (kind, *_) in enumerate(MAPPING)])
     main.add_table_for(("main", "s", "t"), None, {}, schema)
     assert main.describe_table({"id": T}).schema == to_json_schema(schema)
+
+
+@makes_tables
+@pytest.mark.parametrize("confined", [False, True], ids=["free", "confined"])
+def test_the_schema_is_looked_up_once(
+    unity: Unity, main: UnityNamespace, connected: Connect, make_table: MakeTable, confined: bool
+) -> None:
+    namespace = connected(confine_locations=str(confined).lower())
+    unity.asked.clear()
+    make_table(namespace, T)
+    paths = [asked.path for asked in unity.asked if asked.method == "GET"]
+    assert paths.count(f"{API}/schemas/main.s") == 1, paths
