@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import threading
+import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,13 @@ from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from tests.behaviour.memory import (
     LEVELS,
+    Catalog,
     MemoryConfig,
     MemoryNamespace,
+    catalog,
 )
 
-from .memory import code_of, connected
+from .memory import ROWS, code_of, connected
 
 AT_ONCE = 8
 
@@ -36,7 +40,116 @@ def mixed(tmp_path: Path) -> Iterator[MemoryNamespace]:
         yield found
 
 
+@pytest.fixture
+def held(tmp_path: Path) -> Catalog:
+    return catalog(str(tmp_path))
+
+
+# --- one name, one object
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_namespace_does_not_take_the_name_of_a_table(mixed: MemoryNamespace, mode: str) -> None:
+    mixed.create_table({"id": ["t"]}, ROWS)
+    assert code_of(lambda: mixed.create_namespace({"id": ["t"], "mode": mode}))[0] == 2
+    assert mixed.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_table_does_not_take_the_name_of_a_namespace(mixed: MemoryNamespace, mode: str) -> None:
+    request = {"id": ["ns"], "mode": mode}
+    assert code_of(lambda: mixed.create_table(request, ROWS))[0] == 5
+    assert code_of(lambda: mixed.declare_table({"id": ["ns"]}))[0] == 5
+    for register in ("Create", "Overwrite"):
+        asked = {"id": ["ns"], "location": "/x", "mode": register}
+        assert code_of(partial(mixed.register_table, asked))[0] == 5
+    assert list(mixed.iter_namespaces()) == ["ns"]
+    assert list(mixed.iter_tables()) == []
+
+
+def test_a_rename_takes_no_name_that_is_taken(mixed: MemoryNamespace) -> None:
+    mixed.create_table({"id": ["t"]}, ROWS)
+    mixed.declare_table({"id": ["ns", "u"]})
+    for new in (["ns"], ["t"], ["ns", "u"]):
+        request = {"id": ["t"], "new_namespace_id": new[:-1], "new_table_name": new[-1]}
+        assert code_of(partial(mixed.rename_table, request))[0] == 5
+    missing = {"id": ["t"], "new_namespace_id": ["gone"], "new_table_name": "t"}
+    assert code_of(lambda: mixed.rename_table(missing))[0] == 1
+    assert mixed.open_table(["t"]).to_table() == ROWS
+
+
+# --- tables of other kinds
+
+
+@pytest.fixture
+def with_other(mixed: MemoryNamespace, held: Catalog) -> MemoryNamespace:
+    held.tables[("ns", "other")] = None
+    return mixed
+
+
+def test_a_table_of_another_kind_is_not_listed(with_other: MemoryNamespace) -> None:
+    assert list(with_other.iter_tables(["ns"])) == []
+    assert with_other.list_all_tables({}).tables == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["describe_table", "table_exists", "deregister_table", "drop_table", "alter_table",
+     "count_table_rows", "get_table_stats"],
+)  # fmt: skip
+def test_a_table_of_another_kind_is_code_13(with_other: MemoryNamespace, operation: str) -> None:
+    call = getattr(with_other, operation)
+    code, message = code_of(lambda: call({"id": ["ns", "other"]}))
+    assert (code, "not a Lance table" in message) == (13, True)
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_table_of_another_kind_keeps_its_name(with_other: MemoryNamespace, mode: str) -> None:
+    request = {"id": ["ns", "other"], "mode": mode}
+    code, message = code_of(lambda: with_other.create_table(request, ROWS))
+    assert (code, "not a Lance table" in message) == (5, True)
+
+
+def test_a_table_of_another_kind_counts_when_a_namespace_is_dropped(
+    with_other: MemoryNamespace, held: Catalog
+) -> None:
+    assert code_of(lambda: with_other.drop_namespace({"id": ["ns"]}))[0] == 3
+    overwrite = {"id": ["ns"], "mode": "Overwrite"}
+    assert code_of(lambda: with_other.create_namespace(overwrite))[0] == 3
+    with_other.drop_namespace({"id": ["ns"], "behavior": "Cascade"})
+    assert held.tables == {}
+
+
+# --- namespaces that are there by configuration
+
+
+@pytest.mark.parametrize("names", [[], ["main"], ["other"]])
+@pytest.mark.parametrize("operation", ["create_namespace", "drop_namespace", "alter_namespace"])
+def test_what_is_configured_is_not_changed(
+    tmp_path: Path, operation: str, names: list[str]
+) -> None:
+    catalog(str(tmp_path)).namespaces[("main",)] = {"k": "v"}
+    with connected(LEVELS["one-catalog"], tmp_path) as namespace:
+        code, message = code_of(lambda: getattr(namespace, operation)({"id": names}))
+        assert (code, "is configured" in message) == (13, True)
+        assert namespace.describe_namespace({"id": ["main"]}).properties == {"k": "v"}
+        assert code_of(lambda: namespace.describe_namespace({"id": ["other"]}))[0] == 1
+
+
 # --- depth
+
+
+def test_a_level_that_cannot_hold_tables_lists_none(tmp_path: Path) -> None:
+    with connected(LEVELS["three-levels"], tmp_path) as namespace:
+        namespace.create_namespace({"id": ["a"]})
+        assert namespace.list_tables({}).tables == []
+        assert namespace.list_tables({"id": ["a"]}).tables == []
+        assert code_of(lambda: namespace.list_tables({"id": ["b"]}))[0] == 1
+        assert code_of(lambda: namespace.list_tables({"id": ["a", "b", "c"]}))[0] == 13
+        for wrong in ([], ["t"], ["a", "t"], ["a", "b", "c", "t"]):
+            code, message = code_of(partial(namespace.describe_table, {"id": wrong}))
+            assert code == 13
+            assert not wrong or "3 levels" in message
 
 
 def test_list_all_tables_goes_through_every_level_in_order(mixed: MemoryNamespace) -> None:
@@ -221,15 +334,22 @@ class Counting(MemoryNamespace):
 
 def test_a_walk_asks_for_a_page_when_it_is_needed(some: MemoryNamespace, tmp_path: Path) -> None:
     with connected(Counting, tmp_path) as namespace:
-        for parent in ("ns", ["ns"]):
-            Counting.pages = 0
-            walk = namespace.iter_tables(parent, page_size=2)
-            assert Counting.pages == 0
-            assert [next(walk), next(walk)] == ["a", "goes"]
-            assert Counting.pages == 1
-            assert list(walk) == ["z"]
-            assert Counting.pages == 2
-        assert code_of(lambda: list(namespace.iter_tables("gone")))[0] == 1
+        walk = namespace.iter_tables(["ns"], page_size=2)
+        assert Counting.pages == 0
+        assert [next(walk), next(walk)] == ["a", "goes"]
+        assert Counting.pages == 1
+        assert list(walk) == ["z"]
+        assert Counting.pages == 2
+
+
+def test_an_iterator_accepts_a_name_or_a_list_of_names(some: MemoryNamespace) -> None:
+    assert list(some.iter_namespaces()) == ["ns"]
+    assert list(some.iter_namespaces(page_size=1)) == ["ns"]
+    some.declare_table({"id": ["ns", "empty"]})
+    assert list(some.iter_tables(["ns"], include_declared=False)) == ["a", "goes", "z"]
+    assert code_of(lambda: list(some.iter_tables(["gone"])))[0] == 1
+    assert list(some.iter_tables("ns", include_declared=False)) == ["a", "goes", "z"]
+    assert code_of(lambda: list(some.iter_tables("gone")))[0] == 1
 
 
 def test_leaving_a_with_block_closes(tmp_path: Path) -> None:
@@ -252,6 +372,12 @@ def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> N
     assert list(again.iter_tables(["ns"])) == ["a", "goes", "z"]
 
 
+def test_nothing_warns_without_a_reason(some: MemoryNamespace) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert some.list_tables({"id": ["ns"], "include_declared": False}).tables
+
+
 # --- identifiers that do not fit
 
 
@@ -266,22 +392,23 @@ def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> N
         ),
         ("two-levels", "describe_table", ["t"], "a table's identifier has 2 levels"),
         ("any-depth", "describe_table", ["t"], "a table's identifier has 3 or more levels"),
-        (
-            "flat",
-            "create_namespace",
-            ["x"],
-            "does not fit this catalog: it has only the root namespace",
-        ),
-        ("flat", "describe_table", ["x", "t"], "a table's identifier has 1 level"),
     ],
 )
 def test_a_refused_identifier_says_how_many_names_there_are(
     tmp_path: Path, levels: str, operation: str, identifier: list[str], said: str
 ) -> None:
-    with (
-        connect("dir", {"path": str(tmp_path)})
-        if levels == "flat"
-        else connected(LEVELS[levels], tmp_path)
-    ) as namespace:
+    with connected(LEVELS[levels], tmp_path) as namespace:
         code, message = code_of(lambda: getattr(namespace, operation)({"id": identifier}))
     assert (code, said in message) == (13, True), message
+
+
+def test_a_directory_says_that_it_is_flat(tmp_path: Path) -> None:
+    namespace = connect("dir", {"path": str(tmp_path)})
+    made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
+    assert made == (
+        13,
+        "CreateNamespace: 'x' does not fit this catalog: it has only the root namespace",
+    )
+    described = code_of(lambda: namespace.describe_table({"id": ["x", "t"]}))
+    assert described[0] == 13
+    assert described[1].endswith("a table's identifier has 1 level")
