@@ -251,6 +251,14 @@ def test_a_name_of_the_root_that_is_missing_is_asked_for_once(
     assert [call.operation for call in glue.calls] == ["GetCatalog", "GetDatabase"]
 
 
+def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
+    assert namespace.describe_namespace({}).properties == {}
+    namespace.namespace_exists({"id": []})
+    for operation in ("create_namespace", "drop_namespace", "alter_namespace"):
+        with pytest.raises(InvalidInputError):
+            getattr(namespace, operation)({"id": []})
+
+
 # --- dropping
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,8 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
     NamespaceNotFoundError,
     ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
 )
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
@@ -143,6 +146,21 @@ def test_declared_tables_have_no_data_until_rows_come(form: Form) -> None:
     assert (found.version, found.is_only_declared) == (1, False)
     assert found.schema is not None
     assert form.namespace.count_table_rows(table).count == 2
+
+
+def test_registering_and_its_modes(form: Form) -> None:
+    table = {"id": [*form.database(), "t"]}
+    form.namespace.create_table(table, ROWS)
+    place = form.namespace.deregister_table(table).location
+    with pytest.raises(TableNotFoundError):
+        form.namespace.describe_table(table)
+    assert Path(str(place)).is_dir()
+    form.namespace.register_table({**table, "location": place, "properties": {"k": "v"}})
+    assert form.namespace.count_table_rows(table).count == 2
+    with pytest.raises(TableAlreadyExistsError):
+        form.namespace.register_table({**table, "location": place})
+    form.namespace.register_table({**table, "location": place, "mode": "OVERWRITE"})
+    assert form.namespace.describe_table(table).properties == {"table_type": "lance"}
 
 
 @pytest.mark.requirement(
