@@ -1,4 +1,4 @@
-"""What each catalog can do, row by row: refusals, ListOperations and the docs all go by it."""
+"""What capabilities refuse, and which properties of each catalog are places."""
 
 from __future__ import annotations
 
