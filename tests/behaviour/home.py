@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
 from lance_namespace_impls.catalog.namespace import Namespace
 
 from .subject import Identifier, Subject
 
-__all__ = ["make_home"]
+__all__ = ["MakeTable", "make_home", "makes_tables"]
+
+MakeTable = Callable[[Any, list[str]], Any]
+MAKES: dict[str, MakeTable] = {
+    "declare": lambda ns, table: ns.declare_table({"id": table}),
+    "create": lambda ns, table: ns.create_table({"id": table}, pa.table({"x": [1]})),
+    "register": lambda ns, table: ns.register_table(
+        {"id": table, "location": f"{ns.config.root}/other"}
+    ),
+}
+makes_tables = pytest.mark.parametrize("make_table", MAKES.values(), ids=MAKES)
+"""Runs a test with each way to make a table."""
 
 
 def make_home(subject: Subject, namespace: Namespace) -> Identifier:

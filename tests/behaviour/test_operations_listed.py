@@ -21,7 +21,13 @@ from .subjects import SUBJECTS, parameters
 
 pytestmark = pytest.mark.xdist_group("spread")
 
-BACKENDS = {name: entry.start for name, entry in SUBJECTS.items()} | CATALOGS
+# One stands for all backends of a class with the same operations.
+ALIKE = ("memory-two-levels", "memory-three-levels", "memory-any-depth", "rest", "nessie")
+BACKENDS = CATALOGS | {
+    name: entry.start
+    for name, entry in SUBJECTS.items()
+    if name not in ALIKE and not name.startswith("sql-postgresql")
+}
 REASON = re.compile(r"is not supported( by \w+)?: \w+ .+")
 ROWS = pa.table({"x": [1, 2, 3]})
 # A value for each field that some request needs.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -370,12 +369,6 @@ def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> N
     assert again.properties == some.properties
     assert repr(again) == repr(some) == f"<{some.namespace_id()}>"
     assert list(again.iter_tables(["ns"])) == ["a", "goes", "z"]
-
-
-def test_nothing_warns_without_a_reason(some: MemoryNamespace) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert some.list_tables({"id": ["ns"], "include_declared": False}).tables
 
 
 # --- identifiers that do not fit

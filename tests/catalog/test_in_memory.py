@@ -124,14 +124,6 @@ def test_what_is_changed_and_what_is_removed(namespace: MemoryNamespace) -> None
     assert namespace.namespace_properties(()) == {}
 
 
-def test_a_namespace_is_dropped_with_all_that_is_in_it_where_asked(
-    namespace: MemoryNamespace,
-) -> None:
-    assert code_of(lambda: namespace.drop_namespace({"id": ["ns"]})) == 3
-    namespace.drop_namespace({"id": ["ns"], "behavior": "Cascade"})
-    assert list(namespace.iter_namespaces()) == []
-
-
 # --- whose catalog it is
 
 

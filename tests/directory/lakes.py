@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import lance
 import lance.namespace
 import lance_namespace as official
 import pyarrow as pa
+import pytest
 from attrs import define
 from lance.fragment import write_fragments
 
-from lance_namespace_impls import connect
-from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls.directory import DirectoryNamespace
 
-__all__ = ["ROWS", "Peer", "ipc", "manifest_rows", "ours", "rewrite"]
+__all__ = ["ROWS", "Peer", "add_row", "code_of", "ipc", "manifest_rows", "ours", "rewrite"]
 
 ROWS = pa.table({"x": [1, 2, 3]})
 
 
-def ours(root: Any, **properties: str) -> Namespace:
+def ours(root: Any, **properties: str) -> DirectoryNamespace:
     """Connect to a directory with a manifest."""
-    return connect("dir", {"root": str(root), "manifest": "true", **properties})
+    given = {"root": str(root), "manifest": "true", **properties}
+    return DirectoryNamespace.from_properties(given)
+
+
+def code_of(call: Callable[[], Any]) -> tuple[int, str]:
+    """Return the code and the message of a call that fails."""
+    with pytest.raises(LanceNamespaceError) as caught:
+        call()
+    return int(caught.value.code), str(caught.value)
+
+
+def add_row(root: Any, **columns: Any) -> None:
+    """Write a row of the manifest as another client might."""
+    table = lance.dataset(f"{root}/__manifest").to_table()
+    rewrite(root, pa.concat_tables([table, pa.Table.from_pylist([columns], schema=table.schema)]))
 
 
 def ipc(rows: pa.Table) -> bytes:

@@ -225,21 +225,6 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_table(
     assert snapshot(tmp_path) == before
 
 
-def test_a_token_of_another_listing_is_refused(tmp_path: Path) -> None:
-    with connect("dir", {"path": str(tmp_path)}) as namespace:
-        for name in ("a", "b"):
-            namespace.declare_table({"id": [name]})
-        token = namespace.list_tables({"limit": 1}).page_token
-        for other in (
-            lambda: namespace.list_all_tables({"page_token": token}),
-            lambda: namespace.list_tables({"page_token": token, "include_declared": False}),
-            lambda: namespace.list_namespaces({"page_token": token}),
-        ):
-            with pytest.raises(LanceNamespaceError, match="another listing") as refused:
-                other()
-            assert refused.value.code == 13
-
-
 @pytest.mark.parametrize("properties", [{}, {"path": ""}, {"pth": "x"}, {"path": "a", "root": "b"}])
 def test_bad_properties_are_refused(properties: dict[str, str]) -> None:
     with pytest.raises(LanceNamespaceError) as refused:

@@ -19,7 +19,6 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
 )
-from lance_namespace_impls.core.location import absolute
 from lance_namespace_impls.directory import filesystem, local, sweep
 from lance_namespace_impls.directory.filesystem import MANY, Directory
 from lance_namespace_impls.directory.local import OpenTree
@@ -158,24 +157,6 @@ def test_a_location_leads_back_to_its_folder(
     assert directory.folder(location) == folder
     assert directory.folder(directory.location(f"{folder}/inside")) == f"{folder}/inside"
     assert directory.folder("/elsewhere/x/t.lance") == "t.lance"
-
-
-@pytest.mark.parametrize(
-    ("path", "place"),
-    [
-        ("/a/b", "/a/b"),
-        ("file:///a%20b", "/a b"),
-        ("file://localhost/a", "/a"),
-        ("s3://b", "s3://b"),
-    ],
-)
-def test_a_path_names_a_place(path: str, place: str) -> None:
-    assert absolute(path) == place
-
-
-def test_a_path_on_another_host_names_none() -> None:
-    with pytest.raises(InvalidInputError, match="is on the host 'elsewhere'"):
-        absolute("file://elsewhere/a")
 
 
 # --- small files

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import attrs
-import boto3
 import pyarrow as pa
 import pytest
 
@@ -56,23 +55,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
             yield Place(namespace, put, names)
         return
     s3: GuardedS3 = request.getfixturevalue("s3")
-    options = s3.options()
-    client: Any = boto3.client(
-        "s3",
-        endpoint_url=s3.uri,
-        region_name="us-east-1",
-        aws_access_key_id="testing",
-        aws_secret_access_key="testing",
-    )
 
     def put_object(path: str) -> None:
-        client.put_object(Bucket=s3.bucket, Key=f"root/{path}", Body=b"keep me")
+        s3.client().put_object(Bucket=s3.bucket, Key=f"root/{path}", Body=b"keep me")
 
     def objects() -> set[str]:
         # pyarrow leaves an empty object in the place of a directory.
         return {key.removeprefix("root/") for key in s3.objects() if not key.endswith("/")}
 
-    storage = {f"storage.{key}": value for key, value in options.items()}
+    storage = {f"storage.{key}": value for key, value in s3.options().items()}
     with connect("dir", {"path": f"s3://{s3.bucket}/root", **storage}) as namespace:
         yield Place(namespace, put_object, objects)
 

@@ -12,44 +12,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import lance
-import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.directory import DirectoryNamespace, manifest, sweep
 from lance_namespace_impls.directory.manifest import Change, Manifest
 from lance_namespace_impls.directory.nested import NestedTables
 from lance_namespace_impls.tables.drop import DROP_MARKER
 
-from .lakes import ROWS, Peer, manifest_rows, rewrite
+from .lakes import ROWS, Peer, add_row, code_of, manifest_rows, ours
 
 ALONE = {"manifest": "true", "dir_listing_enabled": "false"}
 IN_NONE = {"id": ["n", "t"]}
 
 
-def at(root: Path, **more: str) -> DirectoryNamespace:
-    return DirectoryNamespace.from_properties({"root": str(root), "manifest": "true", **more})
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
     """A directory with a manifest that has a namespace in it."""
-    with at(tmp_path) as found:
+    with ours(tmp_path) as found:
         found.create_namespace({"id": ["n"], "properties": {"k": "v"}})
         yield found
-
-
-def code_of(call: Callable[[], Any]) -> tuple[int, str]:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call()
-    return int(caught.value.code), str(caught.value)
-
-
-def add_row(root: Path, **columns: Any) -> None:
-    """Write a row as another client might."""
-    table = lance.dataset(f"{root}/__manifest").to_table()
-    rewrite(root, pa.concat_tables([table, pa.Table.from_pylist([columns], schema=table.schema)]))
 
 
 # --- where there is no manifest yet
@@ -82,7 +64,7 @@ def test_what_changes_nothing_makes_no_manifest(
 ) -> None:
     code, call = ON_NOTHING[name]
     entry = TableEntry(id=("n", "t"), location=f"{tmp_path}/01234567_n$t", properties={})
-    with at(tmp_path, **properties) as lake:
+    with ours(tmp_path, **properties) as lake:
         assert code_of(lambda: call(lake, entry))[0] == code
         assert list(lake.iter_namespaces()) == list(lake.iter_tables()) == []
         assert lake.describe_namespace({"id": []}).properties == {}
@@ -197,7 +179,7 @@ def test_properties_that_are_no_text_come_as_json(lake: DirectoryNamespace, tmp_
     "content", ["", "[]", "{}", '{"manifest_path": "x", "timestamp_millis": "soon"}']
 )
 def test_a_version_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> None:
-    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+    with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         add_row(tmp_path, object_id="t$9", object_type="table_version", metadata=content)
         code, said = code_of(lambda: lake.describe_table_version({"id": ["t"]}))
@@ -205,7 +187,7 @@ def test_a_version_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> 
 
 
 def test_a_name_that_is_no_number_is_no_version(tmp_path: Path) -> None:
-    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+    with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         for name in ("t$x", "t$²", "t$b$7"):
             add_row(tmp_path, object_id=name, object_type="table_version", metadata="{}")
@@ -297,7 +279,7 @@ def test_a_directory_that_is_there_is_not_taken(
 
 
 def test_a_batch_that_fails_leaves_no_directories(tmp_path: Path) -> None:
-    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+    with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         lake.declare_table({"id": ["d"]})
         before = {path.name for path in tmp_path.iterdir()}
@@ -318,7 +300,7 @@ def test_rows_for_a_declared_table_that_was_dropped_are_refused(
 
     def late(self: Any, entry: TableEntry, *, wait: bool) -> Any:
         monkeypatch.undo()
-        with at(tmp_path) as other:
+        with ours(tmp_path) as other:
             other.drop_table(IN_NONE)
             other.declare_table(IN_NONE)
         return lock(self, entry, wait=wait)
@@ -354,7 +336,7 @@ def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
     is_listed = cut == "the row"
     assert (location / DROP_MARKER).exists() is not is_listed
     assert list(lake.iter_tables(["n"])) == (["t"] if is_listed else []) + ["u", "v"]
-    with at(tmp_path) as other:  # which has not looked for any yet
+    with ours(tmp_path) as other:  # which has not looked for any yet
         other.drop_table({"id": ["n", "u"]})
     assert location.exists() is is_listed, "what has a row stays, and what has none goes"
     if is_listed:
@@ -383,7 +365,7 @@ def test_data_of_a_table_that_pylance_deregisters_after_a_drop_was_cut_off_stays
         lance.write_dataset(ROWS, str(location), mode="append")
     peer.deregister(["n", "t"])
     before = lance.dataset(str(location)).count_rows()
-    with at(tmp_path) as other:
+    with ours(tmp_path) as other:
         other.drop_table({"id": ["n", "u"]})
     assert lance.dataset(str(location)).count_rows() == before
 
@@ -404,10 +386,10 @@ def test_data_that_is_registered_after_a_drop_was_cut_off_is_no_longer_marked(
         lake.register_table({**IN_NONE, "location": location.name})
     else:
         peer.register(["n", "t"], location.name)
-        with at(tmp_path) as other:
+        with ours(tmp_path) as other:
             other.drop_table({"id": ["n", "v"]})
     peer.deregister(["n", "t"])
-    with at(tmp_path) as other:
+    with ours(tmp_path) as other:
         other.drop_table({"id": ["n", "u"]})
     assert lance.dataset(str(location)).count_rows() == 3
 
@@ -450,7 +432,7 @@ def test_an_entry_that_is_of_yesterday_changes_nothing(
     tmp_path: Path, properties: dict[str, str]
 ) -> None:
     """The table has another name by now, or its name another place."""
-    with at(tmp_path, **properties) as lake:
+    with ours(tmp_path, **properties) as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table(IN_NONE, ROWS)
         old = lake.load_table(("n", "t"))

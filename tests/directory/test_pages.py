@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from lance_namespace_client.errors import InvalidTableStateError, TableNotFoundError
-from lance_namespace_impls.core import paging
 from lance_namespace_impls.core.paging import KeptListings, Listings
 from lance_namespace_impls.directory import DirectoryNamespace, local
 
@@ -94,30 +93,6 @@ def test_a_name_with_two_directories_fails_the_page_that_it_is_on(
         namespace.list_tables()
 
 
-def test_a_listing_is_kept_for_a_while_only(
-    namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(paging.time, "monotonic", lambda: now)
-    looks = Looks(namespace, monkeypatch)
-    token = namespace.list_tables({"limit": 10}).page_token
-    now += paging.SECONDS_KEPT + 1
-    (lake / "t0010a.lance").mkdir()
-    page = namespace.list_tables({"limit": 10, "page_token": token})
-    assert page.tables[:2] == ["t0010", "t0010a"]
-    assert looks.listings == 2
-
-
-def test_no_more_is_kept_than_there_is_room_for(namespace: DirectoryNamespace) -> None:
-    kept = namespace._kept_listings = KeptListings(most=2 * COUNT)
-    tokens = [namespace.list_tables({"limit": 10}).page_token for _ in range(5)]
-    assert len(set(tokens)) == 5
-    assert len(kept._kept) == 2
-    for token in tokens:  # those that were dropped are listed anew
-        page = namespace.list_tables({"limit": 10, "page_token": token})
-        assert page.tables == [f"t{n:04}" for n in range(10, 20)]
-
-
 def test_a_page_looks_at_its_own_walk_alone_however_many_there_are() -> None:
     looked: list[str] = []
 
@@ -133,11 +108,6 @@ def test_a_page_looks_at_its_own_walk_alone_however_many_there_are() -> None:
     looked.clear()
     assert kept.keep(walks[0]) == walks[0].id
     assert looked == [walks[0].id]
-
-
-def test_a_name_as_token_goes_on_after_it(namespace: DirectoryNamespace) -> None:
-    page = namespace.list_tables({"limit": 2, "page_token": "t0100"})
-    assert page.tables == ["t0101", "t0102"]
 
 
 def test_a_listing_without_declared_tables_looks_once_at_each(

@@ -10,36 +10,25 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory import DirectoryNamespace
 from lance_namespace_impls.directory.filesystem import Directory
 from lance_namespace_impls.directory.manifest import Manifest
 from lance_namespace_impls.directory.mirrored import MOVING
 
-from .lakes import ROWS, Peer, manifest_rows, ours, rewrite
+from .lakes import ROWS, Peer, add_row, code_of, manifest_rows, ours
 
 T = {"id": ["t"]}
 VERSION = {"object_id": "t$1", "object_type": "table_version", "metadata": "{}"}
 
 
-def at(root: Path, **more: str) -> DirectoryNamespace:
-    return DirectoryNamespace.from_properties({"root": str(root), "manifest": "true", **more})
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
     """A directory with a manifest, a namespace and a table in the root that has properties."""
-    with at(tmp_path) as found:
+    with ours(tmp_path) as found:
         found.create_namespace({"id": ["n"]})
         found.create_table({**T, "properties": {"k": "v"}}, ROWS)
         yield found
-
-
-def code_of(call: Callable[[], Any]) -> tuple[int, str]:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call()
-    return int(caught.value.code), str(caught.value)
 
 
 def tables(root: Path) -> dict[str, tuple[str, str | None]]:
@@ -53,18 +42,6 @@ def tables(root: Path) -> dict[str, tuple[str, str | None]]:
 
 def folders(root: Path) -> set[str]:
     return {path.name for path in root.iterdir()} - {"__manifest"}
-
-
-def add_row(root: Path, **columns: Any) -> None:
-    """Write a row as another client might."""
-    table = manifest_table(root)
-    rewrite(root, pa.concat_tables([table, pa.Table.from_pylist([columns], schema=table.schema)]))
-
-
-def manifest_table(root: Path) -> pa.Table:
-    import lance
-
-    return lance.dataset(f"{root}/__manifest").to_table()
 
 
 # --- a row for each table
@@ -221,7 +198,7 @@ def test_a_table_elsewhere_keeps_its_name(
 
 
 def test_storage_keeps_the_versions_of_tables_that_are_listed(tmp_path: Path) -> None:
-    with at(tmp_path, table_version_tracking_enabled="true") as lake:
+    with ours(tmp_path, table_version_tracking_enabled="true") as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table(T, ROWS)
         lake.create_table({"id": ["n", "t"]}, ROWS)

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_impls import connect
@@ -20,85 +18,55 @@ from lance_namespace_impls.core.location import default_location
 from tests.behaviour.machine import explore
 from tests.behaviour.subject import Identifier, Subject, rows_in_storage
 from tests.behaviour.subjects import directory_subject, manifest_subject
+from tests.servers.s3 import GuardedS3
 from tests.sql.subject import sql_subject
 
 pytestmark = pytest.mark.s3
 
 ROWS = pa.table({"x": [1, 2, 3]})
-KEYS = {"aws_access_key_id": "key", "aws_secret_access_key": "not-shown"}
 RUNS = 3
 
 
-class Store:
-    """A bucket."""
-
-    def __init__(self, endpoint: str) -> None:
-        self.client: Any = boto3.client(
-            "s3", endpoint_url=endpoint, region_name="us-east-1", **KEYS
-        )
-        self.client.create_bucket(Bucket="bucket")
-        self.options = {
-            **KEYS,
-            "aws_endpoint": endpoint,
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-        }
-
-    def properties(self, path: str) -> dict[str, str]:
-        return {"path": path, **{f"storage.{key}": value for key, value in self.options.items()}}
-
-    def objects(self, prefix: str = "") -> set[str]:
-        pages = self.client.get_paginator("list_objects_v2").paginate(
-            Bucket="bucket", Prefix=prefix
-        )
-        return {item["Key"] for page in pages for item in page.get("Contents", ())}
-
-    def clear(self) -> None:
-        for key in self.objects():
-            self.client.delete_object(Bucket="bucket", Key=key)
+def options(s3: GuardedS3) -> dict[str, str]:
+    return s3.options() | {"aws_secret_access_key": "not-shown"}
 
 
-@pytest.fixture(scope="module")
-def store() -> Iterator[Store]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        yield Store(f"http://127.0.0.1:{server.get_host_and_port()[1]}")
-    finally:
-        server.stop()
+def properties(s3: GuardedS3, folder: str) -> dict[str, str]:
+    storage = {f"storage.{key}": value for key, value in options(s3).items()}
+    return {"path": f"s3://{s3.bucket}/{folder}", **storage}
 
 
 @pytest.fixture
-def namespace(store: Store) -> Iterator[Any]:
-    store.clear()
-    with connect("dir", store.properties("s3://bucket/some prefix")) as found:
+def namespace(s3: GuardedS3) -> Iterator[Any]:
+    with connect("dir", properties(s3, "some prefix")) as found:
         yield found
 
 
 @pytest.mark.parametrize(
     "name", ["t", "a b", "a%20b", "a%2Fb", "50%", "a+b", "a#b", "a?b", "a:b", "a&b=c", "ü", "日本"]
 )
-def test_a_name_is_one_place_for_all(namespace: Namespace, store: Store, name: str) -> None:
+def test_a_name_is_one_place_for_all(namespace: Namespace, s3: GuardedS3, name: str) -> None:
     created = namespace.create_table({"id": [name], "properties": {"k": "v"}}, ROWS)
     assert list(namespace.iter_tables(include_declared=False)) == [name]
     assert namespace.open_table([name]).to_table() == ROWS
-    assert all(key.startswith(f"some prefix/{name}.lance/") for key in store.objects("some prefix/")
-               if key != "some prefix/")  # fmt: skip
+    assert all(
+        key.startswith(f"some prefix/{name}.lance/") for key in s3.objects() - {"some prefix/"}
+    )
     assert namespace.describe_table({"id": [name]}).location == created.location
     namespace.deregister_table({"id": [name]})
     namespace.register_table({"id": [name], "location": created.location})
     assert namespace.count_table_rows({"id": [name]}).count == 3
     namespace.drop_table({"id": [name]})
-    assert not [key for key in store.objects() if name in key]
+    assert not [key for key in s3.objects() if name in key]
 
 
-def test_options_of_the_store_come_with_the_table(namespace: Namespace, store: Store) -> None:
+def test_options_of_the_store_come_with_the_table(namespace: Namespace, s3: GuardedS3) -> None:
     import lance
 
     namespace.create_table({"id": ["t"]}, ROWS)
     found = namespace.describe_table({"id": ["t"], "with_table_uri": True})
-    assert found.storage_options == store.options
-    assert found.table_uri == found.location == "s3://bucket/some prefix/t.lance"
+    assert found.storage_options == options(s3)
+    assert found.table_uri == found.location == f"s3://{s3.bucket}/some prefix/t.lance"
     assert lance.dataset(found.location, storage_options=found.storage_options).count_rows() == 3
 
 
@@ -109,12 +77,12 @@ def test_it_pickles_with_its_options_and_shows_no_secret(namespace: Namespace) -
         assert list(again.iter_tables()) == ["t"]
 
 
-def test_a_plain_directory_is_a_table(namespace: Namespace, store: Store) -> None:
-    store.client.put_object(Bucket="bucket", Key="some prefix/old/data/x.lance", Body=b"")
-    store.client.put_object(Bucket="bucket", Key="some prefix/file.txt", Body=b"")
+def test_a_plain_directory_is_a_table(namespace: Namespace, s3: GuardedS3) -> None:
+    s3.client().put_object(Bucket=s3.bucket, Key="some prefix/old/data/x.lance", Body=b"")
+    s3.client().put_object(Bucket=s3.bucket, Key="some prefix/file.txt", Body=b"")
     assert list(namespace.iter_tables()) == ["old"]
     namespace.create_table({"id": ["old"]}, ROWS)
-    assert namespace.describe_table({"id": ["old"]}).location == "s3://bucket/some prefix/old"
+    assert namespace.describe_table({"id": ["old"]}).location == f"s3://{s3.bucket}/some prefix/old"
 
 
 def test_renaming_says_that_the_store_cannot(namespace: Namespace) -> None:
@@ -126,9 +94,9 @@ def test_renaming_says_that_the_store_cannot(namespace: Namespace) -> None:
     assert list(namespace.iter_tables()) == ["t"]
 
 
-def test_a_store_that_is_away_is_code_17(store: Store) -> None:
+def test_a_store_that_is_away_is_code_17(s3: GuardedS3) -> None:
     away = {"storage.aws_endpoint": "http://127.0.0.1:9"}
-    with connect("dir", {**store.properties("s3://bucket/x"), **away}) as namespace:
+    with connect("dir", {**properties(s3, "x"), **away}) as namespace:
         for call in (
             lambda: namespace.list_tables({}),
             lambda: namespace.create_table({"id": ["t"]}, ROWS),
@@ -139,76 +107,58 @@ def test_a_store_that_is_away_is_code_17(store: Store) -> None:
             assert "not-shown" not in str(caught.value)
 
 
-def test_half_a_key_pair_is_refused(store: Store) -> None:
-    properties = store.properties("s3://bucket/x")
-    del properties["storage.aws_secret_access_key"]
+def test_half_a_key_pair_is_refused(s3: GuardedS3) -> None:
+    half = properties(s3, "x")
+    del half["storage.aws_secret_access_key"]
     with pytest.raises(LanceNamespaceError, match="secret_access_key") as caught:
-        connect("dir", properties)
+        connect("dir", half)
     assert caught.value.code == 13
-
-
-@pytest.mark.parametrize(
-    ("failure", "code"),
-    [
-        ("When listing objects: AWS Error ACCESS_DENIED during ListObjectsV2: Access Denied", 15),
-        ("AWS Error INVALID_ACCESS_KEY_ID during HeadObject operation: no such key", 16),
-        ("AWS Error SIGNATURE_DOES_NOT_MATCH during HeadObject operation: not-shown", 16),
-        ("AWS Error SLOW_DOWN during PutObject operation: reduce your request rate", 21),
-        ("AWS Error SERVICE_UNAVAILABLE during GetObject operation", 17),
-        ("AWS Error SOMETHING_NEW during GetObject operation", 18),
-    ],
-)
-def test_what_a_store_answers_has_its_code(namespace: Any, failure: str, code: int) -> None:
-    found = namespace.translate(OSError(failure), "ListTables")
-    assert found.code == code
-    assert str(found).startswith("ListTables: ")
-    assert "not-shown" not in str(found)
 
 
 def _in_uri(name: str) -> str:
     return name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
 
 
-def test_it_behaves_like_its_model(store: Store, tmp_path: Path) -> None:
-    root = "s3://bucket/model"
+def test_it_behaves_like_its_model(s3: GuardedS3, tmp_path: Path) -> None:
+    root = f"s3://{s3.bucket}/model"
 
     def reset() -> dict[Identifier, dict[str, str]]:
-        store.clear()
+        s3.clear()
         return {}
 
     local = directory_subject(tmp_path)
-    with connect("dir", store.properties(root)) as namespace:
+    with connect("dir", properties(s3, "model")) as namespace:
         capabilities = namespace.capabilities
     explore(
         Subject(
             name="s3",
-            connect=lambda: connect("dir", store.properties(root)),
+            connect=lambda: connect("dir", properties(s3, "model")),
             reset=reset,
             capabilities=capabilities,
             location=lambda identifier, properties: f"{root}/{_in_uri(identifier[-1])}.lance",
             names=local.names,
             refused_names=local.refused_names,
-            storage_options=store.options,
-            rows_in_storage=lambda location: rows_in_storage(location, store.options),
+            storage_options=options(s3),
+            rows_in_storage=lambda location: rows_in_storage(location, options(s3)),
         ),
         RUNS,
     )
 
 
 def test_a_database_with_managed_tables_behaves_like_its_model(
-    store: Store, tmp_path: Path
+    s3: GuardedS3, tmp_path: Path
 ) -> None:
-    root = "s3://bucket/managed"
-    place = {key: value for key, value in store.properties(root).items() if key != "path"}
+    root = f"s3://{s3.bucket}/managed"
+    place = {f"storage.{key}": value for key, value in options(s3).items()}
 
     def connected() -> Namespace:
-        return connect("sql", {**properties, "root": root, **place})
+        return connect("sql", {**catalog, "root": root, **place})
 
     subject = sql_subject(str(tmp_path / "catalog.db"), tmp_path, managed=True)
-    properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
+    catalog = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
 
     def reset() -> Any:
-        store.clear()
+        s3.clear()
         return subject.reset()
 
     explore(
@@ -219,19 +169,19 @@ def test_a_database_with_managed_tables_behaves_like_its_model(
             reset=reset,
             location=lambda identifier, properties: default_location(root, identifier),
             elsewhere=lambda name: f"{root}/elsewhere/{name}",
-            storage_options=store.options,
-            rows_in_storage=lambda location: rows_in_storage(location, store.options),
+            storage_options=options(s3),
+            rows_in_storage=lambda location: rows_in_storage(location, options(s3)),
         ),
         RUNS,
     )
 
 
 @pytest.mark.parametrize("managed", [False, True], ids=["storage", "managed"])
-def test_a_manifest_behaves_like_its_model(store: Store, tmp_path: Path, managed: bool) -> None:
-    root = "s3://bucket/manifest"
+def test_a_manifest_behaves_like_its_model(s3: GuardedS3, tmp_path: Path, managed: bool) -> None:
+    root = f"s3://{s3.bucket}/manifest"
 
     def reset() -> dict[Identifier, dict[str, str]]:
-        store.clear()
+        s3.clear()
         return {}
 
     alone = {
@@ -245,11 +195,11 @@ def test_a_manifest_behaves_like_its_model(store: Store, tmp_path: Path, managed
             local,
             name="s3 with a manifest",
             managed=managed,
-            connect=lambda: connect("dir", {**store.properties(root), **alone}),
+            connect=lambda: connect("dir", {**properties(s3, "manifest"), **alone}),
             reset=reset,
             elsewhere=lambda name: f"{root}/elsewhere/{name}",
-            storage_options=store.options,
-            rows_in_storage=lambda location: rows_in_storage(location, store.options),
+            storage_options=options(s3),
+            rows_in_storage=lambda location: rows_in_storage(location, options(s3)),
         ),
         RUNS,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,12 @@ from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import REGION, GlueServer
 
+Connect = Callable[..., GlueNamespace]
+LANCE: dict[str, Any] = {
+    "TableType": "EXTERNAL_TABLE",
+    "Parameters": {"table_type": "lance"},
+    "StorageDescriptor": {"Location": "s3://bucket/t"},
+}
 KEYS = {"access_key_id": "AKIATESTKEY", "secret_access_key": "not-a-real-secret"}
 
 
@@ -54,7 +62,7 @@ def properties(glue: GlueServer, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def connected(properties: dict[str, Any]) -> Iterator[Callable[..., GlueNamespace]]:
+def connected(properties: dict[str, Any]) -> Iterator[Connect]:
     """Connects to the double; properties can be changed, and left out with None."""
     made: list[GlueNamespace] = []
 
@@ -70,20 +78,41 @@ def connected(properties: dict[str, Any]) -> Iterator[Callable[..., GlueNamespac
 
 
 @pytest.fixture
-def namespace(connected: Callable[..., GlueNamespace]) -> GlueNamespace:
+def namespace(connected: Connect) -> GlueNamespace:
     return connected()
+
+
+def aws_client(server: GlueServer, service: str) -> Any:
+    """Return boto3's own client of a service of the double."""
+    return boto3.client(
+        service,
+        endpoint_url=server.endpoint,
+        region_name=REGION,
+        aws_access_key_id=KEYS["access_key_id"],
+        aws_secret_access_key=KEYS["secret_access_key"],
+    )
+
+
+@contextmanager
+def user_keys(server: GlueServer, *statements: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Make a user with a policy of these statements, and yield properties with the user's keys."""
+    iam, user = aws_client(server, "iam"), {"UserName": "reader"}
+    iam.create_user(**user)
+    policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    if statements:
+        iam.put_user_policy(**user, PolicyName="own", PolicyDocument=policy)
+    key = iam.create_access_key(**user)["AccessKey"]
+    yield {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+    iam.delete_access_key(**user, AccessKeyId=key["AccessKeyId"])
+    if statements:
+        iam.delete_user_policy(**user, PolicyName="own")
+    iam.delete_user(**user)
 
 
 @pytest.fixture
 def client(glue: GlueServer) -> Any:
     """boto3's own client of the double."""
-    return boto3.client(
-        "glue",
-        endpoint_url=glue.endpoint,
-        region_name=REGION,
-        aws_access_key_id=KEYS["access_key_id"],
-        aws_secret_access_key=KEYS["secret_access_key"],
-    )
+    return aws_client(glue, "glue")
 
 
 @pytest.fixture

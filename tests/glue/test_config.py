@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +12,8 @@ import pytest
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.glue import GlueConfig, GlueNamespace
+
+from .conftest import Connect
 
 SPECIFIED = {
     "catalog_id",
@@ -75,30 +75,13 @@ def test_keys_work_with_the_prefix_too() -> None:
     assert bare == prefixed
 
 
-def test_a_namespace_pickles_as_its_properties(
-    connected: Callable[..., GlueNamespace], database: str
-) -> None:
-    namespace = connected(**{"storage.region": "eu", "read_timeout": 5})
-    namespace.declare_table({"id": [database, "t"]})
-    with pickle.loads(pickle.dumps(namespace)) as again:
-        assert again.properties == namespace.properties
-        assert again.list_tables({"id": [database]}).tables == ["t"]
-
-
-def test_secrets_are_not_shown(connected: Callable[..., GlueNamespace]) -> None:
-    namespace = connected(session_token="a-token-of-sorts")
-    shown = f"{namespace!r} {namespace.config!r} {namespace.namespace_id()}"
-    for secret in ("not-a-real-secret", "a-token-of-sorts", "AKIATESTKEY"):
-        assert secret not in shown
-
-
 def test_a_closed_namespace_can_be_used_again(namespace: GlueNamespace, database: str) -> None:
     namespace.namespace_exists({"id": [database]})
     namespace.close()
     namespace.namespace_exists({"id": [database]})
 
 
-def test_timeouts_and_retries_reach_botocore(connected: Callable[..., GlueNamespace]) -> None:
+def test_timeouts_and_retries_reach_botocore(connected: Connect) -> None:
     made: Any = connected(
         max_retries=4, retry_mode="standard", connect_timeout=1.5, read_timeout=2.5
     )._glue()

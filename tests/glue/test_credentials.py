@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 import time_machine
+from moto.core.authorization import enable_iam_authentication
 
 from lance_namespace_client.errors import (
     ForbiddenError,
@@ -20,17 +19,16 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import REGION, GlueServer
-from .conftest import KEYS
+from .conftest import KEYS, Connect, aws_client, user_keys
 from .test_errors import closed_port
 
 ROLE = "arn:aws:iam::123456789012:role/lance"
 SHORTEST = 900
+PROFILE = "[team]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = x\n"
 
 
 @pytest.fixture
-def as_role(
-    connected: Callable[..., GlueNamespace], glue: GlueServer, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., GlueNamespace]:
+def as_role(connected: Connect, glue: GlueServer, monkeypatch: pytest.MonkeyPatch) -> Connect:
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", glue.endpoint)
 
     def connect(**more: Any) -> GlueNamespace:
@@ -54,7 +52,7 @@ def test_static_keys_sign(namespace: GlueNamespace, glue: GlueServer, database: 
 
 @pytest.mark.requirement("glue.config.region.default", "glue.auth.default-chain")
 def test_the_default_chain_signs_where_no_keys_are_given(
-    connected: Callable[..., GlueNamespace],
+    connected: Connect,
     glue: GlueServer,
     database: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -69,19 +67,15 @@ def test_the_default_chain_signs_where_no_keys_are_given(
     assert namespace._glue().meta.region_name == "eu-central-1"
 
 
-def test_a_profile_signs(
-    connected: Callable[..., GlueNamespace], glue: GlueServer, tmp_path: Path
-) -> None:
-    (tmp_path / "aws-credentials").write_text(
-        "[team]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = x\n"
-    )
+def test_a_profile_signs(connected: Connect, glue: GlueServer, tmp_path: Path) -> None:
+    (tmp_path / "aws-credentials").write_text(PROFILE)
     namespace = connected(profile_name="team", access_key_id=None, secret_access_key=None)
     namespace.list_namespaces({"id": []})
     assert set(callers(glue)) == {"AKIAPROFILE"}
 
 
 @pytest.mark.requirement("glue.config.session-token", "glue.auth.session")
-def test_a_session_token_is_sent(connected: Callable[..., GlueNamespace]) -> None:
+def test_a_session_token_is_sent(connected: Connect) -> None:
     made = connected(session_token="the-token")._glue()
     sent: dict[str, Any] = {}
     made.meta.events.register("before-send.glue", lambda request, **_: sent.update(request.headers))
@@ -97,7 +91,7 @@ def test_a_session_token_is_sent(connected: Callable[..., GlueNamespace]) -> Non
     "glue.auth.role",
 )
 def test_a_role_is_assumed_with_all_that_is_set(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
+    as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     namespace = as_role(
         assume_role_region="eu-west-1",
@@ -122,7 +116,7 @@ def test_a_role_is_assumed_with_all_that_is_set(
 
 @pytest.mark.requirement("glue.config.region", "glue.config.assume-role-timeout")
 def test_a_role_lasts_an_hour_in_the_region_of_glue_unless_set(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
+    as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     as_role().namespace_exists({"id": [database]})
     (assumed,) = glue.assumed
@@ -131,12 +125,8 @@ def test_a_role_lasts_an_hour_in_the_region_of_glue_unless_set(
     assert assumed["ExternalId"] is None
 
 
-def test_a_profile_can_assume_a_role(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, tmp_path: Path
-) -> None:
-    (tmp_path / "aws-credentials").write_text(
-        "[team]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = x\n"
-    )
+def test_a_profile_can_assume_a_role(as_role: Connect, glue: GlueServer, tmp_path: Path) -> None:
+    (tmp_path / "aws-credentials").write_text(PROFILE)
     (tmp_path / "aws-config").write_text("[profile team]\nregion = eu-north-1\n")
     namespace = as_role(
         profile_name="team", access_key_id=None, secret_access_key=None, region=None
@@ -148,7 +138,7 @@ def test_a_profile_can_assume_a_role(
 
 
 def test_the_default_chain_can_assume_a_role(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, monkeypatch: pytest.MonkeyPatch
+    as_role: Connect, glue: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAFROMENV")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
@@ -162,7 +152,7 @@ def test_the_default_chain_can_assume_a_role(
 
 @pytest.mark.requirement("glue.config.assume-role-renewal")
 def test_a_job_outlives_the_credentials_of_its_role(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
+    as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     namespace = as_role(assume_role_timeout_sec=SHORTEST)
     start = datetime.now(UTC)
@@ -175,17 +165,12 @@ def test_a_job_outlives_the_credentials_of_its_role(
 
 
 def test_without_renewal_they_are_refused(
-    connected: Callable[..., GlueNamespace], glue: GlueServer, database: str
+    connected: Connect, glue: GlueServer, database: str
 ) -> None:
     """The double does refuse what has run out, so that the test above shows something."""
-    sts = boto3.client(
-        "sts",
-        endpoint_url=glue.endpoint,
-        region_name=REGION,
-        aws_access_key_id="a",
-        aws_secret_access_key="b",
+    given = aws_client(glue, "sts").assume_role(
+        RoleArn=ROLE, RoleSessionName="test", DurationSeconds=SHORTEST
     )
-    given = sts.assume_role(RoleArn=ROLE, RoleSessionName="test", DurationSeconds=SHORTEST)
     keys = given["Credentials"]
     namespace = connected(
         access_key_id=keys["AccessKeyId"],
@@ -202,7 +187,7 @@ def test_without_renewal_they_are_refused(
 
 
 def test_a_pickled_namespace_renews_them_too(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, database: str
+    as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     first = as_role(assume_role_timeout_sec=SHORTEST)
     first.namespace_exists({"id": [database]})
@@ -215,30 +200,16 @@ def test_a_pickled_namespace_renews_them_too(
     assert len(glue.assumed) == 3
 
 
-def test_a_refused_role_is_code_16(
-    as_role: Callable[..., GlueNamespace], glue: GlueServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from moto.core.authorization import enable_iam_authentication
-
-    iam = boto3.client(
-        "iam",
-        endpoint_url=glue.endpoint,
-        region_name=REGION,
-        aws_access_key_id="a",
-        aws_secret_access_key="b",
-    )
-    iam.create_user(UserName="nobody")
-    key = iam.create_access_key(UserName="nobody")["AccessKey"]
-    namespace = as_role(access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
-    with enable_iam_authentication(), pytest.raises(ForbiddenError, match="AssumeRole"):
-        namespace.list_namespaces({"id": []})
-    iam.delete_access_key(UserName="nobody", AccessKeyId=key["AccessKeyId"])
-    iam.delete_user(UserName="nobody")
+def test_a_refused_role_is_code_16(as_role: Connect, glue: GlueServer) -> None:
+    with (
+        user_keys(glue) as keys,
+        enable_iam_authentication(),
+        pytest.raises(ForbiddenError, match="AssumeRole"),
+    ):
+        as_role(**keys).list_namespaces({"id": []})
 
 
-def test_an_sts_that_is_away_is_code_17(
-    as_role: Callable[..., GlueNamespace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_sts_that_is_away_is_code_17(as_role: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{closed_port()}")
     with pytest.raises(ServiceUnavailableError):
         as_role().list_namespaces({"id": []})

@@ -20,34 +20,6 @@ def names(answer: dict[str, Any], key: str) -> set[str]:
     return {entry["Name"] for entry in answer[key]}
 
 
-def test_catalogs_are_made_read_and_deleted(client: Any) -> None:
-    client.create_catalog(Name="cat", CatalogInput={"Parameters": {"a": "1"}})
-    by_name = client.get_catalog(CatalogId="cat")["Catalog"]
-    by_id = client.get_catalog(CatalogId=f"{ACCOUNT}:cat")["Catalog"]
-    assert by_name == by_id
-    assert by_id["CatalogId"] == f"{ACCOUNT}:cat"
-    assert by_id["ResourceArn"].endswith(":catalog/cat")
-    assert by_id["Parameters"] == {"a": "1"}
-    assert code(client.create_catalog, Name="cat", CatalogInput={}) == "AlreadyExistsException"
-    client.delete_catalog(CatalogId="cat")
-    assert code(client.get_catalog, CatalogId="cat") == "EntityNotFoundException"
-
-
-def test_the_account_is_the_default_catalog(client: Any) -> None:
-    assert client.get_catalog(CatalogId=ACCOUNT)["Catalog"]["CatalogId"] == ACCOUNT
-
-
-def test_get_catalogs_lists_one_level_or_all(client: Any, glue: GlueServer) -> None:
-    for path in ("a", "a/b", "a/b/c", "d"):
-        glue.add_catalog(path)
-    assert names(client.get_catalogs(), "CatalogList") == {"a", "d"}
-    assert names(client.get_catalogs(ParentCatalogId="a"), "CatalogList") == {"b"}
-    assert names(client.get_catalogs(IncludeRoot=True), "CatalogList") == {ACCOUNT, "a", "d"}
-    assert names(client.get_catalogs(Recursive=True), "CatalogList") == {"a", "b", "c", "d"}
-    below = client.get_catalogs(ParentCatalogId=f"{ACCOUNT}:a", Recursive=True)
-    assert names(below, "CatalogList") == {"b", "c"}
-
-
 def test_include_root_beside_a_parent_is_refused(client: Any) -> None:
     refused = code(client.get_catalogs, ParentCatalogId=ACCOUNT, IncludeRoot=True)
     assert refused == "InvalidInputException"
@@ -79,18 +51,6 @@ def test_pages_hold_what_was_asked_and_tokens_lead_on(client: Any, database: str
     assert sizes == [3, 3, 1]
     assert sorted(seen) == [f"t{number}" for number in range(7)]
     assert seen != sorted(seen), "AWS promises no order, so the double must not give one"
-
-
-def test_databases_and_catalogs_come_in_pages_too(client: Any, glue: GlueServer) -> None:
-    for name in ("a", "b", "c"):
-        client.create_database(DatabaseInput={"Name": name})
-        glue.add_catalog(name)
-    page = client.get_databases(MaxResults=2)
-    rest = client.get_databases(MaxResults=2, NextToken=page["NextToken"])
-    assert names(page, "DatabaseList") | names(rest, "DatabaseList") == {"a", "b", "c"}
-    page = client.get_catalogs(MaxResults=1)
-    assert len(page["CatalogList"]) == 1
-    assert page["NextToken"]
 
 
 def test_a_first_page_can_be_empty(client: Any, glue: GlueServer, database: str) -> None:
@@ -125,14 +85,6 @@ def test_deleting_a_database_takes_its_tables_along(client: Any, database: str) 
     assert code(client.get_table, DatabaseName=database, Name="t") == "EntityNotFoundException"
 
 
-def test_functions_are_kept(client: Any, database: str) -> None:
-    client.create_user_defined_function(
-        DatabaseName=database, FunctionInput={"FunctionName": "f", "ClassName": "C"}
-    )
-    found = client.get_user_defined_functions(DatabaseName=database, Pattern="*")
-    assert [f["FunctionName"] for f in found["UserDefinedFunctions"]] == ["f"]
-
-
 @pytest.mark.requirement("glue.background.api")
 def test_what_does_not_fit_the_model_is_noticed(client: Any, server: GlueServer) -> None:
     server.reset()
@@ -140,9 +92,3 @@ def test_what_does_not_fit_the_model_is_noticed(client: Any, server: GlueServer)
     assert code(client.get_databases, MaxResults=101) == "ValidationException"
     assert len(server.problems) == 2
     server.problems.clear()
-
-
-def test_an_operation_can_be_made_to_fail(client: Any, glue: GlueServer) -> None:
-    glue.fail("GetDatabases", "InvalidInputException", times=1)
-    assert code(client.get_databases) == "InvalidInputException"
-    assert client.get_databases()["DatabaseList"] == []

@@ -19,9 +19,8 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import GlueServer
-from .test_paging import LANCE
+from .conftest import LANCE
 
-DATABASE = {"glue.namespace-type": "database"}
 Call = Callable[[GlueNamespace], Any]
 
 # What is asked of Glue, and what it is when Glue answers that the object is not there.

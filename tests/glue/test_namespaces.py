@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import GlueServer
 from ..writers import Work, change_from_everywhere, processes
+from .conftest import Connect
 
 DATABASE = {"glue.namespace-type": "database"}
 CATALOG = {"glue.namespace-type": "catalog"}
@@ -79,9 +78,7 @@ def test_a_property_makes_one_name_a_database_and_is_not_stored(
     assert stored == {"owner": "me"}
 
 
-def test_a_setting_turns_the_default_round(
-    connected: Callable[..., GlueNamespace], client: Any
-) -> None:
+def test_a_setting_turns_the_default_round(connected: Connect, client: Any) -> None:
     namespace = connected(default_namespace_type="database")
     make(namespace, "sales")
     make(namespace, "cat", properties=CATALOG)
@@ -130,16 +127,6 @@ def test_a_name_is_taken_whatever_has_it(
             make(namespace, name, properties=kind)
 
 
-def test_another_one_that_is_faster_is_code_2(
-    namespace: GlueNamespace, glue: GlueServer, client: Any
-) -> None:
-    glue.before(
-        "CreateDatabase", lambda given: glue.backend().create_database("db", {"Name": "db"})
-    )
-    with pytest.raises(NamespaceAlreadyExistsError):
-        make(namespace, "db", properties=DATABASE)
-
-
 @pytest.mark.requirement("glue.create-namespace.modes", "glue.describe-namespace.database")
 @pytest.mark.parametrize(
     ("names", "kind"), [(["db"], DATABASE), (["cat"], CATALOG), (["c", "d"], {})]
@@ -175,7 +162,7 @@ def test_overwriting_what_is_not_empty_changes_nothing(
 
 
 def test_a_database_made_here_gets_a_location_below_root(
-    connected: Callable[..., GlueNamespace], client: Any, glue: GlueServer
+    connected: Connect, client: Any, glue: GlueServer
 ) -> None:
     glue.add_catalog("cat")
     namespace = connected(root="s3://bucket/lake/")
@@ -193,9 +180,7 @@ def test_a_database_gets_the_location_it_is_given(namespace: GlueNamespace, clie
     assert database["Parameters"] == {}
 
 
-def test_without_root_a_database_has_no_location(
-    connected: Callable[..., GlueNamespace], client: Any
-) -> None:
+def test_without_root_a_database_has_no_location(connected: Connect, client: Any) -> None:
     make(connected(root=None), "db", properties=DATABASE)
     assert "LocationUri" not in client.get_database(Name="db")["Database"]
 
@@ -298,33 +283,25 @@ def test_cascade_is_refused(namespace: GlueNamespace, database: str) -> None:
     namespace.namespace_exists({"id": [database]})
 
 
-@pytest.mark.requirement("glue.drop-namespace.catalog")
-def test_a_catalog_with_a_child_catalog_is_not_empty(
-    namespace: GlueNamespace, glue: GlueServer
+@pytest.mark.requirement("glue.drop-namespace.not-empty", "glue.drop-namespace.catalog")
+def test_whatever_is_in_a_namespace_counts(
+    namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
 ) -> None:
     glue.add_catalog("cat")
     glue.add_catalog("cat/child")
-    with pytest.raises(NamespaceNotEmptyError, match="it holds catalog child"):
-        namespace.drop_namespace({"id": ["cat"]})
-    assert glue.count("DeleteCatalog") == 0
-
-
-@pytest.mark.requirement("glue.drop-namespace.not-empty")
-def test_a_table_of_another_kind_counts(
-    namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
-) -> None:
-    client.create_table(DatabaseName=database, TableInput={"Name": "parquet"})
-    with pytest.raises(NamespaceNotEmptyError, match="it holds table parquet"):
-        namespace.drop_namespace({"id": [database]})
-    assert glue.count("DeleteDatabase") == 0
-
-
-def test_a_function_counts(namespace: GlueNamespace, database: str, client: Any) -> None:
+    client.create_database(DatabaseInput={"Name": "functions"})
     client.create_user_defined_function(
-        DatabaseName=database, FunctionInput={"FunctionName": "f", "ClassName": "C"}
+        DatabaseName="functions", FunctionInput={"FunctionName": "f", "ClassName": "C"}
     )
-    with pytest.raises(NamespaceNotEmptyError, match="it holds function f"):
-        namespace.drop_namespace({"id": [database]})
+    client.create_table(DatabaseName=database, TableInput={"Name": "parquet"})
+    for name, held in (
+        (database, "table parquet"),  # of another kind
+        ("functions", "function f"),
+        ("cat", "catalog child"),
+    ):
+        with pytest.raises(NamespaceNotEmptyError, match=f"it holds {held}"):
+            namespace.drop_namespace({"id": [name]})
+    assert glue.count("DeleteDatabase") == glue.count("DeleteCatalog") == 0
 
 
 @pytest.mark.requirement("glue.drop-namespace.database")
@@ -432,19 +409,6 @@ def test_altering_what_is_missing_or_contradictory(namespace: GlueNamespace, dat
         namespace.alter_namespace(
             {"id": [database], "set_properties": {"a": "1"}, "unset_properties": ["a"]}
         )
-
-
-def test_changes_by_several_threads_at_once_are_all_kept(namespace):
-    namespace.create_namespace({"id": ["db"], "properties": DATABASE})
-    keys = [f"k{number}" for number in range(12)]
-
-    def change(key: str) -> None:
-        namespace.alter_namespace({"id": ["db"], "set_properties": {key: "x"}})
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(change, keys))
-    found = namespace.describe_namespace({"id": ["db"]}).properties
-    assert {key: found.get(key) for key in keys} == dict.fromkeys(keys, "x")
 
 
 def test_changes_of_several_processes_all_arrive(

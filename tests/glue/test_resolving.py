@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +19,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace, places
 
 from ..servers.glue import ACCOUNT, GlueServer
+from .conftest import Connect
 from .test_namespaces import DATABASE, make
 
 # --- resolving
@@ -150,7 +150,7 @@ def test_upper_case_is_refused_as_it_would_come_back_otherwise(namespace: GlueNa
 @pytest.mark.requirement("glue.config.catalog-id")
 @pytest.mark.parametrize("root", ["cat", f"{ACCOUNT}:cat"])
 def test_another_catalog_can_be_the_root(
-    connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any, root: str
+    connected: Connect, glue: GlueServer, client: Any, root: str
 ) -> None:
     glue.add_catalog("cat")
     glue.add_catalog("cat/child")
@@ -166,9 +166,7 @@ def test_another_catalog_can_be_the_root(
 
 
 @pytest.mark.requirement("glue.mapping.other-account")
-def test_an_account_can_be_the_root(
-    connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any
-) -> None:
+def test_an_account_can_be_the_root(connected: Connect, glue: GlueServer, client: Any) -> None:
     own = connected(catalog_id=ACCOUNT)
     make(own, "cat")
     make(own, "cat", "db")
@@ -183,9 +181,7 @@ def test_an_account_can_be_the_root(
 
 
 @pytest.mark.requirement("glue.list-tables.get-tables", "glue.deregister-table.delete")
-def test_a_catalog_id_goes_into_every_request(
-    connected: Callable[..., GlueNamespace], glue: GlueServer
-) -> None:
+def test_a_catalog_id_goes_into_every_request(connected: Connect, glue: GlueServer) -> None:
     namespace = connected(catalog_id="999999999999")
     make(namespace, "db", properties=DATABASE)
     namespace.declare_table({"id": ["db", "t"]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,15 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..behaviour import cut_off
+from ..behaviour.home import MakeTable, makes_tables
 from ..servers.glue import GlueServer
+from .conftest import LANCE, Connect
+from .test_namespaces import DATABASE
 
 # There is no such bucket.
 pytestmark = pytest.mark.filterwarnings("ignore:s3.* cannot be (read|written to)")
 
 ROWS = pa.table({"x": [1, 2, 3]})
-LANCE = {
-    "TableType": "EXTERNAL_TABLE",
-    "Parameters": {"table_type": "lance"},
-    "StorageDescriptor": {"Location": "s3://bucket/t"},
-}
 
 
 def read(client: Any, name: str, database: str = "db", **more: Any) -> dict[str, Any]:
@@ -59,7 +57,9 @@ def test_a_declared_table_is_an_external_lance_table(
     assert table["StorageDescriptor"]["Location"] == "s3://bucket/t"
 
 
-@pytest.mark.requirement("glue.declare-table.parent")
+@pytest.mark.requirement(
+    "glue.declare-table.parent", "glue.declare-table.no-parent", "glue.declare-table.exists"
+)
 def test_the_database_is_looked_at_before_a_table_is_declared(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
@@ -68,30 +68,12 @@ def test_the_database_is_looked_at_before_a_table_is_declared(
     namespace.declare_table({"id": ["db", "two"]})
     asked = [call.operation for call in glue.calls]
     assert asked.index("GetDatabase") < asked.index("CreateTable")
-
-
-@pytest.mark.requirement("glue.declare-table.no-parent")
-def test_declaring_in_a_missing_database_is_code_1(
-    namespace: GlueNamespace, glue: GlueServer
-) -> None:
+    with pytest.raises(TableAlreadyExistsError, match=r"table db\$two already exists"):
+        namespace.declare_table({"id": ["db", "two"]})
+    made = glue.count("CreateTable")
     with pytest.raises(NamespaceNotFoundError):
         namespace.declare_table({"id": ["none", "t"]})
-    assert glue.count("CreateTable") == 0
-
-
-def test_a_database_that_goes_meanwhile_is_code_1(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
-    glue.before("CreateTable", lambda given: glue.backend().delete_database("db"))
-    with pytest.raises(NamespaceNotFoundError):
-        namespace.declare_table({"id": ["db", "t"]})
-
-
-@pytest.mark.requirement("glue.declare-table.exists")
-def test_declaring_twice_is_code_5(namespace: GlueNamespace, database: str) -> None:
-    namespace.declare_table({"id": ["db", "t"]})
-    with pytest.raises(TableAlreadyExistsError, match=r"table db\$t already exists"):
-        namespace.declare_table({"id": ["db", "t"]})
+    assert glue.count("CreateTable") == made
 
 
 def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -> None:
@@ -100,11 +82,6 @@ def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -
         namespace.declare_table({"id": ["cat", "t"]})
     with pytest.raises(TableNotFoundError):
         namespace.describe_table({"id": ["cat", "t"]})
-
-
-def test_a_table_needs_a_database(namespace: GlueNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="2 or more levels"):
-        namespace.declare_table({"id": ["t"]})
 
 
 # --- default location
@@ -119,7 +96,7 @@ def test_a_table_goes_below_its_databases_location(
 
 @pytest.mark.requirement("glue.declare-table.parse")
 def test_else_it_goes_below_root(
-    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer, client: Any
+    connected: Connect, database: str, glue: GlueServer, client: Any
 ) -> None:
     namespace = connected(root="s3://bucket/lake")
     assert namespace.declare_table({"id": ["db", "t"]}).location == "s3://bucket/lake/db/t"
@@ -130,7 +107,7 @@ def test_else_it_goes_below_root(
 
 
 def test_without_any_location_it_is_refused(
-    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+    connected: Connect, database: str, glue: GlueServer
 ) -> None:
     with pytest.raises(InvalidInputError, match="needs a location: its database has none"):
         connected(root=None).declare_table({"id": ["db", "t"]})
@@ -139,20 +116,16 @@ def test_without_any_location_it_is_refused(
     assert declared.location == "/data/t"
 
 
-def test_an_empty_location_is_refused(namespace: GlueNamespace, database: str) -> None:
-    with pytest.raises(InvalidInputError):
-        namespace.declare_table({"id": ["db", "t"], "location": ""})
-
-
 # --- what a Lance table is
 
-OTHERS: dict[str, dict[str, Any]] = {
-    "no_parameters": {"TableType": "EXTERNAL_TABLE"},
-    "iceberg": {**LANCE, "Parameters": {"table_type": "ICEBERG"}},
-    "managed": {**LANCE, "TableType": "MANAGED_TABLE"},
-    "view": {**LANCE, "TableType": "VIRTUAL_VIEW"},
-    "no_type": {"Parameters": {"table_type": "lance"}},
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "no_parameters": ({"TableType": "EXTERNAL_TABLE"}, "it has no table_type=lance"),
+    "iceberg": ({**LANCE, "Parameters": {"table_type": "ICEBERG"}}, "it has no table_type=lance"),
+    "managed": ({**LANCE, "TableType": "MANAGED_TABLE"}, "its TableType is MANAGED_TABLE, not EXT"),
+    "view": ({**LANCE, "TableType": "VIRTUAL_VIEW"}, "its TableType is VIRTUAL_VIEW, not EXTERNAL"),
+    "no_type": ({"Parameters": {"table_type": "lance"}}, "it has no TableType=EXTERNAL_TABLE"),
 }
+"""Tables that are not Lance tables, and why."""
 
 
 @pytest.mark.requirement("glue.identification.case", "glue.list-tables.filter")
@@ -160,26 +133,10 @@ def test_only_lance_tables_are_listed(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     loud = {**LANCE, "Parameters": {"table_type": "LANCE"}}
-    glue.add_tables(database, {"small": LANCE, "loud": loud, **OTHERS})
+    others = {name: table for name, (table, _) in OTHERS.items()}
+    glue.add_tables(database, {"small": LANCE, "loud": loud, **others})
     assert namespace.list_tables({"id": [database]}).tables == ["loud", "small"]
     assert namespace.describe_table({"id": [database, "loud"]}).location == "s3://bucket/t"
-
-
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("no_parameters", "it has no table_type=lance"),
-        ("iceberg", "it has no table_type=lance"),
-        ("managed", "its TableType is MANAGED_TABLE, not EXTERNAL_TABLE"),
-        ("no_type", "it has no TableType=EXTERNAL_TABLE"),
-    ],
-)
-def test_the_reason_is_true(
-    namespace: GlueNamespace, database: str, glue: GlueServer, kind: str, why: str
-) -> None:
-    glue.add_tables(database, {kind: OTHERS[kind]})
-    with pytest.raises(InvalidInputError, match=f"not a Lance table: {why}$"):
-        namespace.describe_table({"id": [database, kind]})
 
 
 @pytest.mark.requirement(
@@ -192,7 +149,8 @@ def test_the_reason_is_true(
 def test_other_tables_are_code_13(
     namespace: GlueNamespace, database: str, glue: GlueServer, kind: str
 ) -> None:
-    glue.add_tables(database, {kind: OTHERS[kind]})
+    table, why = OTHERS[kind]
+    glue.add_tables(database, {kind: table})
     for operation, more in (
         ("describe_table", {}),
         ("table_exists", {}),
@@ -201,7 +159,7 @@ def test_other_tables_are_code_13(
         ("alter_table", {"set_properties": {"a": "1"}}),
         ("rename_table", {"new_table_name": "new"}),
     ):
-        with pytest.raises(InvalidInputError, match="is not a Lance table"):
+        with pytest.raises(InvalidInputError, match=f"is not a Lance table: {why}"):
             getattr(namespace, operation)({"id": [database, kind], **more})
     with pytest.raises(TableAlreadyExistsError):
         namespace.declare_table({"id": [database, kind]})
@@ -225,7 +183,7 @@ def test_a_lance_table_without_a_location_is_code_19(
     "glue.describe-table.storage-options",
 )
 def test_describe_gives_location_and_storage_options(
-    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+    connected: Connect, database: str, glue: GlueServer
 ) -> None:
     parameters = {"table_type": "lance", "storage.region": "eu", "storage.own": "1", "note": "x"}
     glue.add_tables(database, {"t": {**LANCE, "Parameters": parameters}})
@@ -235,14 +193,6 @@ def test_describe_gives_location_and_storage_options(
     assert answer.storage_options == {"region": "eu", "all": "2", "own": "1"}
     assert answer.properties == {"table_type": "lance", "note": "x"}
     assert (answer.version, answer.table_uri, answer.schema, answer.stats) == (None,) * 4
-
-
-def test_describe_opens_the_dataset_when_asked(namespace: GlueNamespace, database: str) -> None:
-    namespace.create_table({"id": ["db", "t"]}, ROWS)
-    answer = namespace.describe_table({"id": ["db", "t"], "load_detailed_metadata": True})
-    assert answer.version == 1
-    assert answer.schema is not None
-    assert [field.name for field in answer.schema.fields] == ["x"]
 
 
 @pytest.mark.requirement("glue.describe-table.missing", "glue.deregister-table.missing")
@@ -281,37 +231,15 @@ def test_deregistering_leaves_the_data(
     namespace.create_table({"id": ["db", "t"]}, ROWS)
     gone = namespace.deregister_table({"id": ["db", "t"]})
     assert gone.location == str(tmp_path / "root" / "db" / "t")
-    assert namespace.list_tables({"id": ["db"]}).tables == []
+    namespace.drop_namespace({"id": ["db"]})
+    assert (tmp_path / "root" / "db" / "t" / "_versions").is_dir()
+    namespace.create_namespace({"id": ["db"], "properties": DATABASE})
     namespace.register_table({"id": ["db", "again"], "location": gone.location})
     assert namespace.count_table_rows({"id": ["db", "again"]}).count == 3
 
 
-def test_dropping_deletes_the_data(namespace: GlueNamespace, database: str, tmp_path: Path) -> None:
-    namespace.create_table({"id": ["db", "t"]}, ROWS)
-    namespace.drop_table({"id": ["db", "t"]})
-    assert not (tmp_path / "root" / "db" / "t").exists()
-
-
-def test_dropping_a_database_leaves_what_is_in_storage(
-    namespace: GlueNamespace, database: str, tmp_path: Path
-) -> None:
-    namespace.create_table({"id": ["db", "t"]}, ROWS)
-    namespace.deregister_table({"id": ["db", "t"]})
-    namespace.drop_namespace({"id": ["db"]})
-    assert (tmp_path / "root" / "db" / "t" / "_versions").is_dir()
-
-
-def test_a_table_that_goes_before_it_is_deleted_is_code_4(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
-    namespace.declare_table({"id": ["db", "t"]})
-    glue.before("DeleteTable", lambda given: glue.backend().delete_table("db", "t"))
-    with pytest.raises(TableNotFoundError):
-        namespace.deregister_table({"id": ["db", "t"]})
-
-
 def test_a_deletion_that_is_repeated_after_it_took_effect_succeeds(
-    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+    connected: Connect, database: str, glue: GlueServer
 ) -> None:
     namespace = connected(max_retries=2)
     namespace.declare_table({"id": ["db", "t"]})
@@ -456,33 +384,27 @@ def test_a_table_that_goes_while_it_is_renamed_does_not_come_back(
     assert namespace.list_tables({"id": ["db"]}).tables == []
 
 
-def test_a_denied_deletion_takes_the_copy_back(
-    namespace: GlueNamespace, database: str, glue: GlueServer
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        ({"code": "AccessDeniedException"}, ForbiddenError),
+        ({"code": "ServiceUnavailableException", "status": 503}, ServiceUnavailableError),
+        ({"code": "ServiceUnavailableException", "status": 503, "after_effect": True}, None),
+    ],
+    ids=["denied", "failed", "took effect"],
+)
+def test_a_copy_is_taken_back_unless_the_table_is_gone(
+    namespace: GlueNamespace,
+    database: str,
+    glue: GlueServer,
+    failure: dict[str, Any],
+    error: type[Exception] | None,
 ) -> None:
-    glue.fail("DeleteTable", "AccessDeniedException", when=lambda given: given["Name"] == "t")
     glue.add_tables("db", {"t": WHOLE})
-    with pytest.raises(ForbiddenError):
+    glue.fail("DeleteTable", **failure, times=1, when=lambda given: given["Name"] == "t")
+    with pytest.raises(error) if error else nullcontext():
         namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
-    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
-
-
-def test_a_deletion_that_took_effect_unheard_of_leaves_the_new_name(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
-    glue.add_tables("db", {"t": WHOLE})
-    glue.fail("DeleteTable", "ServiceUnavailableException", status=503, times=1, after_effect=True)
-    namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
-    assert namespace.list_tables({"id": ["db"]}).tables == ["new"]
-
-
-def test_a_deletion_that_failed_takes_the_copy_back(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
-    glue.add_tables("db", {"t": WHOLE})
-    glue.fail("DeleteTable", "ServiceUnavailableException", status=503, times=1)
-    with pytest.raises(ServiceUnavailableError):
-        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
-    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
+    assert namespace.list_tables({"id": ["db"]}).tables == (["t"] if error else ["new"])
 
 
 def test_a_table_is_never_lost_when_glue_goes_away(
@@ -545,3 +467,15 @@ def test_a_killed_deletion_is_resumed(namespace: GlueNamespace, database: str, c
     cut_off.check_drop_is_resumed(
         namespace, ["db", "t"], lambda: client.delete_table(DatabaseName="db", Name="t")
     )
+
+
+@makes_tables
+@pytest.mark.parametrize("confined", [False, True], ids=["free", "confined"])
+def test_the_parent_is_looked_up_once(
+    connected: Connect, glue: GlueServer, database: str, make_table: MakeTable, confined: bool
+) -> None:
+    namespace = connected(confine_locations=confined)
+    glue.calls.clear()
+    make_table(namespace, [database, "t"])
+    asked = {name: glue.count(name) for name in ("GetDatabase", "GetCatalog", "CreateTable")}
+    assert asked == {"GetDatabase": 1, "GetCatalog": 1, "CreateTable": 1}

@@ -15,7 +15,7 @@ import pytest
 from lance.namespace import RestNamespace
 from lance_namespace_urllib3_client import models
 
-from .conftest import Form
+from .conftest import Form, parameters
 
 ROWS = pa.table({"a": [1, 2, 3]})
 
@@ -55,6 +55,7 @@ def code_of(call: object, *arguments: object) -> int:
     return int(raised.value.code)
 
 
+@pytest.mark.parametrize("form", parameters([("2.3", "hive2"), ("3.1", "hive3")]), indirect=True)
 @pytest.mark.requirement(
     "hive3.mapping.namespace-delimiter", "hive3.mapping.table-identifier", "hive2.adapter"
 )

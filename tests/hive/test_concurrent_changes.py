@@ -45,7 +45,7 @@ RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
 # docs/hive.md names the limit: on Derby, Hive 4.0.1's lock service stalls where several machines lock
 # at once. One call holds a lock of the service and waits for a row, which another has written that
 # waits for that lock. Derby is what these tests have, and no database for production.
-MACHINE_FORMS = [form for form in FORMS if form[0] != "4.0"]
+MACHINE_FORMS = [form for form in RELEASE_FORMS if form[0] != "4.0"]
 # Processes with threads each: as many writers, of one process and of several.
 WRITERS = [(1, 4), (2, 2), (4, 1)]
 ROUNDS = 20
@@ -176,6 +176,7 @@ def test_no_change_is_lost_in_many_rounds(
     assert lost == [0] * ROUNDS
 
 
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
 def test_a_rename_loses_no_change(form: Form, writers: ProcessPoolExecutor) -> None:
     """A rename writes the whole record too."""
     database = form.database()

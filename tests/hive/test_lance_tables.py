@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import lance
 import pyarrow as pa
 import pytest
@@ -14,6 +16,8 @@ from lance_namespace_client.errors import (
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
 )
+from lance_namespace_impls.hive.client import Metastore
+from tests.behaviour.home import MakeTable, makes_tables
 
 from .conftest import Form
 from .test_traps import plain_table
@@ -170,3 +174,20 @@ def test_a_location_is_a_uri_or_an_absolute_path(form: Form, location: str, mess
     database = form.database()
     with pytest.raises(InvalidInputError, match=message):
         form.namespace.declare_table({"id": [*database, "t"], "location": location})
+
+
+@makes_tables
+def test_the_database_is_looked_up_once(
+    form: Form, monkeypatch: pytest.MonkeyPatch, make_table: MakeTable
+) -> None:
+    database = form.database()
+    asked: list[tuple[Any, ...]] = []
+    look_up = Metastore.database
+
+    def counted(self: Metastore, *name: Any) -> Any:
+        asked.append(name)
+        return look_up(self, *name)
+
+    monkeypatch.setattr(Metastore, "database", counted)
+    make_table(form.namespace, [*database, "t"])
+    assert len(asked) == 1, asked

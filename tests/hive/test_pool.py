@@ -100,20 +100,6 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(
     assert way.opened == 2
 
 
-def test_a_read_whose_answer_is_lost_is_asked_again(namespace: Namespace, way: Proxy) -> None:
-    namespace.namespace_exists({"id": ["default"]})
-    way.lose_replies = 1
-    assert namespace.describe_namespace({"id": ["default"]}).properties
-    assert way.opened == 2
-
-
-def test_a_read_is_asked_again_only_once(namespace: Namespace, way: Proxy) -> None:
-    way.lose_replies = 2
-    with pytest.raises(ServiceUnavailableError, match="closed the connection during the call"):
-        namespace.describe_namespace({"id": ["default"]})
-    assert (way.opened, way.requests) == (2, 2)
-
-
 def test_a_change_whose_answer_is_lost_is_not_repeated(
     namespace: Namespace, way: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import lance
@@ -12,7 +14,7 @@ import pytest
 
 from lance_namespace_client.errors import InternalError, PermissionDeniedError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.concurrent import ordered_map
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 
@@ -65,6 +67,16 @@ class Tables:
         return self.failures.get(name, Answer(body=found))
 
 
+@contextmanager
+def listed(tables: Tables, **properties: Any) -> Iterator[Namespace]:
+    """Connect to a catalog of these tables."""
+    with (
+        WebServer(tables) as server,
+        connect("iceberg", {"endpoint": server.uri, **properties}) as namespace,
+    ):
+        yield namespace
+
+
 NAMES = [f"t{n:03}" for n in range(100)]
 ERROR = {"type": "ServiceFailureException", "message": "broken", "code": 500}
 BROKEN = Answer(status=500, body={"error": ERROR})
@@ -77,25 +89,28 @@ DENIED = Answer(status=403, body={"error": {**ERROR, "type": "ForbiddenException
 @pytest.mark.requirement("iceberg-list-tables")
 def test_lance_tables_are_told_from_others_by_their_metadata() -> None:
     tables = Tables(list(reversed(NAMES)), is_lance=lambda name: name.endswith("3"))
-    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+    with listed(tables) as namespace:
         found = namespace.list_tables({"id": ["wh", "db"]}).tables
+        assert list(namespace.iter_tables(["wh", "db"], page_size=3)) == found
     assert found == [name for name in NAMES if name.endswith("3")]
-    assert sorted(tables.loaded) == NAMES
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 16])
 def test_metadata_is_loaded_several_at_once_and_no_more(at_once: int) -> None:
     tables = Tables(NAMES)
-    server = WebServer(tables)
-    properties = {"endpoint": server.uri, "max_concurrency": at_once}
-    with server, connect("iceberg", properties) as namespace:
+    with listed(tables, max_concurrency=at_once) as namespace:
         assert namespace.list_tables({"id": ["wh", "db"]}).tables == NAMES
-    assert 1 + (at_once > 1) <= tables.most_under_way <= at_once
+        assert 1 + (at_once > 1) <= tables.most_under_way <= at_once
+        tables.loaded, tables.most_under_way = [], 0
+        with_data = {"id": ["wh", "db"], "include_declared": False}
+        assert namespace.list_tables(with_data).tables == []
+        assert sorted(tables.loaded) == NAMES
+        assert 1 + (at_once > 1) <= tables.most_under_way <= at_once
 
 
 def test_a_page_loads_no_more_than_it_needs() -> None:
     tables = Tables(NAMES)
-    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+    with listed(tables) as namespace:
         page = namespace.list_tables({"id": ["wh", "db"], "limit": 10})
         assert page.tables == NAMES[:10]
         # The one after the page says whether there is a next one.
@@ -115,9 +130,7 @@ def test_a_page_of_the_whole_catalog_loads_little_more_than_it_needs(
     tables = Tables(NAMES, folder=str(tmp_path))
     for name in NAMES:
         lance.write_dataset(pa.table({"x": [1]}), tmp_path / name)
-    server = WebServer(tables)
-    properties = {"endpoint": server.uri, "warehouses": "wh", "max_concurrency": 4}
-    with server, connect("iceberg", properties) as namespace:
+    with listed(tables, warehouses="wh", max_concurrency=4) as namespace:
         request = {"include_declared": include_declared, "limit": 10}
         page = namespace.list_all_tables(request)
     assert page.tables == [f"wh$db${name}" for name in NAMES[:10]]
@@ -127,17 +140,10 @@ def test_a_page_of_the_whole_catalog_loads_little_more_than_it_needs(
     assert 11 <= len(tables.loaded) <= 11 + ahead
 
 
-def test_pages_where_few_are_lance_tables() -> None:
-    tables = Tables(NAMES, is_lance=lambda name: name.endswith("7"))
-    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
-        found = list(namespace.iter_tables(["wh", "db"], page_size=3))
-    assert found == [name for name in NAMES if name.endswith("7")]
-
-
 def test_a_table_that_goes_between_listing_and_loading_is_left_out() -> None:
     tables = Tables(NAMES)
     tables.failures["t050"] = GONE
-    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+    with listed(tables) as namespace:
         found = namespace.list_tables({"id": ["wh", "db"]}).tables
     assert found == [name for name in NAMES if name != "t050"]
 
@@ -152,24 +158,11 @@ def test_a_table_that_cannot_be_read_fails_the_listing(
 ) -> None:
     tables = Tables(NAMES)
     tables.failures["t050"] = failure
-    server = WebServer(tables)
-    with (
-        server,
-        connect("iceberg", {"endpoint": server.uri}) as namespace,
-        pytest.raises(error, match=r"wh\.db\.t050 cannot be read"),
-    ):
+    said = r"wh\.db\.t050 cannot be read"
+    with listed(tables) as namespace, pytest.raises(error, match=said):
         namespace.list_tables({"id": ["wh", "db"]})
-
-
-def test_skip_unreadable_leaves_it_out_with_a_warning() -> None:
-    tables = Tables(NAMES)
-    tables.failures["t050"] = BROKEN
-    server = WebServer(tables)
-    with (
-        server,
-        connect("iceberg", {"endpoint": server.uri, "skip_unreadable": "true"}) as namespace,
-        pytest.warns(UserWarning, match=r"wh\.db\.t050 cannot be read"),
-    ):
+    skipping, warned = listed(tables, skip_unreadable="true"), pytest.warns(UserWarning, match=said)
+    with skipping as namespace, warned:
         found = namespace.list_tables({"id": ["wh", "db"]}).tables
     assert found == [name for name in NAMES if name != "t050"]
 
@@ -177,12 +170,7 @@ def test_skip_unreadable_leaves_it_out_with_a_warning() -> None:
 def test_an_answer_without_metadata_is_an_error() -> None:
     tables = Tables(NAMES)
     tables.failures["t000"] = Answer(body={})
-    server = WebServer(tables)
-    with (
-        server,
-        connect("iceberg", {"endpoint": server.uri}) as namespace,
-        pytest.raises(InternalError, match="has no table metadata"),
-    ):
+    with listed(tables) as namespace, pytest.raises(InternalError, match="has no table metadata"):
         namespace.list_tables({"id": ["wh", "db"]})
 
 
@@ -219,22 +207,6 @@ def test_tables_are_listed_to_the_end() -> None:
         assert namespace.list_tables({"id": ["wh", "db"]}).tables == ["a", "b"]
 
 
-def test_a_listing_without_end_is_an_error() -> None:
-    page = {"identifiers": [], "next-page-token": "x"}
-
-    def respond(asked: Asked) -> Answer:
-        endless = asked.path != "/v1/config" and len(server.asked) < 20
-        return Answer(body=page if endless else {})
-
-    server = WebServer(respond)
-    with (
-        server,
-        connect("iceberg", {"endpoint": server.uri}) as namespace,
-        pytest.raises(InternalError, match="does not end"),
-    ):
-        namespace.list_tables({"id": ["wh", "db"]})
-
-
 def test_a_real_listing(iceberg: IcebergNamespace, bare: BareApi) -> None:
     for n in range(40):
         bare.add_table(["db"], f"t{n:02}", f"/tmp/t{n}", {"table_type": "lance"} if n % 2 else {})
@@ -257,26 +229,3 @@ def test_declared_tables_can_be_left_out(
     tables = "/v1/namespaces/db/tables"
     loaded = sorted(asked.path for asked in proxy.asked)
     assert loaded == [tables, f"{tables}/empty", f"{tables}/full", f"{tables}/theirs"]
-
-
-def test_tables_with_data_are_loaded_several_at_once() -> None:
-    tables = Tables(NAMES)
-    server = WebServer(tables)
-    with server, connect("iceberg", {"endpoint": server.uri, "max_concurrency": 4}) as namespace:
-        request = {"id": ["wh", "db"], "include_declared": False}
-        assert namespace.list_tables(request).tables == []
-    assert sorted(tables.loaded) == NAMES
-    assert 2 <= tables.most_under_way <= 4
-
-
-def test_looking_up_stops_when_the_reader_stops() -> None:
-    asked: list[int] = []
-
-    def look_up(number: int) -> int:
-        asked.append(number)
-        return number
-
-    found = ordered_map(range(1000), look_up, max_concurrency=4, wanted=None)
-    assert [next(found) for _ in range(3)] == [0, 1, 2]
-    found.close()  # type: ignore[attr-defined]
-    assert len(asked) < 50

@@ -58,12 +58,9 @@ def made_and_found_again(catalog: IcebergNamespace, name: str) -> list[str]:
 @pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # Lance takes no such path
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_name_is_found_again_or_refused(catalog: IcebergNamespace, name: str) -> None:
-    made_and_found_again(catalog, name)
-
-
-@pytest.mark.parametrize("name", ["a b", "a$b", "a+b", "ünï", "日本", "e\u0301", "a&b=c", "null"])
-def test_names_that_both_servers_take(catalog: IcebergNamespace, name: str) -> None:
-    assert made_and_found_again(catalog, name) == ["namespace", "table", "table"]
+    taken = made_and_found_again(catalog, name)
+    if name in ("a b", "a$b", "a+b", "ünï", "日本", "e\u0301", "a&b=c", "null"):
+        assert taken == ["namespace", "table", "table"]
 
 
 @pytest.mark.parametrize("name", AWKWARD)

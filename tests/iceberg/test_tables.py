@@ -9,13 +9,11 @@ from pyiceberg.catalog import load_catalog
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
-    InvalidInputError,
-    NamespaceNotFoundError,
-    TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedError,
 )
 from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.behaviour.home import MakeTable, makes_tables
 from tests.servers.iceberg import IcebergFixture, Nessie
 from tests.servers.s3 import GuardedS3
 from tests.servers.web import Answer, FaultProxy
@@ -63,36 +61,6 @@ def test_declare_at_a_location(iceberg: IcebergNamespace, tmp_path: Path) -> Non
     assert iceberg.describe_table({"id": T}).location == where
 
 
-@pytest.mark.requirement("iceberg-declare-table-parent")
-def test_declare_below_a_missing_namespace(iceberg: IcebergNamespace, bare: BareApi) -> None:
-    """The server itself would take it."""
-    with pytest.raises(NamespaceNotFoundError):
-        iceberg.declare_table({"id": ["wh", "missing", "t"]})
-    assert bare.namespaces() == [("db",)]
-
-
-@pytest.mark.requirement("iceberg-declare-table-exists")
-def test_declare_of_an_existing_table(iceberg: IcebergNamespace, bare: BareApi) -> None:
-    iceberg.declare_table({"id": T})
-    bare.add_table(["db"], "theirs", "/tmp/theirs", {})
-    for name in ("t", "theirs"):
-        with pytest.raises(TableAlreadyExistsError):
-            iceberg.declare_table({"id": ["wh", "db", name]})
-
-
-def test_declare_under_the_name_of_a_namespace(iceberg: IcebergNamespace, bare: BareApi) -> None:
-    bare.add_namespace(["db", "t"])
-    with pytest.raises(TableAlreadyExistsError):
-        iceberg.declare_table({"id": T})
-
-
-@pytest.mark.requirement("iceberg-table-identifier")
-@pytest.mark.parametrize("identifier", [["t"], ["wh", "t"]])
-def test_a_table_is_in_a_namespace(iceberg: IcebergNamespace, identifier: list[str]) -> None:
-    with pytest.raises(InvalidInputError, match="3 or more levels"):
-        iceberg.declare_table({"id": identifier})
-
-
 @pytest.mark.requirement(
     "iceberg-table-properties", "iceberg-describe-table", "iceberg-describe-table-nulls"
 )
@@ -119,14 +87,6 @@ def test_a_table_is_read_by_its_encoded_path(
     assert (sent.method, sent.path) == ("GET", "/v1/namespaces/db%2Ea%20b/tables/t%2B1")
 
 
-def test_load_detailed_metadata_reads_the_dataset(iceberg: IcebergNamespace) -> None:
-    iceberg.create_table({"id": T}, ROWS)
-    found = iceberg.describe_table({"id": T, "load_detailed_metadata": True})
-    assert found.version == 1
-    assert found.schema is not None
-    assert [field.name for field in found.schema.fields] == ["x"]
-
-
 @pytest.mark.requirement("iceberg-table-lance")
 @pytest.mark.parametrize("kind", ["LANCE", "Lance", "lance"])
 def test_the_table_type_is_read_in_any_case(
@@ -135,25 +95,6 @@ def test_the_table_type_is_read_in_any_case(
     bare.add_table(["db"], "t", "/tmp/t", {"table_type": kind})
     assert iceberg.describe_table({"id": T}).location == "/tmp/t"
     assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
-
-
-@pytest.mark.requirement("iceberg-describe-table-missing", "iceberg-deregister-table-missing")
-@pytest.mark.parametrize("identifier", [["wh", "db", "x"], ["wh", "no", "x"], ["other", "db", "x"]])
-def test_what_is_missing(iceberg: IcebergNamespace, identifier: list[str]) -> None:
-    for method in (iceberg.describe_table, iceberg.table_exists, iceberg.deregister_table):
-        with pytest.raises(TableNotFoundError):
-            method({"id": identifier})
-
-
-@pytest.mark.requirement("iceberg-describe-table-other", "iceberg-deregister-table-other")
-def test_other_tables_are_no_lance_tables(iceberg: IcebergNamespace, bare: BareApi) -> None:
-    bare.add_table(["db"], "plain", "/tmp/plain", {})
-    bare.add_table(["db"], "other", "/tmp/other", {"table_type": "iceberg"})
-    for name in ("plain", "other"):
-        for method in (iceberg.describe_table, iceberg.deregister_table, iceberg.drop_table):
-            with pytest.raises(InvalidInputError, match="not a Lance table"):
-                method({"id": ["wh", "db", name]})
-    assert bare.tables(["db"]) == ["other", "plain"]
 
 
 @pytest.mark.requirement("iceberg-deregister-table")
@@ -186,21 +127,6 @@ def test_rename_within_and_across_namespaces(iceberg: IcebergNamespace, bare: Ba
     assert iceberg.count_table_rows({"id": ["wh", "db", "deep", "v"]}).count == 3
 
 
-def test_rename_to_what_cannot_be(iceberg: IcebergNamespace, connected: Connect) -> None:
-    iceberg.declare_table({"id": T})
-    iceberg.declare_table({"id": ["wh", "db", "u"]})
-    with pytest.raises(TableAlreadyExistsError):
-        iceberg.rename_table({"id": T, "new_table_name": "u"})
-    with pytest.raises(NamespaceNotFoundError):
-        iceberg.rename_table(
-            {"id": T, "new_namespace_id": ["wh", "missing"], "new_table_name": "u"}
-        )
-    with pytest.raises(UnsupportedError, match=r"cannot move a table out of wh;"):
-        connected(warehouses="wh,wh2").rename_table(
-            {"id": T, "new_namespace_id": ["wh2", "db"], "new_table_name": "v"}
-        )
-
-
 def test_alter_sets_and_unsets(iceberg: IcebergNamespace) -> None:
     iceberg.declare_table({"id": T, "properties": {"old": "1", "kept": "2"}})
     altered = iceberg.alter_table(
@@ -210,15 +136,6 @@ def test_alter_sets_and_unsets(iceberg: IcebergNamespace) -> None:
     assert altered.properties is not None
     assert {"old", "never"}.isdisjoint(altered.properties)
     assert altered.properties.items() >= {"kept": "2", "new": "3"}.items()
-
-
-@pytest.mark.parametrize(
-    "change", [{"set_properties": {"table_type": "x"}}, {"unset_properties": ["table_type"]}]
-)
-def test_a_lance_table_stays_one(iceberg: IcebergNamespace, change: dict[str, object]) -> None:
-    iceberg.declare_table({"id": T})
-    with pytest.raises(InvalidInputError, match="table_type"):
-        iceberg.alter_table({"id": T, **change})
 
 
 def test_overwrite_replaces_rows_and_properties(iceberg: IcebergNamespace) -> None:
@@ -330,9 +247,11 @@ def test_deregister_leaves_every_file_on_nessie(nessie: IcebergNamespace, s3: Gu
     assert len(before) > 2
 
 
-@pytest.mark.requirement("iceberg-namespace-shown")
-def test_messages_have_dots_between_levels(iceberg: IcebergNamespace) -> None:
-    with pytest.raises(TableNotFoundError, match=r"wh\.db\.missing"):
-        iceberg.describe_table({"id": ["wh", "db", "missing"]})
-    with pytest.raises(NamespaceNotFoundError, match=r"wh\.no\.such"):
-        iceberg.describe_namespace({"id": ["wh", "no", "such"]})
+@makes_tables
+def test_the_namespace_is_looked_up_once(
+    proxy: FaultProxy, connected: Connect, make_table: MakeTable
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    make_table(namespace, T)
+    asked = [(asked.method, asked.path) for asked in proxy.asked]
+    assert asked.count(("GET", "/v1/namespaces/db")) == 1, asked

@@ -29,7 +29,7 @@ State: TypeAlias = tuple[int, int]
 KINDS = ("declare", "create", "deregister", "drop", "rename", "exists")
 
 
-@frozen(kw_only=True)
+@frozen
 class Call:
     """One call on the two names of a group; `answer` is 0, a code, or None where it was killed."""
 
@@ -181,14 +181,6 @@ def read_log(path: Path) -> tuple[list[Call], list[dict[str, Any]]]:
         if asked["kind"] == "commit":
             commits.append({**asked, **told})
             continue
-        calls.append(
-            Call(
-                group=asked["group"],
-                kind=asked["kind"],
-                name=asked["name"],
-                begin=asked["begin"],
-                end=told["end"],
-                answer=told["answer"],
-            )
-        )
+        where = (asked["group"], asked["kind"], asked["name"])
+        calls.append(Call(*where, asked["begin"], told["end"], told["answer"]))
     return calls, commits

@@ -47,16 +47,8 @@ def test_every_answer_fits_one_order(
         for group in range(GROUPS):
             for name in (0, 1):
                 there = f"g{group}{'ab'[name]}" in catalog.list_tables({}).tables
-                by_group[group].append(
-                    Call(
-                        group=group,
-                        kind="exists",
-                        name=name,
-                        begin=end,
-                        end=end + 1,
-                        answer=0 if there else 4,
-                    )
-                )
+                answer = 0 if there else 4
+                by_group[group].append(Call(group, "exists", name, end, end + 1, answer))
         assert sum(map(len, by_group.values())) > 2 * GROUPS and commits
         for group, calls in by_group.items():
             assert has_an_order(calls), f"no order explains the answers about group {group}"
@@ -130,7 +122,7 @@ def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) 
 
 
 def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -> Call:
-    return Call(group=0, kind=kind, name=name, begin=begin, end=end, answer=answer)
+    return Call(0, kind, name, begin, end, answer)
 
 
 @pytest.mark.parametrize(

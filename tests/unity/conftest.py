@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ import pytest
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import UnityDouble
 from tests.servers.unity_real import UnityServer
-from tests.servers.web import FaultProxy
+from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 
 Connect = Callable[..., UnityNamespace]
 Unity: TypeAlias = UnityDouble | UnityServer
@@ -64,3 +65,18 @@ def proxy(unity: Unity) -> Iterator[FaultProxy]:
     """A server behind a proxy that can be told to fail."""
     with FaultProxy(unity.uri) as running:
         yield running
+
+
+@contextmanager
+def answered(
+    respond: Callable[[Asked], Answer], **more: Any
+) -> Iterator[tuple[WebServer, UnityNamespace]]:
+    """Yield a server with the answers of a test, and a connection to its catalog ``main``.
+
+    A property is left out with None.
+    """
+    with WebServer(respond) as server:
+        given = {"endpoint": server.uri, "catalog": "main", **more}
+        properties = {key: value for key, value in given.items() if value is not None}
+        with UnityNamespace.from_properties(properties) as namespace:
+            yield server, namespace

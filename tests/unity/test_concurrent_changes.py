@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,11 +122,3 @@ def test_what_another_sets_is_left_alone() -> None:
         namespace.alter_namespace({"id": S, "set_properties": {"a": "ours"}})
         assert server.properties["a"] == "theirs"
         assert sum(asked.method == "PATCH" for asked in server.asked) == 1
-
-
-def test_threads_of_one_process_take_turns(main: UnityNamespace) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        requests = [{"id": S, "set_properties": {f"k{n}": "v"}} for n in range(12)]
-        list(pool.map(main.alter_namespace, requests))
-    found = main.describe_namespace({"id": S}).properties or {}
-    assert {f"k{n}" for n in range(12)} <= set(found)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from typing import Any
 
@@ -13,10 +12,10 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.unity import UnityConfig, UnityNamespace
-from tests.servers.web import Answer, Asked, WebServer
+from lance_namespace_impls.unity import UnityConfig
+from tests.servers.web import Answer, Asked
 
-from .conftest import Connect, Unity
+from .conftest import Connect, Unity, answered
 
 MINIMAL = {"endpoint": "http://localhost:8080", "catalog": "main"}
 
@@ -43,7 +42,7 @@ def test_without_a_catalog_the_first_level_is_any() -> None:
             return Answer(body={"schemas": [{"name": f"of_{asked.query['catalog_name']}"}]})
         return Answer(status=404, body={"error_code": "CATALOG_NOT_FOUND", "message": "none"})
 
-    with WebServer(answer) as server, connect("unity", {"endpoint": server.uri}) as unity:
+    with answered(answer, catalog=None) as (_, unity):
         assert list(unity.iter_namespaces()) == ["main", "one"]
         assert list(unity.iter_namespaces(["one"])) == ["of_one"]
         with pytest.raises(NamespaceNotFoundError):
@@ -92,36 +91,27 @@ def test_read_timeout_ends_the_wait() -> None:
         time.sleep(0.5)
         return Answer(body={})
 
-    with WebServer(answer_late) as late:
-        namespace = UnityNamespace.from_properties(
-            {"endpoint": late.uri, "catalog": "main", "read_timeout": "0.1", "max_retries": "0"}
-        )
-        with namespace, pytest.raises(ServiceUnavailableError):
-            namespace.describe_namespace({"id": ["main", "s"]})
+    late = answered(answer_late, read_timeout="0.1", max_retries="0")
+    with late as (_, namespace), pytest.raises(ServiceUnavailableError):
+        namespace.describe_namespace({"id": ["main", "s"]})
 
 
 @pytest.mark.requirement("unity-config-max-retries")
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
 def test_max_retries(retries: int, requests: int) -> None:
-    with WebServer(lambda asked: Answer(status=503, body={})) as down:
-        namespace = UnityNamespace.from_properties(
-            {"endpoint": down.uri, "catalog": "main", "max_retries": retries}
-        )
-        with namespace, pytest.raises(ServiceUnavailableError):
-            namespace.describe_namespace({"id": ["main", "s"]})
-    assert len(down.asked) == requests
+    down = answered(lambda asked: Answer(status=503, body={}), max_retries=retries)
+    with down as (server, namespace), pytest.raises(ServiceUnavailableError):
+        namespace.describe_namespace({"id": ["main", "s"]})
+    assert len(server.asked) == requests
 
 
 @pytest.mark.requirement("unity-config-api-path")
 @pytest.mark.parametrize("api_path", ["/other/api", "other/api/"])
 def test_api_path_comes_before_every_path(api_path: str) -> None:
-    with WebServer(lambda asked: Answer(body={"schemas": []})) as other:
-        namespace = UnityNamespace.from_properties(
-            {"endpoint": f"{other.uri}/", "catalog": "main", "api_path": api_path}
-        )
-        with namespace:
-            namespace.list_namespaces({"id": ["main"]})
-    assert other.asked[0].path == "/other/api/schemas"
+    other = answered(lambda asked: Answer(body={"schemas": []}), api_path=api_path)
+    with other as (server, namespace):
+        namespace.list_namespaces({"id": ["main"]})
+    assert server.asked[0].path == "/other/api/schemas"
 
 
 @pytest.mark.requirement("unity-config-auth-token")
@@ -140,16 +130,3 @@ def test_storage_properties_reach_every_table(connected: Connect) -> None:
     assert declared.storage_options == {"region": "us-west-2"}
     found = namespace.describe_table({"id": ["main", "s", "t"]})
     assert found.storage_options == {"region": "us-west-2"}
-
-
-def test_pickles_and_reconnects(main: UnityNamespace) -> None:
-    main.declare_table({"id": ["main", "s", "t"]})
-    with pickle.loads(pickle.dumps(main)) as copy:
-        assert copy.list_tables({"id": ["main", "s"]}).tables == ["t"]
-
-
-def test_a_closed_namespace_says_so(connected: Connect) -> None:
-    namespace = connected()
-    namespace.close()
-    with pytest.raises(InvalidInputError, match="closed"):
-        namespace.list_namespaces({"id": ["main"]})

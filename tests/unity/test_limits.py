@@ -21,9 +21,9 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.unity import UnityConfig, UnityNamespace
-from tests.servers.web import Answer, Asked, WebServer
+from tests.servers.web import Answer, Asked
 
-from .conftest import Connect, Unity
+from .conftest import Connect, Unity, answered
 
 API = "/api/2.1/unity-catalog"
 S = ["main", "s"]
@@ -203,10 +203,7 @@ def internal(message: str) -> Answer:
 
 def test_a_name_with_several_entries() -> None:
     said = "Failed to get table: Query did not return a unique result: 2 results were returned"
-    with (
-        WebServer(lambda asked: internal(said)) as server,
-        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
-    ):
+    with answered(lambda asked: internal(said)) as (_, namespace):
         for call in (namespace.describe_table, namespace.deregister_table, namespace.drop_table):
             with pytest.raises(InvalidTableStateError, match="several entries with this name"):
                 call({"id": T})
@@ -225,10 +222,7 @@ def test_a_change_that_met_another_is_made_again(failures: int, succeeds: bool) 
             held["properties"] = asked.json["properties"]
         return Answer(body=dict(held))
 
-    with (
-        WebServer(respond) as server,
-        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
-    ):
+    with answered(respond) as (_, namespace):
         request = {"id": S, "set_properties": {"a": "b"}}
         if succeeds:
             assert namespace.alter_namespace(request).properties == {"a": "b"}
@@ -239,20 +233,10 @@ def test_a_change_that_met_another_is_made_again(failures: int, succeeds: bool) 
 
 
 @pytest.mark.parametrize("location", [{}, {"storage_location": None}, {"storage_location": ""}])
-def test_a_table_without_a_location(location: dict[str, str | None]) -> None:
-    with (
-        WebServer(lambda asked: Answer(body={**ENTRY, **location})) as server,
-        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
-        pytest.raises(InvalidTableStateError, match="no storage_location"),
-    ):
-        namespace.describe_table({"id": T})
-
-
-def test_an_answer_that_leaves_the_location_out(tmp_path: Path) -> None:
-    def respond(asked: Asked) -> Answer:
-        return Answer(body={**ENTRY, "storage_location": None})
-
-    with WebServer(respond) as server:
-        properties = {"endpoint": server.uri, "catalog": "main", "root": str(tmp_path)}
-        with connect("unity", properties) as namespace:
+def test_an_answer_without_a_location(location: dict[str, str | None], tmp_path: Path) -> None:
+    entry = Answer(body={**ENTRY, **location})
+    with answered(lambda asked: entry, root=str(tmp_path)) as (_, namespace):
+        with pytest.raises(InvalidTableStateError, match="no storage_location"):
+            namespace.describe_table({"id": T})
+        if location.get("storage_location") is None:  # where it was put is known
             assert namespace.declare_table({"id": T}).location == f"{tmp_path}/main/s/t"

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from lance_namespace_client.errors import (
-    InvalidInputError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
@@ -16,9 +15,9 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import API
-from tests.servers.web import Answer, Asked, WebServer
+from tests.servers.web import Answer, Asked
 
-from .conftest import Connect, Unity
+from .conftest import Connect, Unity, answered
 
 
 @pytest.mark.requirement("unity-namespace-root", "unity-list-namespaces-root")
@@ -39,12 +38,6 @@ def test_a_catalog_lists_its_schemas_in_order(unity: Unity, main: UnityNamespace
     assert unity.asked[0].query["catalog_name"] == "main"
 
 
-@pytest.mark.requirement("unity-list-namespaces-other")
-def test_another_catalog_is_not_found_in_a_listing(main: UnityNamespace) -> None:
-    with pytest.raises(NamespaceNotFoundError):
-        main.list_namespaces({"id": ["other"]})
-
-
 @pytest.mark.requirement("unity-namespace-schema")
 def test_a_schema_has_no_child_namespaces(main: UnityNamespace) -> None:
     assert main.list_namespaces({"id": ["main", "s"]}).namespaces == []
@@ -62,25 +55,6 @@ def test_create_sends_name_catalog_and_properties(unity: Unity, connected: Conne
     assert sent.json == {"name": "s", "catalog_name": "main", "properties": {"owner": "me"}}
 
 
-@pytest.mark.requirement("unity-create-namespace-levels")
-@pytest.mark.parametrize("identifier", [["main"], ["main", "s", "t"]])
-def test_create_takes_a_catalog_and_a_schema(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(InvalidInputError):
-        main.create_namespace({"id": identifier})
-
-
-@pytest.mark.requirement("unity-namespace-fixed-catalog", "unity-create-namespace-catalog")
-def test_create_in_another_catalog_is_invalid(main: UnityNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="'main'"):
-        main.create_namespace({"id": ["other", "s"]})
-
-
-@pytest.mark.requirement("unity-create-namespace-exists")
-def test_create_of_an_existing_schema(main: UnityNamespace) -> None:
-    with pytest.raises(NamespaceAlreadyExistsError):
-        main.create_namespace({"id": ["main", "s"]})
-
-
 @pytest.mark.requirement("unity-create-namespace-exists-forms")
 @pytest.mark.parametrize(
     ("status", "error_code"),
@@ -95,13 +69,87 @@ def test_existing_objects_arrive_in_several_ways(status: int, error_code: str) -
         body = {"error_code": error_code.format(kind), "message": "there"} if error_code else {}
         return Answer(status=status, body=body)
 
-    with WebServer(respond) as server:
-        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace:
-            with pytest.raises(NamespaceAlreadyExistsError):
-                namespace.create_namespace({"id": ["main", "s"]})
-            with pytest.raises(TableAlreadyExistsError):
-                namespace.declare_table({"id": ["main", "s", "t"]})
+    with answered(respond) as (_, namespace):
+        with pytest.raises(NamespaceAlreadyExistsError):
+            namespace.create_namespace({"id": ["main", "s"]})
+        with pytest.raises(TableAlreadyExistsError):
+            namespace.declare_table({"id": ["main", "s", "t"]})
+
+
+S, T = ["main", "s"], ["main", "s", "t"]
+MISSING, ELSEWHERE = ["main", "missing"], ["other", "s"]
+CHANGED = {"set_properties": {"a": "1"}}
+
+
+@pytest.mark.requirement(
+    "unity-create-namespace-levels",
+    "unity-create-namespace-exists",
+    "unity-create-namespace-catalog",
+    "unity-namespace-fixed-catalog",
+    "unity-namespace-three-levels",
+    "unity-list-namespaces-other",
+    "unity-describe-namespace-missing",
+    "unity-drop-namespace-missing",
+    "unity-list-tables-missing",
+    "unity-declare-table-catalog",
+    "unity-declare-table-exists",
+    "unity-declare-table-levels",
+    "unity-declare-table-parent",
+    "unity-describe-table-missing",
+    "unity-deregister-table-missing",
+)
+@pytest.mark.parametrize(
+    ("operation", "ids", "more", "code", "said"),
+    [
+        ("create_namespace", [["main"], T], {}, 13, ""),
+        ("create_namespace", [ELSEWHERE], {}, 13, "'main'"),
+        ("create_namespace", [S], {}, 2, "main"),
+        ("describe_namespace", [MISSING, ELSEWHERE, ["other"]], {}, 1, ""),
+        ("list_namespaces", [MISSING, ["other"]], {}, 1, ""),
+        ("list_tables", [MISSING, ELSEWHERE], {}, 1, ""),
+        ("drop_namespace", [MISSING, ELSEWHERE], {}, 1, ""),
+        ("declare_table", [["t"], ["main", "t"], [*T, "u"]], {}, 13, "3 levels"),
+        ("declare_table", [[*ELSEWHERE, "t"]], {}, 13, ""),
+        ("declare_table", [[*MISSING, "t"]], {}, 1, ""),
+        ("declare_table", [T], {}, 5, ""),
+        ("declare_table", [[*S, "u"]], {"location": "nonsense://b/t"}, 13, "support nonsense://"),
+        ("describe_table", [[*S, "x"], [*MISSING, "x"], [*ELSEWHERE, "t"]], {}, 4, ""),
+        ("table_exists", [[*S, "x"], [*MISSING, "x"], [*ELSEWHERE, "t"]], {}, 4, ""),
+        ("deregister_table", [[*S, "x"], [*MISSING, "x"], [*ELSEWHERE, "t"]], {}, 4, ""),
+        ("drop_table", [[*S, "x"], [*MISSING, "x"], [*ELSEWHERE, "t"]], {}, 4, ""),
+        ("alter_table", [T], CHANGED, 0, "cannot change a table"),
+        ("rename_table", [T], {"new_table_name": "u"}, 0, "cannot change a table"),
+    ],
+)
+def test_every_refusal_has_its_code_and_changes_nothing(
+    unity: Unity,
+    main: UnityNamespace,
+    operation: str,
+    ids: list[list[str]],
+    more: dict[str, Any],
+    code: int,
+    said: str,
+) -> None:
+    unity.add_catalog("other")
+    unity.add_schema(("other", "s"))
+    main.declare_table({"id": T})
+    before = unity.held()
+    for identifier in ids:
+        with pytest.raises(LanceNamespaceError, match=said or None) as refused:
+            getattr(main, operation)({"id": identifier, **more})
+        assert refused.value.code == code
+    assert unity.held() == before
+
+
+def test_a_configured_catalog_that_is_missing(connected: Connect) -> None:
+    missing = connected(catalog="no")
+    for call, identifier in (
+        (missing.describe_namespace, ["no"]),
+        (missing.create_namespace, ["no", "s"]),
+        (missing.declare_table, ["no", "s", "t"]),
+    ):
+        with pytest.raises(NamespaceNotFoundError):
+            call({"id": identifier})
 
 
 @pytest.mark.requirement("unity-namespace-properties", "unity-describe-namespace")
@@ -110,13 +158,6 @@ def test_describe_gives_the_properties(unity: Unity, main: UnityNamespace) -> No
     assert (unity.asked[-1].method, unity.asked[-1].path) == ("GET", f"{API}/schemas/main.s")
     assert main.describe_namespace({"id": ["main"]}).properties == {"kind": "demo"}
     assert main.describe_namespace({}).properties == {}
-
-
-@pytest.mark.requirement("unity-describe-namespace-missing")
-@pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"], ["other"]])
-def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(NamespaceNotFoundError):
-        main.describe_namespace({"id": identifier})
 
 
 @pytest.mark.parametrize("limit", [None, 1])
@@ -130,16 +171,6 @@ def test_tables_of_another_catalog_are_not_listed(
         main.list_tables({"id": ["other", "s"], "limit": limit})
 
 
-@pytest.mark.requirement("unity-drop-namespace-missing")
-@pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
-def test_drop_of_what_is_missing(unity: Unity, main: UnityNamespace, identifier: list[str]) -> None:
-    unity.add_catalog("other")
-    unity.add_schema(("other", "s"))
-    with pytest.raises(NamespaceNotFoundError):
-        main.drop_namespace({"id": identifier})
-    assert ("other", "s") in unity.held()
-
-
 @pytest.mark.requirement("unity-namespace-identifier")
 def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: UnityNamespace) -> None:
     main.declare_table({"id": ["main", "s", "t"]})
@@ -148,9 +179,11 @@ def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: Unit
         main.describe_namespace({"id": ["main", "missing"]})
 
 
-@pytest.mark.requirement("unity-drop-namespace")
-def test_drop_gives_the_properties_and_is_final(main: UnityNamespace) -> None:
+@pytest.mark.requirement("unity-drop-namespace", "unity-drop-namespace-restrict")
+def test_drop_gives_the_properties_and_is_final(unity: Unity, main: UnityNamespace) -> None:
     assert main.drop_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
+    sent = unity.asked[-1]
+    assert (sent.method, sent.path, sent.query) == ("DELETE", f"{API}/schemas/main.s", {})
     with pytest.raises(NamespaceNotFoundError):
         main.namespace_exists({"id": ["main", "s"]})
     with pytest.raises(NamespaceNotFoundError):
@@ -174,13 +207,6 @@ def test_cascade_sends_force(unity: Unity, main: UnityNamespace) -> None:
     assert main.list_namespaces({"id": ["main"]}).namespaces == []
 
 
-@pytest.mark.requirement("unity-drop-namespace", "unity-drop-namespace-restrict")
-def test_restrict_does_not_send_force(unity: Unity, main: UnityNamespace) -> None:
-    main.drop_namespace({"id": ["main", "s"]})
-    sent = unity.asked[-1]
-    assert (sent.method, sent.path, sent.query) == ("DELETE", f"{API}/schemas/main.s", {})
-
-
 def test_alter_sets_and_unsets(main: UnityNamespace) -> None:
     altered = main.alter_namespace(
         {"id": ["main", "s"], "set_properties": {"a": "1"}, "unset_properties": ["owner"]}
@@ -192,22 +218,16 @@ def test_alter_sets_and_unsets(main: UnityNamespace) -> None:
 
 def test_alter_where_the_server_ignores_properties() -> None:
     schema = {"name": "s", "properties": {"owner": "me"}}
-    with WebServer(lambda asked: Answer(body=schema)) as old:
-        namespace = UnityNamespace.from_properties({"endpoint": old.uri, "catalog": "main"})
-        with (
-            namespace,
-            pytest.raises(UnsupportedError, match="does not change the schema's properties"),
-        ):
-            namespace.alter_namespace({"id": ["main", "s"], "set_properties": {"a": "1"}})
+    refused = pytest.raises(UnsupportedError, match="does not change the schema's properties")
+    with answered(lambda asked: Answer(body=schema)) as (_, namespace), refused:
+        namespace.alter_namespace({"id": ["main", "s"], "set_properties": {"a": "1"}})
 
 
 def test_null_properties_and_unknown_fields_are_fine() -> None:
     schema = {"name": "s", "properties": {"a": None, "b": "1"}, "mask": {"x": []}}
     bodies: list[dict[str, Any]] = [schema, {"name": "s", "properties": None}, {"name": "s"}]
-    with WebServer(lambda asked: Answer(body=bodies.pop(0))) as server:
-        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace:
-            found = [namespace.describe_namespace({"id": ["main", "s"]}).properties for _ in "abc"]
+    with answered(lambda asked: Answer(body=bodies.pop(0))) as (_, namespace):
+        found = [namespace.describe_namespace({"id": ["main", "s"]}).properties for _ in "abc"]
     assert found == [{"b": "1"}, {}, {}]
 
 
@@ -235,31 +255,19 @@ CALLS: dict[str, Call] = {
     "unity-deregister-table-failure",
 )
 @pytest.mark.parametrize("operation", CALLS)
-@pytest.mark.parametrize(
-    ("status", "error_code", "code"),
-    [
-        (500, "INTERNAL", 18),
-        (500, "", 18),
-        (404, "", 18),  # from a proxy, or a wrong api_path
-        (302, "", 18),
-        (400, "INVALID_ARGUMENT", 13),
-        (401, "UNAUTHENTICATED", 16),
-        (403, "PERMISSION_DENIED", 15),
-        (409, "ABORTED", 14),
-        (429, "RESOURCE_EXHAUSTED", 21),
-        (501, "UNIMPLEMENTED", 0),
-        (503, "UNAVAILABLE", 17),
-    ],
-)
-def test_every_failure_has_its_code(
-    operation: str, status: int, error_code: str, code: int
-) -> None:
-    body = {"error_code": error_code, "message": "it is so"} if error_code else b"<html>"
-    with WebServer(lambda asked: Answer(status=status, body=body)) as failing:
-        properties = {"endpoint": failing.uri, "catalog": "main", "max_retries": "0"}
-        namespace = UnityNamespace.from_properties(properties)
-        with namespace, pytest.raises(LanceNamespaceError) as caught:
-            CALLS[operation](namespace)
-    assert caught.value.code == code
-    assert operation in str(caught.value)
-    assert error_code in str(caught.value)
+def test_every_operation_reports_a_failure(operation: str) -> None:
+    """The code of every status is in tests/core/test_failure_tables.py."""
+    answers: list[Answer] = []
+    with answered(lambda asked: answers[-1], max_retries="0") as (_, namespace):
+        for status, error_code, code in (
+            (500, "INTERNAL", 18),
+            (404, "", 18),  # from a proxy, or a wrong api_path
+            (302, "", 18),
+            (403, "PERMISSION_DENIED", 15),
+        ):
+            body = {"error_code": error_code, "message": "it is so"} if error_code else b"<html>"
+            answers.append(Answer(status=status, body=body))
+            with pytest.raises(LanceNamespaceError, match=operation) as caught:
+                CALLS[operation](namespace)
+            assert caught.value.code == code
+            assert error_code in str(caught.value)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from itertools import islice
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import lance
@@ -15,7 +14,7 @@ from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import API, PAGE_SIZE
 from tests.servers.web import Answer, Asked, WebServer
 
-from .conftest import Unity
+from .conftest import Unity, answered
 
 ROWS = pa.table({"x": [1]})
 LANCE = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
@@ -43,15 +42,6 @@ def test_a_thousand_schemas(unity: Unity, main: UnityNamespace) -> None:
     assert len(unity.asked) == 1001 // PAGE_SIZE + 1
 
 
-def paged(pages: dict[str, Answer]) -> WebServer:
-    """Serve pages by their token."""
-
-    def respond(asked: Asked) -> Answer:
-        return pages[asked.query.get("page_token", "first")]
-
-    return WebServer(respond)
-
-
 def tables(*names: str) -> list[dict[str, object]]:
     return [{"name": name, **LANCE} for name in names]
 
@@ -64,30 +54,10 @@ def test_pages_may_be_empty_and_an_empty_token_ends() -> None:
         "three": Answer(body={"next_page_token": "four"}),
         "four": Answer(body={"tables": tables("a"), "next_page_token": ""}),
     }
-    with paged(pages) as server:
-        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace:
-            assert namespace.list_tables({"id": ["main", "s"]}).tables == ["a", "b"]
+    respond = lambda asked: pages[asked.query.get("page_token", "first")]  # noqa: E731
+    with answered(respond) as (server, namespace):
+        assert namespace.list_tables({"id": ["main", "s"]}).tables == ["a", "b"]
     assert len(server.asked) == 4
-
-
-def test_a_listing_without_end_is_an_error() -> None:
-    def respond(asked: Asked) -> Answer:
-        return Answer(body={"next_page_token": "x"} if len(server.asked) < 20 else {})
-
-    server = WebServer(respond)
-    with server:
-        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace, pytest.raises(InternalError, match="does not end"):
-            namespace.list_tables({"id": ["main", "s"]})
-
-
-def test_callers_page_through_their_own_limit(unity: Unity, main: UnityNamespace) -> None:
-    names = [f"t{n:03}" for n in range(250)]
-    for name in reversed(names):
-        unity.add_table(("main", "s", name), properties={"table_type": "lance"})
-    found = main.iter_tables(["main", "s"], page_size=99)
-    assert list(islice(found, 2 * len(names))) == names  # a walk that repeats itself ends too
 
 
 def test_what_the_listing_gave_is_not_asked_for_again(unity: Unity, main: UnityNamespace) -> None:
@@ -174,34 +144,27 @@ def test_another_process_goes_on_at_the_name(unity: Unity, main: UnityNamespace)
     assert len(unity.asked) <= 3
 
 
-def by_name(names: Callable[[], list[str]]) -> WebServer:
+def by_name(found: list[str]) -> AbstractContextManager[tuple[WebServer, UnityNamespace]]:
     """Serve two names a page, from after the name that the token is, in the order of the list."""
 
     def respond(asked: Asked) -> Answer:
         after = asked.query.get("page_token")
-        found = names()
         start = 0 if after is None else found.index(after) + 1
         page = found[start : start + 2]
         token = page[-1] if start + 2 < len(found) else None
         return Answer(body={"tables": tables(*page), "next_page_token": token})
 
-    return WebServer(respond)
+    return answered(respond)
 
 
 def test_a_server_with_another_order_is_listed_whole() -> None:
-    with (
-        by_name(lambda: ["b", "a", "d", "c", "e"]) as server,
-        UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"}) as namespace,
-    ):
+    with by_name(["b", "a", "d", "c", "e"]) as (server, namespace):
         assert walked(namespace, 2) == [["a", "b"], ["c", "d"], ["e"]]
         assert len(server.asked) == 3
 
 
 def test_an_order_that_turns_out_otherwise_fails_once_and_is_known_then() -> None:
-    with (
-        by_name(lambda: ["a", "b", "C", "d"]) as server,
-        UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"}) as namespace,
-    ):
+    with by_name(["a", "b", "C", "d"]) as (_, namespace):
         with pytest.raises(InternalError, match="from the first page"):
             walked(namespace, 2)
         assert walked(namespace, 2) == [["C", "a"], ["b", "d"]]

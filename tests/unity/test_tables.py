@@ -11,16 +11,16 @@ import pytest
 from lance_namespace_client.errors import (
     InternalError,
     InvalidInputError,
-    NamespaceNotFoundError,
-    TableAlreadyExistsError,
-    TableNotFoundError,
     UnsupportedError,
 )
+from lance_namespace_impls.tables.schema import to_json_schema
 from lance_namespace_impls.unity import UnityNamespace
+from tests.behaviour.home import MakeTable, makes_tables
 from tests.servers.unity import API
-from tests.servers.web import Answer, FaultProxy, WebServer
+from tests.servers.web import Answer, FaultProxy
 
-from .conftest import Connect, Unity
+from .conftest import Connect, Unity, answered
+from .test_columns import MAPPING
 
 T = ["main", "s", "t"]
 ROWS = pa.table(
@@ -96,13 +96,6 @@ def test_columns_are_sent_as_spark_types(
     ]
 
 
-def test_create_fills_the_columns(main: UnityNamespace) -> None:
-    main.create_table({"id": T}, ROWS)
-    schema = main.describe_table({"id": T}).schema
-    assert schema is not None
-    assert [field.name for field in schema.fields] == ["id", "vector"]
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -154,38 +147,6 @@ def test_unreadable_storage_leaves_the_columns_empty_and_says_so(
     assert main.describe_table({"id": T}).schema is None
 
 
-def test_a_location_of_a_kind_that_the_server_does_not_take(main: UnityNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="does not support nonsense://"):
-        main.declare_table({"id": T, "location": "nonsense://bucket/t"})
-    assert main.list_tables({"id": ["main", "s"]}).tables == []
-
-
-@pytest.mark.requirement("unity-declare-table-parent")
-def test_declare_below_a_missing_schema(main: UnityNamespace) -> None:
-    with pytest.raises(NamespaceNotFoundError):
-        main.declare_table({"id": ["main", "missing", "t"]})
-
-
-@pytest.mark.requirement("unity-declare-table-catalog")
-def test_declare_in_another_catalog_is_invalid(main: UnityNamespace) -> None:
-    with pytest.raises(InvalidInputError):
-        main.declare_table({"id": ["other", "s", "t"]})
-
-
-@pytest.mark.requirement("unity-declare-table-exists")
-def test_declare_of_an_existing_table(main: UnityNamespace) -> None:
-    main.declare_table({"id": T})
-    with pytest.raises(TableAlreadyExistsError):
-        main.declare_table({"id": T})
-
-
-@pytest.mark.requirement("unity-namespace-three-levels", "unity-declare-table-levels")
-@pytest.mark.parametrize("identifier", [["main", "t"], ["t"], ["main", "s", "t", "u"]])
-def test_a_table_has_three_names(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(InvalidInputError, match="3 levels"):
-        main.declare_table({"id": identifier})
-
-
 def add_others(unity: Unity) -> None:
     """Put tables in that are not Lance tables, for one reason each."""
     unity.add_table(("main", "s", "managed"), "MANAGED", properties={"table_type": "lance"})
@@ -205,13 +166,6 @@ def test_list_gives_the_lance_tables_in_order(unity: Unity, main: UnityNamespace
     assert (query["catalog_name"], query["schema_name"]) == ("main", "s")
 
 
-@pytest.mark.requirement("unity-list-tables-missing")
-@pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
-def test_list_below_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(NamespaceNotFoundError):
-        main.list_tables({"id": identifier})
-
-
 @pytest.mark.requirement("unity-table-properties", "unity-describe-table")
 def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     main.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
@@ -221,16 +175,6 @@ def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     assert found.properties == {"k": "v", "table_type": "lance"}
     assert found.storage_options == {"region": "x"}
     assert (found.version, found.stats, found.metadata) == (None, None, None)
-
-
-@pytest.mark.requirement("unity-describe-table-missing", "unity-deregister-table-missing")
-@pytest.mark.parametrize(
-    "identifier", [["main", "s", "x"], ["main", "no", "x"], ["other", "s", "x"]]
-)
-def test_a_table_that_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
-    for method in (main.describe_table, main.table_exists, main.deregister_table, main.drop_table):
-        with pytest.raises(TableNotFoundError):
-            method({"id": identifier})
 
 
 @pytest.mark.requirement(
@@ -248,12 +192,11 @@ def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, na
 @pytest.mark.requirement("unity-deregister-table-data")
 def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
     made = main.create_table({"id": T}, ROWS)
-    gone = main.deregister_table({"id": T})
-    assert gone.location == made.location
-    assert made.location is not None
+    schema = main.describe_table({"id": T}).schema
+    assert schema is not None
+    assert [field.name for field in schema.fields] == ["id", "vector"]
+    assert main.deregister_table({"id": T}).location == made.location
     assert lance.dataset(made.location).count_rows() == 2
-    with pytest.raises(TableNotFoundError):
-        main.deregister_table({"id": T})
 
 
 @pytest.mark.requirement("unity-deregister-table")
@@ -267,37 +210,22 @@ def test_deregister_looks_before_it_deletes(unity: Unity, main: UnityNamespace) 
     ]
 
 
-def test_register_overwrite_puts_the_old_entry_back(
+def test_register_overwrite_puts_the_old_entry_back_where_it_fails(
     proxy: FaultProxy, connected: Connect, tmp_path: Path
 ) -> None:
     namespace = connected(endpoint=proxy.uri)
     namespace.create_namespace({"id": ["main", "s"]})
     namespace.declare_table({"id": T, "properties": {"k": "v"}})
     before = namespace.describe_table({"id": T})
+    request = {"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"}
     # The first finds the old entry in the way, the second is the new entry.
     proxy.fail(lambda asked: asked.method == "POST", None, Answer(status=500, body={}))
     with pytest.raises(InternalError):
-        namespace.register_table({"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"})
+        namespace.register_table(request)
     assert namespace.describe_table({"id": T}) == before
-
-
-def test_register_overwrite(main: UnityNamespace, tmp_path: Path) -> None:
-    main.declare_table({"id": T, "properties": {"k": "v"}})
-    main.register_table({"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"})
-    found = main.describe_table({"id": T})
-    assert (found.location, found.properties) == (str(tmp_path / "new"), {"table_type": "lance"})
-
-
-@pytest.mark.parametrize(
-    ("operation", "change"),
-    [("alter_table", {"set_properties": {"a": "b"}}), ("rename_table", {"new_table_name": "u"})],
-)
-def test_what_the_api_cannot_do_is_code_0(
-    main: UnityNamespace, operation: str, change: dict[str, Any]
-) -> None:
-    main.declare_table({"id": T})
-    with pytest.raises(UnsupportedError, match="cannot change a table"):
-        getattr(main, operation)({"id": T, **change})
+    namespace.register_table(request)
+    found = namespace.describe_table({"id": T})
+    assert (found.location, found.properties) == (request["location"], {"table_type": "lance"})
 
 
 @pytest.mark.requirement("unity-table-lance-location")
@@ -324,10 +252,30 @@ def test_tables_of_other_writers_with_fields_missing() -> None:
          "columns": [{"name": "v", "type_name": "VARIANT", "type_text": "variant"}]},
     ]  # fmt: skip
     locations = ["s3://b/t", "/data/t", "/data/t"]
-    with WebServer(lambda asked: Answer(body=bodies.pop(0))) as server, warnings.catch_warnings():
+    with (
+        answered(lambda asked: Answer(body=bodies.pop(0))) as (_, namespace),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("error")
-        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace:
-            for location in locations:
-                found = namespace.describe_table({"id": T})
-                assert (found.location, found.schema) == (location, None)
+        for location in locations:
+            found = namespace.describe_table({"id": T})
+            assert (found.location, found.schema) == (location, None)
+
+
+@pytest.mark.requirement("unity-table-columns-types")
+def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
+    schema = pa.schema([(f"c{n}", kind) for n, (kind, *_) in enumerate(MAPPING)])
+    main.add_table_for(("main", "s", "t"), None, {}, schema)
+    assert main.describe_table({"id": T}).schema == to_json_schema(schema)
+
+
+@makes_tables
+@pytest.mark.parametrize("confined", [False, True], ids=["free", "confined"])
+def test_the_schema_is_looked_up_once(
+    unity: Unity, main: UnityNamespace, connected: Connect, make_table: MakeTable, confined: bool
+) -> None:
+    namespace = connected(confine_locations=str(confined).lower())
+    unity.asked.clear()
+    make_table(namespace, T)
+    paths = [asked.path for asked in unity.asked if asked.method == "GET"]
+    assert paths.count(f"{API}/schemas/main.s") == 1, paths
