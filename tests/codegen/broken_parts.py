@@ -29,58 +29,56 @@ PARTS = {
     # Errors
     "errors are no list": Case(
         f"x-error-codes:\n{FIRST}",
-        f"x-error-codes: 5  #!\nx-others:\n{FIRST}",
+        f"x-error-codes: 5\nx-others:\n{FIRST}",
         "must be a list of errors",
     ),
     "error that is a word": Case(
         LOST, f"{LOST}\n  - lost", "must be a list of errors", at="x-error-codes:"
     ),
     "common codes are no list": Case(
-        COMMON, "x-common-codes: all  #!", "must be a list of error codes"
+        COMMON, "x-common-codes: all", "must be a list of error codes"
     ),
     "common code that is a word": Case(
-        COMMON, COMMON.replace("13", "many") + "  #!", "must be a list of error codes"
+        COMMON, COMMON.replace("13", "many"), "must be a list of error codes"
     ),
     "error of a name that is none": Case(
         LOST,
-        LOST.replace("TableNotFound", "table not found") + "  #!",
+        LOST.replace("TableNotFound", "table not found"),
         "'table not found' is not a name like NotFound",
     ),
     "error whose status is a word": Case(
-        LOST, LOST.replace("404", "gone") + "  #!", "an error needs status, a whole number"
+        LOST, LOST.replace("404", "gone"), "an error needs status, a whole number"
     ),
     "error that extends a number": Case(
-        FORBIDDEN,
-        FORBIDDEN.replace("PermissionDenied", "15") + "  #!",
-        "an error needs extends, text",
+        FORBIDDEN, FORBIDDEN.replace("PermissionDenied", "15"), "an error needs extends, text"
     ),
     "name of two errors": Case(
         LOST,
-        f"{LOST}\n{LOST.replace('code: 4', 'code: 5')}  #!",
+        f"{LOST}\n{LOST.replace('code: 4', 'code: 5')}",
         "error TableNotFound is defined twice",
     ),
     "error that extends one of another code": Case(
         FORBIDDEN,
-        FORBIDDEN.replace("code: 16", "code: 99") + "  #!",
+        FORBIDDEN.replace("code: 16", "code: 99"),
         "Forbidden: no basic error has code 99",
     ),
     # Operations
     "misspelt part": Case(
-        COMMON, f"x-error-code: 5  #!\n{COMMON}", "x-error-code is not known; x-error-codes is"
+        COMMON, f"x-error-code: 5\n{COMMON}", "x-error-code is not known; x-error-codes is"
     ),
     "x-repeatable is a word": Case(
         "x-repeatable: true",
-        "x-repeatable: often  #!",
+        "x-repeatable: often",
         "ListColors: x-repeatable must be true or false",
     ),
     "x-operation is a number": Case(
         LIST_COLORS,
-        LIST_COLORS.replace("ListColors", "5  #!"),
+        LIST_COLORS.replace("ListColors", "5"),
         "ListColors: x-operation must be a name",
     ),
     "code that is a word": Case(
         "x-codes: [4, 14]",
-        "x-codes: [4, many]  #!",
+        "x-codes: [4, many]",
         "PaintTable: x-codes must be a list of error codes",
     ),
     "no codes": Case(
@@ -91,7 +89,7 @@ PARTS = {
     ),
     "unknown response": Case(
         "      x-response: PaintTableResponse",
-        "      x-response: Paint  #!",
+        "      x-response: Paint",
         "PaintTable: no schema Paint with fields",
     ),
     "answer of another schema": Case(
@@ -100,7 +98,7 @@ PARTS = {
         "{schema: {$ref: '#/components/schemas/ListColorsResponse'}}",
         "          schema: {type: string}\n      responses:\n        '200':\n"
         "          description: The colors.\n          content:\n            application/json: "
-        "{schema: {$ref: '#/components/schemas/Mix'}}  #!",
+        "{schema: {$ref: '#/components/schemas/Mix'}}",
         "the body must be a $ref to ListColorsResponse",
     ),
     "body of two kinds": Case(
@@ -112,7 +110,7 @@ PARTS = {
     ),
     "bare field of a body of rows": Case(
         "      x-request: PourTableRequest",
-        "      x-request: PourTableRequest\n      x-body-field: limit  #!",
+        "      x-request: PourTableRequest\n      x-body-field: limit",
         "limit needs a body of application/json",
         others=1,
     ),
@@ -130,13 +128,11 @@ PARTS = {
         "path parameter limit must feed a field of type string",
     ),
     "misspelt x-field": Case(
-        "          x-field: from\n",
-        "          x-feild: from  #!\n",
-        "x-feild is not known; x-field is",
+        "          x-field: from\n", "          x-feild: from\n", "x-feild is not known; x-field is"
     ),
     "parameter of a name that is none": Case(
         "        - name: from\n",
-        "        - name: the first  #!\n",
+        "        - name: the first\n",
         "'the first' cannot be a parameter's name",
     ),
     # Schemas
@@ -149,23 +145,21 @@ PARTS = {
     ),
     "request of another identity": Case(
         "description: What to remember.}\n        identity: {$ref: '#/components/schemas/Identity'",
-        "description: What to remember.}\n        identity:  #!\n"
+        "description: What to remember.}\n        identity:\n"
         "          {$ref: '#/components/schemas/Mix'",
         "PaintTableRequest needs a field identity of the schema Identity, for the headers",
     ),
     "schema named as an error": Case(
         TAGS,
-        TAGS.replace("    Limit:", "    PaintError:  #!\n      type: string\n    Limit:"),
+        TAGS.replace("    Limit:", "    PaintError:\n      type: string\n    Limit:"),
         "the name PaintError is taken in the generated package",
     ),
     "field of a private name": Case(
         COATS,
-        f"{COATS}\n        _coats: {{type: string, description: Hidden.}}  #!",
+        f"{COATS}\n        _coats: {{type: string, description: Hidden.}}",
         "PaintTableRequest._coats cannot be a name in Python",
     ),
     "two bodies of one field": Case(
-        PAINT,
-        f"{PAINT}\n      x-body-field: [color]  #!",
-        "PaintTable: x-body-field must be a name",
+        PAINT, f"{PAINT}\n      x-body-field: [color]", "PaintTable: x-body-field must be a name"
     ),
-}  # fmt: skip
+}
