@@ -25,7 +25,7 @@ LONGEST = (
     "tests/hive/test_concurrent_changes.py", "tests/server/test_workers.py",
     "conformance recording", "tests/glue/test_behaviour.py", "tests/conformance/", "tests/docs/test_",
     "tests/directory/test_store_failures.py",
-    "tests/spark/test_", "tests/directory/test_s3.py", "tests/tables/test_readme.py",
+    "tests/spark/test_", "tests/directory/test_s3.py",
     "tests/tables/test_killed.py", "tests/behaviour/test_behaviour.py",
     "tests/tables/test_request_fields.py", "tests/directory/test_manifest_races.py",
     "tests/cli/test_terminal.py", "tests/clients/", "tests/tables/test_contents.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["NOT_RUN", "PAGES", "ROOT", "Snippet", "read", "snippets"]
+__all__ = ["NOT_RUN", "PAGES", "ROOT", "Snippet", "prints", "read", "snippets"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -62,3 +62,9 @@ def read(page: str, *languages: str) -> list[Snippet]:
         for found in FENCE.finditer(text)
         if not languages or found["language"] in languages
     ]
+
+
+def prints(printed: str, expected: str) -> bool:
+    """Return whether an output has the expected parts, which … separates, in order."""
+    parts = map(re.escape, expected.split("…"))
+    return re.search(".*".join(parts), printed, re.DOTALL) is not None

@@ -27,14 +27,15 @@ from tests.servers.ours import server_process
 from tests.servers.polaris_tables import PolarisTables
 from tests.servers.unity import UnityDouble
 
-from .snippets import ROOT, read, snippets
+from .snippets import ROOT, prints, read, snippets
+from .test_in_order import TUTORIALS
 
 pytestmark = pytest.mark.xdist_group("spread")
 
 ROWS = "import pyarrow as pa\nrows = pa.table({'id': [1, 2, 3]})\n"
+RAY = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 LETTERS = pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]})
-# The README's snippets have a test of their own.
-PAGES = sorted({each.page for each in snippets("python") if each.is_run} - {"README.md"})
+PAGES = sorted({each.page for each in snippets("python") if each.is_run} - TUTORIALS.keys())
 
 
 @frozen(kw_only=True)
@@ -46,7 +47,7 @@ class Around:
     after_each: str = ""
     environment: Mapping[str, str] = field(factory=dict)
     prints: str = ""
-    """Part of what it prints."""
+    """Parts of its output in order, separated by …."""
 
 
 Setting = Callable[[Path], Iterator[Around]]
@@ -70,6 +71,17 @@ def with_tables(folder: Path, *names: str) -> None:
             namespace.create_table({"id": [name]}, LETTERS)
 
 
+def readme(folder: Path) -> Iterator[Around]:
+    yield Around(
+        environment=RAY,
+        prints="['letters']…table nothing does not exist…[{'name': 'near'"
+        "…[{'id': 2, 'name': 'b'}, {'id': 3, 'name': 'c'}]\n3\n3\n…3\n…|  3|   c|",
+    )
+
+
+SETTINGS["README.md"] = readme
+
+
 @setting("README")
 def home(folder: Path) -> Iterator[Around]:
     uri = shared("4.2").uri
@@ -91,7 +103,8 @@ def guide(folder: Path) -> Iterator[Around]:
         replaced={
             "import lance\n": f"import lance\nnamespace = connect('dir', {{'path': {lake}}})\n"
         },
-        prints="notes\n",
+        prints="'a red apple', '_distance': 0.0}…'a red car', '_distance': 25.0}"
+        "…['id_idx', 'text_idx', 'vector_idx']\n…'id': 1…'id': 2…notes\n",
     )
 
 
@@ -115,16 +128,6 @@ def spark_in_an_hour(folder: Path) -> Iterator[Around]:
 def jobs(folder: Path) -> Iterator[Around]:
     with_tables(folder, "letters")
     yield Around()
-
-
-@setting("getting-started")
-def getting_started(folder: Path) -> Iterator[Around]:
-    yield Around(prints="table numbers does not exist\n")
-
-
-@setting("cookbook")
-def cookbook(folder: Path) -> Iterator[Around]:
-    yield Around(prints="[{'city': 'Rome'}, {'city': 'Lima'}]\n")
 
 
 @setting("serving/index")
@@ -218,8 +221,7 @@ def tls(folder: Path) -> Iterator[Around]:
 
 @setting("howto/other-tools")
 def other_tools(folder: Path) -> Iterator[Around]:
-    ray = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    yield Around(environment=ray, prints="3\n")
+    yield Around(environment=RAY, prints="3\n")
 
 
 @setting("howto/errors")
@@ -282,5 +284,5 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert " WARN " not in done.stderr, "Lance warns of what an example does"
-    assert around.prints in done.stdout
+    assert " WARN " not in done.stderr, "Lance warns about an example"
+    assert prints(done.stdout, around.prints), done.stdout
