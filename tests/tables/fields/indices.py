@@ -173,10 +173,10 @@ def _stats(stage: Stage, request: dict[str, Any]) -> Any:
 _PLAIN = ["BTree", 3, [{"min": "1", "max": "3", "num_pages": 1}]]
 _BTREE = {"column": "x", "index_type": "BTREE"}
 _ALL = ["s_idx", "x_idx", "z"]
-_list = partial(Row, operation="ListTableIndices", look=_listed, without=_ALL)
-_stat = partial(Row, operation="DescribeTableIndexStats", look=_covered, without=["BTree", 3, 3])
-_drop = partial(Row, operation="DropTableIndex", look=_dropped, without=[["s_idx", "z"], ["x_idx"]])
-_count = partial(Row, operation="CountTableRows", look=_counted, without=5)
+_list = partial(Row, "ListTableIndices", look=_listed, without=_ALL)
+_stat = partial(Row, "DescribeTableIndexStats", look=_covered, without=["BTree", 3, 3])
+_drop = partial(Row, "DropTableIndex", look=_dropped, without=[["s_idx", "z"], ["x_idx"]])
+_count = partial(Row, "CountTableRows", look=_counted, without=5)
 
 INDEX_ROWS = [
     *(
@@ -217,33 +217,32 @@ INDEX_ROWS = [
             why="an option of vector indices: one request has those of all kinds")
         for field, value, *_ in _VECTOR
     ),
-    Row(operation="CreateTableScalarIndex", field="index_type", given={"column": "x"},
-        value="IVF_PQ", instead="BTREE", look=partial(_kind, of="CreateTableScalarIndex"),
-        without=["BTree"], having=Code(13, "IVF_PQ")),
-    _list(field="id", value=elsewhere, having=Code(4, "none")),
-    _list(field="version", value=2, having=["x_idx"]),
-    _list(field="version", value=1, having=[]),
-    _list(field="branch", value="dev", having=["x_idx"]),
-    _list(field="limit", value=2, having=_ALL[:2]),
-    _list(field="page_token", value=_token, having=_ALL[1:]),
-    _list(field="page_token", value=_tags_token, having=Code(13, "another listing")),
-    _list(field="page_token", given={"version": 4},
-          value=_token, without=_ALL, having=Code(13, "another listing")),
-    _stat(field="id", given={"index_name": "x_idx"}, value=elsewhere, having=Code(4, "none")),
-    _stat(field="version", given={"index_name": "x_idx"}, value=2, having=["BTree", 3, 0]),
-    _stat(field="branch", given={"index_name": "x_idx"}, value="dev", having=["BTree", 3, 1]),
-    _stat(field="index_name", value="z", instead="x_idx", having=["Bitmap", 3, 3]),
-    _stat(field="index_name", value="x_idx", without=Code(13, "index_name"), having=["BTree", 3, 3]),
-    _stat(field="index_name", value="y", instead="x_idx", having=Code(6, "y")),
-    _drop(field="index_name", value="y", without=Code(13, "index_name"), having=Code(6, "y")),
-    _drop(field="id", given={"index_name": "x_idx"}, value=elsewhere, having=Code(4, "none")),
-    _drop(field="branch", given={"index_name": "x_idx"}, value="dev", having=[_ALL, []]),
-    _drop(field="index_name", value="z", instead="x_idx", having=[["s_idx", "x_idx"], ["x_idx"]]),
-    _count(field="id", value=elsewhere, having=Code(4, "none")),
-    _count(field="version", value=1, having=3),
-    _count(field="branch", value="dev", having=4),
-    _count(field="predicate", value="x > 1", having=2),
-    Row(operation="GetTableStats", field="id", value=elsewhere, look=_stats, without=5,
-        having=Code(4, "none")),
-    Row(operation="GetTableStats", field="branch", value="dev", look=_stats, without=5, having=4),
+    Row("CreateTableScalarIndex", "index_type", "IVF_PQ", given={"column": "x"}, instead="BTREE",
+        look=partial(_kind, of="CreateTableScalarIndex"), without=["BTree"],
+        having=Code(13, "IVF_PQ")),
+    _list("id", elsewhere, having=Code(4, "none")),
+    _list("version", 2, having=["x_idx"]),
+    _list("version", 1, having=[]),
+    _list("branch", "dev", having=["x_idx"]),
+    _list("limit", 2, having=_ALL[:2]),
+    _list("page_token", _token, having=_ALL[1:]),
+    _list("page_token", _tags_token, having=Code(13, "another listing")),
+    _list("page_token", _token, given={"version": 4}, without=_ALL,
+          having=Code(13, "another listing")),
+    _stat("id", elsewhere, given={"index_name": "x_idx"}, having=Code(4, "none")),
+    _stat("version", 2, given={"index_name": "x_idx"}, having=["BTree", 3, 0]),
+    _stat("branch", "dev", given={"index_name": "x_idx"}, having=["BTree", 3, 1]),
+    _stat("index_name", "z", instead="x_idx", having=["Bitmap", 3, 3]),
+    _stat("index_name", "x_idx", without=Code(13, "index_name"), having=["BTree", 3, 3]),
+    _stat("index_name", "y", instead="x_idx", having=Code(6, "y")),
+    _drop("index_name", "y", without=Code(13, "index_name"), having=Code(6, "y")),
+    _drop("id", elsewhere, given={"index_name": "x_idx"}, having=Code(4, "none")),
+    _drop("branch", "dev", given={"index_name": "x_idx"}, having=[_ALL, []]),
+    _drop("index_name", "z", instead="x_idx", having=[["s_idx", "x_idx"], ["x_idx"]]),
+    _count("id", elsewhere, having=Code(4, "none")),
+    _count("version", 1, having=3),
+    _count("branch", "dev", having=4),
+    _count("predicate", "x > 1", having=2),
+    Row("GetTableStats", "id", elsewhere, look=_stats, without=5, having=Code(4, "none")),
+    Row("GetTableStats", "branch", "dev", look=_stats, without=5, having=4),
 ]  # fmt: skip

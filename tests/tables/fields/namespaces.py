@@ -127,222 +127,121 @@ def _home(stage: Stage) -> dict[str, Any]:
 
 
 def _listing(of: str, whole: list[str], rest: list[str], other: str) -> list[Row]:
-    row = partial(Row, operation=of, given=_home)
+    row = partial(Row, of, given=_home, without=whole)
+    listed, paged = partial(_listed, of=of), partial(_paged, of=of)
+    another = Code(13, "another listing")
     return [
-        row(field="limit", value=2, look=partial(_listed, of=of), without=whole, having=whole[:2]),
-        row(
-            field="limit",
-            value=0,
-            look=partial(_listed, of=of),
-            without=whole,
-            having=Code(13, "limit must be 1 or more"),
-        ),
-        row(
-            field="page_token",
-            value=_token(of),
-            look=partial(_paged, of=of),
-            without=whole,
-            having=rest,
-        ),
-        row(
-            field="page_token",
-            value=_token(of, elsewhere=True),
-            look=partial(_paged, of=of),
-            without=whole,
-            having=Code(13, "another listing"),
-        ),
-        row(
-            field="page_token",
-            value=_token(other),
-            look=partial(_paged, of=of),
-            without=whole,
-            having=Code(13, "another listing"),
-        ),
-        row(
-            field="page_token",
-            value="a",
-            look=partial(_listed, of=of),
-            without=whole,
-            having=rest,
-        ),
+        row("limit", 2, look=listed, having=whole[:2]),
+        row("limit", 0, look=listed, having=Code(13, "limit must be 1 or more")),
+        row("page_token", _token(of), look=paged, having=rest),
+        row("page_token", _token(of, elsewhere=True), look=paged, having=another),
+        row("page_token", _token(other), look=paged, having=another),
+        row("page_token", "a", look=listed, having=rest),
     ]
 
 
+def _at_home(stage: Stage) -> list[str]:
+    return stage.home
+
+
+_create = partial(Row, "CreateNamespace", given=_child)
+_drop = partial(Row, "DropNamespace", given=_child)
+_alter = partial(Row, "AlterNamespace", look=_altered)
+_tables = partial(Row, "ListTables")
+_all = partial(Row, "ListAllTables")
+_ABC = ["a", "b", "c"]
+_OLD, _NEW = {"old": "1", "kept": "2"}, {"new": "3"}
+
 NAMESPACE_ROWS = [
+    Row("CreateNamespace", "id", _at["id"], look=_created, without=Code(13), having=["a"]),
+    _create("mode", "ExistOk", look=_created_again, without=Code(2), having={"old": "1"}),
+    _create("mode", "overwrite", look=_created_again, without=Code(2), having={}),
+    _create("properties", {"k": "v"}, look=_properties, without={}, having={"k": "v"}),
     Row(
-        operation="CreateNamespace",
-        field="id",
-        value=_at["id"],
-        look=_created,
-        without=Code(13),
-        having=["a"],
-    ),
-    Row(
-        operation="CreateNamespace",
-        field="mode",
-        given=_child,
-        value="ExistOk",
-        look=_created_again,
-        without=Code(2),
-        having={"old": "1"},
-    ),
-    Row(
-        operation="CreateNamespace",
-        field="mode",
-        given=_child,
-        value="overwrite",
-        look=_created_again,
-        without=Code(2),
-        having={},
-    ),
-    Row(
-        operation="CreateNamespace",
-        field="properties",
-        given=_child,
-        value={"k": "v"},
-        look=_properties,
-        without={},
-        having={"k": "v"},
-    ),
-    Row(
-        operation="ListNamespaces",
-        field="id",
-        value=lambda s: s.home,
+        "ListNamespaces",
+        "id",
+        _at_home,
         look=lambda s, request: s.home[0] in _listed(s, request, of="ListNamespaces"),
         without=True,
         having=False,
     ),
-    *_listing("ListNamespaces", ["a", "b", "c"], ["b", "c"], "ListTables"),
+    *_listing("ListNamespaces", _ABC, ["b", "c"], "ListTables"),
     *(
-        Row(
-            operation=name,
-            field="id",
-            value=_GONE,
-            look=partial(_exists, of=name),
-            without="found",
-            having=Code(1, "gone"),
-        )
-        for name in ("DescribeNamespace", "NamespaceExists")
+        Row(of, "id", _GONE, look=partial(_exists, of=of), without="found", having=Code(1, "gone"))
+        for of in ("DescribeNamespace", "NamespaceExists")
     ),
+    Row("DropNamespace", "id", _at_home, look=_dropped_home, without=Code(13), having=False),
+    _drop("mode", "Skip", look=_dropped, without=Code(1), having=[]),
+    _drop("behavior", "Cascade", look=_dropped_with_a_child, without=Code(3), having=[]),
     Row(
-        operation="DropNamespace",
-        field="id",
-        value=lambda s: s.home,
-        look=_dropped_home,
-        without=Code(13),
-        having=False,
-    ),
-    Row(
-        operation="DropNamespace",
-        field="mode",
-        given=_child,
-        value="Skip",
-        look=_dropped,
-        without=Code(1),
-        having=[],
-    ),
-    Row(
-        operation="DropNamespace",
-        field="behavior",
-        given=_child,
-        value="Cascade",
-        look=_dropped_with_a_child,
-        without=Code(3),
-        having=[],
-    ),
-    Row(
-        operation="AlterNamespace",
-        field="id",
+        "AlterNamespace",
+        "id",
+        _at_home,
         given={"set_properties": {"k": "v"}},
-        value=lambda s: s.home,
         look=_altered_at,
         without=Code(13),
         having={"k": "v"},
     ),
-    Row(
-        operation="AlterNamespace",
-        field="set_properties",
+    _alter(
+        "set_properties",
+        _NEW,
         given=lambda s: {**_child(s), "unset_properties": ["none"]},
-        value={"new": "3"},
-        look=_altered,
-        without={"old": "1", "kept": "2"},
-        having={"old": "1", "kept": "2", "new": "3"},
+        without=_OLD,
+        having=_OLD | _NEW,
     ),
-    Row(
-        operation="AlterNamespace",
-        field="unset_properties",
-        given=lambda s: {**_child(s), "set_properties": {"new": "3"}},
-        value=["old"],
-        look=_altered,
-        without={"old": "1", "kept": "2", "new": "3"},
+    _alter(
+        "unset_properties",
+        ["old"],
+        given=lambda s: {**_child(s), "set_properties": _NEW},
+        without=_OLD | _NEW,
         having={"kept": "2", "new": "3"},
     ),
-    Row(
-        operation="ListTables",
-        field="id",
-        value=lambda s: s.home,
-        look=partial(_own, of="ListTables"),
-        without=[],
-        having=["a", "b", "c"],
-    ),
-    *_listing("ListTables", ["a", "b", "c"], ["b", "c"], "ListNamespaces"),
-    Row(
-        operation="ListTables",
-        field="page_token",
+    _tables("id", _at_home, look=partial(_own, of="ListTables"), without=[], having=_ABC),
+    *_listing("ListTables", _ABC, ["b", "c"], "ListNamespaces"),
+    _tables(
+        "page_token",
+        _token("ListTables"),
         given=lambda s: {**_home(s), "include_declared": False},
-        value=_token("ListTables"),
         look=partial(_paged, of="ListTables"),
         without=["a", "b"],
         having=Code(13, "another listing"),
     ),
-    Row(
-        operation="ListTables",
-        field="include_declared",
+    _tables(
+        "include_declared",
+        False,
         given=_home,
-        value=False,
         look=partial(_listed, of="ListTables"),
-        without=["a", "b", "c"],
+        without=_ABC,
         having=["a", "b"],
     ),
-    Row(
-        operation="ListAllTables",
-        field="id",
-        value=lambda s: s.home,
+    _all(
+        "id",
+        _at_home,
         look=partial(_own, of="ListAllTables"),
-        without=["a", "b", "c"],
-        having=["a", "b", "c"],
+        without=_ABC,
+        having=_ABC,
         why="its route names no namespace: it lists the whole catalog",
     ),
-    Row(
-        operation="ListAllTables",
-        field="limit",
-        value=2,
+    _all(
+        "limit",
+        2,
         look=lambda s, request: len(_listed(s, request, of="ListAllTables")) == 2,
         without=False,
         having=True,
     ),
-    Row(
-        operation="ListAllTables",
-        field="page_token",
-        value=True,
-        look=_paged_all,
-        without="a whole listing",
-        having="the rest",
-    ),
-    Row(
-        operation="ListAllTables",
-        field="page_token",
-        value=_token("ListTables"),
+    _all("page_token", True, look=_paged_all, without="a whole listing", having="the rest"),
+    _all(
+        "page_token",
+        _token("ListTables"),
         look=lambda s, request: bool(s.call("ListAllTables", request)),
         without=True,
         having=Code(13, "another listing"),
     ),
-    Row(
-        operation="ListAllTables",
-        field="include_declared",
-        value=False,
+    _all(
+        "include_declared",
+        False,
         look=partial(_own, of="ListAllTables"),
-        without=["a", "b", "c"],
+        without=_ABC,
         having=["a", "b"],
     ),
 ]

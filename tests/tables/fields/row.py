@@ -54,7 +54,7 @@ ABSENT = Absent()
 Look = Callable[["Stage", dict[str, Any]], Any]
 
 
-@frozen(kw_only=True)
+@frozen
 class Row:
     """What a field does."""
 
@@ -63,17 +63,19 @@ class Row:
     """Field of the request, or ``Model.field`` of a model within it."""
     value: Any
     """The field's value; a function makes it of the stage."""
-    given: Mapping[str, Any] | Callable[[Stage], Mapping[str, Any]] = field(factory=dict)
+    given: Mapping[str, Any] | Callable[[Stage], Mapping[str, Any]] = field(
+        factory=dict, kw_only=True
+    )
     """The other fields."""
-    instead: Any = ABSENT
+    instead: Any = field(default=ABSENT, kw_only=True)
     """Value of a required field in the call that stands for the one without it."""
-    within: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    within: Callable[[dict[str, Any]], dict[str, Any]] = field(default=dict, kw_only=True)
     """Makes the request of the fields of a model within it."""
-    look: Look
+    look: Look = field(kw_only=True)
     """Makes the call on a fresh stage, and returns what is seen."""
-    without: Any
-    having: Any
-    why: str = ""
+    without: Any = field(kw_only=True)
+    having: Any = field(kw_only=True)
+    why: str = field(default="", kw_only=True)
     """Why the field has no effect, where the results with and without it are the same."""
 
     @property

@@ -293,9 +293,7 @@ TEXT_ROWS = [
 # --- plans
 
 
-NOT_IN_PLANS = {
-    "ef": "no plan says how long the list of candidates is",
-}
+NOT_IN_PLANS = {"ef": "no plan says how long the list of candidates is"}
 """Fields of a query that its plan does not show, and why."""
 
 
