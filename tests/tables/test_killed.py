@@ -130,14 +130,29 @@ CATALOG_DROP_STEPS = {
 }
 
 
+ALL_STEPS = "unity"
+"""The catalog that is killed at every step: most steps in a table's folder are alike in all of them."""
+EVERYWHERE = ("Namespace.", "RowStream.", "TableFolder.mark_removed")
+"""Functions at which each catalog is killed: its record of the table differs after each."""
+
+
 def _each(steps: Mapping[str, tuple[Step, list[str]]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
-        ("step", "then"),
+        ("subject", "step", "then"),
         [
-            pytest.param(step, then, id=f"{name}, then {then}")
+            pytest.param(
+                catalog,
+                step,
+                then,
+                marks=on_server(catalog).marks,
+                id=f"{catalog}, {name}, then {then}",
+            )
+            for catalog in KILLED
             for name, (step, tried) in steps.items()
             for then in tried
+            if catalog == ALL_STEPS or step.function.startswith(EVERYWHERE)
         ],
+        indirect=["subject"],
     )
 
 
@@ -184,7 +199,7 @@ class Place:
         return ready
 
 
-@pytest.fixture(scope="module", params=map(on_server, KILLED))
+@pytest.fixture(scope="module")
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Subject]:
