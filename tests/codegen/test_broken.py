@@ -16,11 +16,7 @@ ALL = {**CASES, **PARTS}
 
 @pytest.mark.parametrize("name", ALL)
 def test_names_file_line_and_cause(
-    name: str,
-    spec: Path,
-    out: Path,
-    run: Callable[..., Ran],
-    change: Callable[[str, str], None],
+    name: str, spec: Path, out: Path, run: Callable[..., Ran], change: Callable[[str, str], None]
 ) -> None:
     case = ALL[name]
     lines = spec.read_text("utf-8").splitlines()

@@ -18,8 +18,7 @@ from .conftest import ROOT
 
 Json = dict[str, Any]
 SPEC: Json = yaml.load(
-    (ROOT / "rest.yaml").read_text("utf-8"),
-    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),
+    (ROOT / "rest.yaml").read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 )
 ROUTES: dict[str, Json] = {
     f"{method.upper()} {path}": operation

@@ -111,10 +111,7 @@ def test_a_name_with_the_delimiter_is_refused_by_the_client(
     assert caught.value.code == 13
 
 
-@given(
-    one=st.lists(names, min_size=1, max_size=3),
-    other=st.lists(names, min_size=1, max_size=3),
-)
+@given(one=st.lists(names, min_size=1, max_size=3), other=st.lists(names, min_size=1, max_size=3))
 def test_route_and_body_must_agree(one: list[str], other: list[str]) -> None:
     try:
         text = quote(join_identifier(one, "::"), safe="").replace(".", "%2E")

@@ -102,35 +102,10 @@ _LITERALS = (
     "'$.a'", "'$.**'", "'a'", "true", "NULL", "date '2020-01-01'", "timestamp '2020-01-01 00:00:00'",
     "'Int32'", "'sha256'", "'POINT(1 2)'", "interval '1 day'", "'g'", "'[a-z]+'", "'UTC'", "x'0101'",
 )  # fmt: skip
-_BINARY = (
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "||",
-    "=",
-    "<>",
-    "<",
-    ">=",
-    "AND",
-    "OR",
-    "LIKE",
-    "ILIKE",
-    "<<",
-    "&",
-)
-_TYPES = (
-    "int",
-    "bigint",
-    "double",
-    "string",
-    "boolean",
-    "date",
-    "timestamp",
-    "binary",
-    "decimal(10,2)",
-)
+_WORDS = ("AND", "OR", "LIKE", "ILIKE")
+_BINARY = ("+", "-", "*", "/", "%", "||", "=", "<>", "<", ">=", *_WORDS, "<<", "&")
+_DECIMAL = "decimal(10,2)"
+_TYPES = ("int", "bigint", "double", "string", "boolean", "date", "timestamp", "binary", _DECIMAL)
 
 
 # Templates of expressions by the type of their value: N a number, T a text, B a condition, L a list,

@@ -124,10 +124,7 @@ QUARTERS = {"min": 1, "max": 100, "mean": 50, "p25": 26, "p50": 51, "p75": 76, "
     [
         ([], dict.fromkeys(QUARTERS, 0)),
         ([7], dict.fromkeys(QUARTERS, 7)),
-        (
-            [9, 2, 4],
-            {"min": 2, "max": 9, "mean": 5, "p25": 2, "p50": 4, "p75": 9, "p99": 9},
-        ),
+        ([9, 2, 4], {"min": 2, "max": 9, "mean": 5, "p25": 2, "p50": 4, "p75": 9, "p99": 9}),
         (range(100, 0, -1), QUARTERS),
     ],
     ids=["none", "one", "three", "hundred"],

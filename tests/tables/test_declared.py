@@ -19,6 +19,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.tables import write
 from tests.behaviour.memory import MemoryConfig, Mixed
+from tests.tables.calls import code_of
 
 ROWS = pa.table({"id": [1, 2, 3], "x": ["a", "b", "c"]})
 T = {"id": ["t"]}
@@ -54,12 +55,6 @@ def rows_of(namespace: Namespace) -> list[dict[str, Any]]:
     return found
 
 
-def code_of(call: Callable[..., Any], *args: Any) -> int:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call(*args)
-    return int(caught.value.code)
-
-
 @pytest.mark.parametrize("mode", [None, "append", "Overwrite"])
 def test_an_insert_makes_the_table(caller: Namespace, mode: str | None) -> None:
     answer = caller.insert_into_table({**T, "mode": mode}, ROWS)
@@ -93,37 +88,29 @@ def test_creating_it_fills_it_where_it_was_declared(tmp_path: Path, mode: str) -
     assert lance.dataset(place).count_rows() == 3
 
 
-@pytest.mark.parametrize(
-    ("code", "call"),
-    [
-        (13, lambda ns: ns.merge_insert_into_table(MERGE, ROWS)),
-        (13, lambda ns: ns.merge_insert_into_table({**MERGE, "on": None}, ROWS)),
-        (
-            12,
-            lambda ns: ns.merge_insert_into_table(
-                {**T, "on": ["other"], "when_matched_update_all": True}, ROWS
-            ),
-        ),
-        (20, lambda ns: ns.insert_into_table(T, ROWS.rename_columns(["id", "a.b"]))),
-        (19, lambda ns: ns.insert_into_table({**T, "branch": "side"}, ROWS)),
-        (4, lambda ns: ns.insert_into_table({"id": ["missing"]}, ROWS)),
-        (13, lambda ns: ns.insert_into_table(T, broken())),
-        (13, lambda ns: ns.insert_into_table({**T, "mode": "upsert"}, ROWS)),
-    ],
-    ids=[
-        "a merge that does nothing",
-        "a merge without a key",
-        "a merge by a column that is not there",
-        "a column that could not be read",
-        "a branch",
-        "a table that is not there",
-        "rows that are interrupted",
-        "a mode that is none",
-    ],
-)
-def test_what_cannot_be_leaves_it_declared(
-    declared: Namespace, code: int, call: Callable[[Namespace], Any]
-) -> None:
+OTHER = {**T, "on": ["other"], "when_matched_update_all": True}
+DOTTED = ROWS.rename_columns(["id", "a.b"])
+CANNOT_BE: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
+    "a merge that does nothing": (13, lambda ns: ns.merge_insert_into_table(MERGE, ROWS)),
+    "a merge without a key": (
+        13,
+        lambda ns: ns.merge_insert_into_table({**MERGE, "on": None}, ROWS),
+    ),
+    "a merge by a column that is not there": (
+        12,
+        lambda ns: ns.merge_insert_into_table(OTHER, ROWS),
+    ),
+    "a column that could not be read": (20, lambda ns: ns.insert_into_table(T, DOTTED)),
+    "a branch": (19, lambda ns: ns.insert_into_table({**T, "branch": "side"}, ROWS)),
+    "a table that is not there": (4, lambda ns: ns.insert_into_table({"id": ["missing"]}, ROWS)),
+    "rows that are interrupted": (13, lambda ns: ns.insert_into_table(T, broken())),
+    "a mode that is none": (13, lambda ns: ns.insert_into_table({**T, "mode": "upsert"}, ROWS)),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT_BE)
+def test_what_cannot_be_leaves_it_declared(declared: Namespace, name: str) -> None:
+    code, call = CANNOT_BE[name]
     assert code_of(call, declared) == code
     assert declared.describe_table({**T, "check_declared": True}).is_only_declared
     assert declared.insert_into_table(T, ROWS).version == 1

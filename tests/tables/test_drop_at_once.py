@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.catalog.services.folders import Folders
 from lance_namespace_impls.tables.drop import TableFolder
 from tests.behaviour.memory import MemoryConfig, Mixed
+from tests.tables.calls import at_once
 
 ROWS = pa.table({"x": [1, 2]})
 T = {"id": ["t"]}
@@ -40,14 +42,8 @@ def test_of_three_one_succeeds(tmp_path: Path, impl: str) -> None:
     for _ in range(5):
         places = [opened() for _ in range(3)]
         places[0].create_table(T, ROWS)
-        start = threading.Barrier(3)
-
-        def drop(namespace: Namespace, start: threading.Barrier = start) -> int:
-            start.wait(120)
-            return outcome(namespace.drop_table, T)
-
-        with ThreadPoolExecutor(3) as pool:
-            assert sorted(pool.map(drop, places)) == [-1, 4, 4]
+        drops = [partial(outcome, namespace.drop_table, T) for namespace in places]
+        assert sorted(at_once(drops)) == [-1, 4, 4]
         for namespace in places:
             namespace.close()
 

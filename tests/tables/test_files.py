@@ -100,8 +100,7 @@ def test_a_location_is_a_path_on_local_storage_alone(location: str, path: str | 
 
 
 @pytest.mark.parametrize(
-    ("location", "uri"),
-    [("/lake/a b", "file:///lake/a%20b"), ("s3://lake/a b", "s3://lake/a b")],
+    ("location", "uri"), [("/lake/a b", "file:///lake/a%20b"), ("s3://lake/a b", "s3://lake/a b")]
 )
 def test_a_location_has_a_uri(location: str, uri: str) -> None:
     assert table_uri(location) == uri
@@ -295,13 +294,6 @@ def test_a_version_that_goes_while_it_is_listed_is_left_out(dataset: Any) -> Non
     versions.delete(dataset, [2])
     assert 2 in listed
     assert listed.version(2) is None
-
-
-def test_an_older_version_comes_back_as_the_latest(dataset: Any) -> None:
-    versions.restore(dataset, 2, None)
-    assert (dataset.version, dataset.count_rows()) == (6, 2)
-    with pytest.raises(TableVersionNotFoundError):
-        versions.restore(dataset, 9, None)
 
 
 # --- whether a dataset is there

@@ -12,12 +12,7 @@ from lance_namespace_impls.tables.layout import (
     is_lance_file,
     is_marker,
 )
-from lance_namespace_impls.tables.manifests import (
-    LARGEST,
-    final_name,
-    final_names,
-    version_of,
-)
+from lance_namespace_impls.tables.manifests import LARGEST, final_name, final_names, version_of
 
 UUID = "0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 SPREAD = f"{'01' * 12}{'0a' * 13}"

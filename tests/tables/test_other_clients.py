@@ -57,11 +57,7 @@ def read(answer: Any) -> pa.Table:
 
 
 # pylance's client takes and gives dicts here.
-DICTS_ONLY = (
-    "CreateTableVersion",
-    "DescribeTableVersion",
-    "BatchDeleteTableVersions",
-)
+DICTS_ONLY = ("CreateTableVersion", "DescribeTableVersion", "BatchDeleteTableVersions")
 
 
 def offered(call: Call) -> set[str]:

@@ -18,6 +18,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables import lineage
 from lance_namespace_impls.tables.lineage import OpenedVersion, There
 from tests.servers.s3 import GuardedS3
+from tests.tables.calls import code_of
 
 T = {"id": ["t"]}
 OLD = pa.table(
@@ -25,12 +26,7 @@ OLD = pa.table(
     schema=pa.schema([("x", pa.int64()), pa.field("y", pa.int64(), metadata={"unit": "m"})]),
 )
 NEW = pa.table({"x": [7, 8], "y": [9, 9]})
-PLACES = {
-    "dir": {},
-    "dir-s3": {},
-    "memory": {},
-    "memory-managed": {"managed": "true"},
-}
+PLACES = {"dir": {}, "dir-s3": {}, "memory": {}, "memory-managed": {"managed": "true"}}
 
 
 @define
@@ -51,8 +47,21 @@ class Two:
             self.others.update_table_schema_metadata({**T, "metadata": {"n": str(number)}})
         assert self.others.describe_table(T).location == location
 
-    def assert_new(self, versions: int = 1) -> None:
-        """The table that was made again is as it was made, and can be changed."""
+    def replace(self, versions: int) -> None:
+        """Make the table again with so many versions, or only drop it for none."""
+        if versions:
+            self.make_again(versions)
+        else:
+            self.drop()
+
+    def assert_replaced(self, versions: int) -> None:
+        """The new table is as it was made, and can be changed; or there is none."""
+        if versions:
+            self.assert_new(versions)
+        else:
+            self.assert_gone()
+
+    def assert_new(self, versions: int) -> None:
         assert self.others.open_table(["t"]).to_table() == NEW
         listed = self.others.list_table_versions(T).versions
         assert [each.version for each in listed] == list(range(1, versions + 1))
@@ -98,12 +107,6 @@ def arriving(others_do: Callable[[], Any]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(OLD.schema, batches())
 
 
-def code_of(call: Callable[[], Any]) -> int:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call()
-    return int(caught.value.code)
-
-
 def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[[], Any]) -> None:
     """Let others do something when rows are written and the place was looked at."""
     look, left = OpenedVersion.look, [others_do]
@@ -117,39 +120,27 @@ def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[
     monkeypatch.setattr(OpenedVersion, "look", looked)
 
 
-# The table that is dropped has two versions: the new one has fewer, as many, or more.
-@pytest.mark.parametrize("versions", [1, 2, 3])
+# The table that is dropped has two versions: the new one has fewer, as many, or more. With none it is
+# only dropped.
+VERSIONS = pytest.mark.parametrize("versions", range(4))
+
+
+@VERSIONS
 @pytest.mark.parametrize("mode", ["Append", "Overwrite"])
 def test_rows_on_their_way_do_not_come_to_a_later_table(two: Two, mode: str, versions: int) -> None:
-    rows = arriving(lambda: two.make_again(versions))
-    assert code_of(lambda: two.one.insert_into_table({**T, "mode": mode}, rows)) == 14
-    two.assert_new(versions)
+    rows = arriving(lambda: two.replace(versions))
+    code = code_of(lambda: two.one.insert_into_table({**T, "mode": mode}, rows))
+    assert code == (14 if versions else 4)
+    two.assert_replaced(versions)
 
 
-@pytest.mark.parametrize("versions", [1, 2, 3])
+@VERSIONS
 def test_rows_that_are_committed_to_a_later_table_are_taken_back(
     two: Two, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    just_before_the_commit(monkeypatch, lambda: two.make_again(versions))
-    assert code_of(lambda: two.one.insert_into_table(T, OLD)) == 14
-    two.assert_new(versions)
-
-
-def test_rows_on_their_way_to_a_table_that_is_dropped_are_refused(two: Two) -> None:
-    assert code_of(lambda: two.one.insert_into_table(T, arriving(two.drop))) == 4
-    two.assert_gone()
-
-
-def test_rows_that_are_committed_to_a_dropped_table_are_taken_back(
-    two: Two, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    just_before_the_commit(monkeypatch, two.drop)
-    assert code_of(lambda: two.one.insert_into_table(T, OLD)) == 4
-    two.assert_gone()
-
-
-def replaced_when_opened(two: Two, versions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    when_opened(lambda: two.make_again(versions) if versions else two.drop(), monkeypatch)
+    just_before_the_commit(monkeypatch, lambda: two.replace(versions))
+    assert code_of(lambda: two.one.insert_into_table(T, OLD)) == (14 if versions else 4)
+    two.assert_replaced(versions)
 
 
 def when_opened(others_do: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +176,8 @@ CHANGES: dict[str, Callable[[Namespace], Any]] = {
         {**T, "alterations": [{"path": "y", "data_type": {"type": "int32"}}]}
     ),
     "delete rows": lambda n: n.delete_from_table({**T, "predicate": "x = 1"}),
+    # That leaves no data file by which it could be told that the table was dropped.
+    "delete all rows": lambda n: n.delete_from_table({**T, "predicate": "true"}),
     "update": lambda n: n.update_table({**T, "updates": [["x", "x + 1"]]}),
     "update two columns": lambda n: n.update_table({**T, "updates": [["x", "y"], ["y", "x"]]}),
     "add a column": lambda n: n.alter_table_add_columns(
@@ -213,30 +206,11 @@ CASES = [
 def test_a_change_does_not_come_to_a_later_table(
     two: Two, name: str, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table is replaced when it has been opened; it is only dropped where `versions` is 0."""
-    replaced_when_opened(two, versions, monkeypatch)
+    """The table is replaced when it has been opened."""
+    when_opened(lambda: two.replace(versions), monkeypatch)
     assert code_of(lambda: CHANGES[name](two.one)) == (14 if versions else 4)
     monkeypatch.undo()
-    if versions:
-        two.assert_new(versions)
-    else:
-        two.assert_gone()
-
-
-@pytest.mark.parametrize("versions", range(4))
-@pytest.mark.parametrize("two", ["dir", "memory", "memory-managed"], indirect=True)
-def test_a_deletion_of_all_rows_does_not_come_to_a_later_table(
-    two: Two, versions: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It leaves no data file by which it could be told that the table was dropped."""
-    replaced_when_opened(two, versions, monkeypatch)
-    change = {**T, "predicate": "true"}
-    assert code_of(lambda: two.one.delete_from_table(change)) == (14 if versions else 4)
-    monkeypatch.undo()
-    if versions:
-        two.assert_new(versions)
-    else:
-        two.assert_gone()
+    two.assert_replaced(versions)
 
 
 def test_of_two_commits_the_one_to_the_later_table_is_taken_back(
@@ -334,7 +308,7 @@ def test_a_slip_while_looking_is_not_swallowed(
     two: Two, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     if method == "misplaced":
-        replaced_when_opened(two, 1, monkeypatch)
+        when_opened(two.make_again, monkeypatch)
     fail_to(monkeypatch, method, AttributeError("no such thing"))
     with pytest.raises(LanceNamespaceError, match="no such thing") as caught:
         two.one.delete_from_table({**T, "predicate": "x = 1"})
@@ -343,7 +317,7 @@ def test_a_slip_while_looking_is_not_swallowed(
 
 @pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
 def test_what_cannot_be_taken_back_is_told(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    replaced_when_opened(two, 1, monkeypatch)
+    when_opened(two.make_again, monkeypatch)
     fail_to(monkeypatch, "misplaced", OSError("the network is down"))
     with pytest.warns(UserWarning, match=r"cannot be removed from t: .*the network is down"):
         assert code_of(lambda: two.one.delete_from_table({**T, "predicate": "x = 1"})) == 14

@@ -68,24 +68,17 @@ def index(column: str, metric: str | None, *days: int | None) -> Any:
     [
         ({}, {}),
         ({"offset": 4}, {"k": 7}),
-        ({"nprobes": 5}, {"nprobes": 5}),
-        (
-            {"minimum_nprobes": 2, "maximum_nprobes": 6},
-            {"minimum_nprobes": 2, "maximum_nprobes": 6},
-        ),
-        ({"refine_factor": 7}, {"refine_factor": 7}),
         ({"ef": 8}, {"ef": 8}),
         ({"distance_type": "Cosine"}, {"metric": "cosine"}),
-        ({"bypass_vector_index": True}, {"use_index": False}),
         ({"bypass_vector_index": False}, {"use_index": True}),
         ({"lower_bound": 0.0}, {"distance_range": (0.0, None)}),
-        ({"upper_bound": 2.0}, {"distance_range": (None, 2.0)}),
+        ({"upper_bound": 0.0}, {"distance_range": (None, 0.0)}),
         ({"lower_bound": 1.0, "upper_bound": 2.0}, {"distance_range": (1.0, 2.0)}),
-        ({"vector_column": "w"}, {"column": "w"}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_what_is_asked_of_the_nearest(more: dict[str, Any], nearest: dict[str, Any]) -> None:
+    """test_request_fields shows the effect of the other fields."""
     found = asked(**{**NEAR, **more})
     assert found["nearest"] == {"column": "v", "q": ONE, "k": 3, **nearest}
     assert found["limit"] == 3
@@ -216,6 +209,9 @@ def test_plans_of_both_searches_of_a_hybrid_one(more: dict[str, Any]) -> None:
         ({"columns": {"column_aliases": {"y": "x = ?"}}}, r"column 'y' has a \?"),
         ({"full_text_query": {}}, "specify only one of string_query and structured_query"),
         ({"columns": {}}, "specify only one of column_names and column_aliases"),
+        ({"columns": {"column_names": None, "column_aliases": None}}, "specify only one of"),
+        ({"columns": {"column_names": ["x"], "column_aliases": {"y": "x"}}}, "specify only one of"),
+        ({"vector": {"single_vector": ONE, "multi_vector": [ONE]}}, "specify only one of"),
         ({"context": {"order_by": "{}x"}}, "order_by is a JSON list"),
     ],
 )

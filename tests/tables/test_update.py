@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,10 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables.update import reads_own_columns, update_at_once
+from tests.tables.calls import at_once
 
 T = {"id": ["t"]}
+SWAP = {"updates": [["a", "b"], ["b", "a"]]}
 SCHEMA = pa.schema(
     [
         pa.field("a", pa.int64()),
@@ -54,7 +54,7 @@ def rows_of(namespace: Namespace, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_two_columns_swap(table: Namespace) -> None:
-    answer = table.update_table({**T, "updates": [["a", "b"], ["b", "a"]]})
+    answer = table.update_table({**T, **SWAP})
     assert (answer.updated_rows, answer.version) == (4, 2)
     assert rows_of(table) == [{**row, "a": row["b"], "b": row["a"]} for row in ROWS.to_pylist()]
     assert table.open_table(["t"]).schema == SCHEMA
@@ -76,19 +76,13 @@ def test_the_order_of_the_updates_makes_no_difference(table: Namespace, turn: in
 
 def test_on_a_branch_the_main_one_stays(table: Namespace) -> None:
     table.create_table_branch({**T, "name": "side"})
-    answer = table.update_table({**T, "branch": "side", "updates": [["a", "b"], ["b", "a"]]})
+    answer = table.update_table({**T, "branch": "side", **SWAP})
     assert answer.updated_rows == 4
     assert rows_of(table) == ROWS.to_pylist()
     side = table.open_table(["t"]).checkout_version(("side", None)).to_table().to_pylist()
     assert [(row["a"], row["b"]) for row in side] == [
         (row["b"], row["a"]) for row in ROWS.to_pylist()
     ]
-
-
-def test_where_no_row_fits_nothing_is_written(table: Namespace) -> None:
-    request = {**T, "updates": [["a", "b"], ["b", "a"]], "predicate": "a = 99"}
-    answer = table.update_table(request)
-    assert (answer.updated_rows, answer.version) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -115,25 +109,21 @@ def test_what_does_not_fit_changes_nothing(
 
 def test_an_index_finds_the_new_values(table: Namespace) -> None:
     table.create_table_scalar_index({**T, "column": "a", "index_type": "BTREE"})
-    table.update_table({**T, "updates": [["a", "b"], ["b", "a"]], "predicate": "given = 2"})
+    table.update_table({**T, **SWAP, "predicate": "given = 2"})
     assert [row["given"] for row in rows_of(table, filter="a = 20")] == [2]
     assert rows_of(table, filter="a = 2") == []
 
 
 def test_writers_at_the_same_time_lose_nothing(table: Namespace) -> None:
-    start = threading.Barrier(3)
-
-    def swap(_: int) -> int:
-        start.wait(120)
+    def swap() -> int:
         try:
-            request = {**T, "updates": [["a", "b"], ["b", "a"]], "predicate": "given <= 3"}
+            request = {**T, **SWAP, "predicate": "given <= 3"}
             return table.update_table(request).updated_rows
         except LanceNamespaceError as error:
             assert int(error.code) == 14
             return 0
 
-    with ThreadPoolExecutor(3) as pool:
-        done = sum(count > 0 for count in pool.map(swap, range(3)))
+    done = sum(count > 0 for count in at_once([swap] * 3))
     assert done
     kept = [(row["a"], row["b"]) for row in rows_of(table)]
     before = [(row["a"], row["b"]) for row in ROWS.to_pylist()]
@@ -152,14 +142,11 @@ def test_an_update_whose_answer_is_lost_keeps_its_files_and_is_not_repeated(
 
     monkeypatch.setattr(lance.LanceDataset, "commit", lost)
     with pytest.raises(LanceNamespaceError, match="is unknown") as caught:
-        table.update_table({**T, "updates": [["a", "b"], ["b", "a"]]})
+        table.update_table({**T, **SWAP})
     assert int(caught.value.code) == 14
     found = rows_of(table, columns=["a", "b", "given"])
     assert [(row["a"], row["b"]) for row in found] == [(10, 1), (20, 2), (300, 3), (40, None)]
     assert table.open_table(["t"]).version == 2
-
-
-SWAP = {"updates": [["a", "b"], ["b", "a"]]}
 
 
 @pytest.mark.parametrize(

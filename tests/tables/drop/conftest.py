@@ -10,9 +10,6 @@ import attrs
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import (
-    LanceNamespaceError,
-)
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
 from tests.servers.s3 import GuardedS3
 
@@ -84,9 +81,3 @@ def killed(
         patched.setattr(owner, name, die)
         with pytest.raises(Killed):
             namespace.drop_table(T)
-
-
-def code_of(call: Callable[..., Any], *args: Any) -> int:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call(*args)
-    return int(caught.value.code)

@@ -250,10 +250,7 @@ def test_a_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "kind"),
-    [
-        ("Refusing to drop a folder", ConcurrentModificationError),
-        ("the disk is full", OSError),
-    ],
+    [("Refusing to drop a folder", ConcurrentModificationError), ("the disk is full", OSError)],
 )
 def test_who_deletes_a_folder_at_the_same_moment_is_told(
     tmp_path: Path, said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch

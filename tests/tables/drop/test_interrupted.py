@@ -16,8 +16,9 @@ from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
 from tests.behaviour import cut_off
 from tests.behaviour.memory import MemoryNamespace, Mixed, catalog
+from tests.tables.calls import code_of
 
-from .conftest import ROWS, UNFINISHED, Lake, T, code_of, files_below, killed, put_file
+from .conftest import ROWS, UNFINISHED, Lake, T, files_below, killed, put_file
 
 pytestmark = pytest.mark.s3
 
@@ -271,17 +272,6 @@ def test_manifests_that_are_half_gone_are_gone_on_with(
         assert lance.dataset(str(tmp_path / "ns/t")).count_rows() == 10
         ns.drop_table(T)
         assert lake.names() == set()
-
-
-def test_the_mark_outlives_every_other_file(
-    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    location = str(ns.describe_table(T).location)
-    put_file(lake, location, ".lance-deregistered", "")
-    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
-    assert lake.names() == {f"ns/t/{DROP_MARKER}"}
-    ns.drop_table(T)
-    assert lake.names() == set()
 
 
 def test_half_deleted_data_is_no_table(

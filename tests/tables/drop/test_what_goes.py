@@ -9,18 +9,16 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import (
-    InternalError,
-    TableNotFoundError,
-)
+from lance_namespace_client.errors import InternalError, TableNotFoundError
 from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
 from lance_namespace_impls.tables.layout import FOLDERS
 from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
 from tests.iceberg.subject import iceberg_subject
 from tests.servers.s3 import GuardedS3
+from tests.tables.calls import code_of
 
-from .conftest import ROWS, UNFINISHED, Killed, Lake, T, code_of, files_below, killed, put_file
+from .conftest import ROWS, UNFINISHED, Killed, Lake, T, files_below, killed, put_file
 
 pytestmark = pytest.mark.s3
 
@@ -48,16 +46,8 @@ def test_nothing_is_left_of_a_dataset_with_one_of_everything(
     location = str(ns.declare_table({"id": ["ns", "all"]}).location)
     everything(location, lake.storage)
     roots = {name.split("/")[2] for name in lake.names() if name.startswith("ns/all/")}
-    assert roots <= FOLDERS
-    assert {
-        "_versions",
-        "_deletions",
-        "_indices",
-        "_refs",
-        "_transactions",
-        "data",
-        "tree",
-    } <= roots
+    found = {"_versions", "_deletions", "_indices", "_refs", "_transactions", "data", "tree"}
+    assert found <= roots <= FOLDERS
     before = {name for name in lake.names() if not name.startswith("ns/all/")}
     ns.drop_table({"id": ["ns", "all"]})
     assert lake.names() == before != set()
@@ -65,18 +55,8 @@ def test_nothing_is_left_of_a_dataset_with_one_of_everything(
         assert not Path(location).exists()
 
 
-def test_what_others_keep_there_stays(lake: Lake, ns: MemoryNamespace) -> None:
-    location = str(ns.declare_table({"id": ["ns", "all"]}).location)
-    everything(location, lake.storage)
-    put_file(lake, f"{location}/metadata", "00000.metadata.json", "{}")
-    before = {name for name in lake.names() if not name.startswith("ns/all/")}
-    ns.drop_table({"id": ["ns", "all"]})
-    assert lake.names() - before == {"ns/all/metadata/00000.metadata.json"}
-    ns.create_table({"id": ["ns", "all"]}, ROWS)
-    assert ns.count_table_rows({"id": ["ns", "all"]}).count == 10
-
-
 FOREIGN = (
+    "metadata/00000.metadata.json",
     "data/users.db",
     "data/photos/cat.jpg",
     "data/lookup.lance",
@@ -103,6 +83,8 @@ def test_files_that_lance_did_not_write_stay_among_its_own(lake: Lake, ns: Memor
     before = {name for name in lake.names() if not name.startswith("ns/all/")}
     ns.drop_table({"id": ["ns", "all"]})
     assert lake.names() - before == {f"ns/all/{path}" for path in FOREIGN}
+    ns.create_table({"id": ["ns", "all"]}, ROWS)
+    assert ns.count_table_rows({"id": ["ns", "all"]}).count == 10
 
 
 def test_what_is_broken_off_among_foreign_files_is_gone_on_with(
@@ -141,6 +123,7 @@ def test_a_data_file_of_any_name_goes_where_a_manifest_names_it(
     location = str(ns.describe_table(T).location)
     _file_of_any_name(lake, location)
     put_file(lake, f"{location}/data", "unknown.lance", "keep me")
+    put_file(lake, location, ".lance-deregistered", "")
     killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
     assert lake.names() == {f"ns/t/{DROP_MARKER}", "ns/t/data/unknown.lance"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.arrow import RowStream
-from lance_namespace_client.errors import (
-    LanceNamespaceError,
-)
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, Mixed
@@ -23,10 +20,10 @@ from tests.behaviour.subject import Subject
 from tests.iceberg.subject import iceberg_subject
 from tests.schedule import on_server
 from tests.servers.s3 import GuardedS3
+from tests.tables.calls import at_once
 
 WRITERS = 6
 ROUNDS = 3
-WAIT_SECONDS = 300
 SCHEMA = pa.schema([("writer", pa.int64())])
 
 
@@ -98,27 +95,6 @@ def local(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "memory":
         return _in_memory(root, {})
     return attrs.evolve(_directory(root, {}), folder=root)
-
-
-def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Make calls in threads of their own, and give what they returned or raised."""
-    outcomes: list[Any] = [None] * len(calls)
-    start = threading.Barrier(len(calls), timeout=WAIT_SECONDS)
-
-    def run(number: int) -> None:
-        start.wait()
-        try:
-            outcomes[number] = calls[number]()
-        except LanceNamespaceError as error:
-            outcomes[number] = error
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(WAIT_SECONDS)
-        assert not thread.is_alive()
-    return outcomes
 
 
 def create_at_once(namespace: Any, request: dict[str, Any]) -> list[Any]:

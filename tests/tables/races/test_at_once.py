@@ -12,21 +12,17 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import (
-    ConcurrentModificationError,
-    TableAlreadyExistsError,
-)
+from lance_namespace_client.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import write
 from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
 from tests.servers.s3 import GuardedS3
+from tests.tables.calls import WAIT_SECONDS, at_once
 
 from .conftest import (
     ROUNDS,
-    WAIT_SECONDS,
     WRITERS,
     Place,
-    at_once,
     create_at_once,
     failures_of,
     rows_of,

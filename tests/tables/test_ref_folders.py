@@ -1,4 +1,4 @@
-"""Branches and tags of tables whose local paths have characters that Lance escapes."""
+"""Branches and tags, and the folders that they are in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_impls import connect
 
 ROWS = pa.table({"x": [1]})
@@ -33,3 +33,27 @@ def test_a_branch_of_another_path_is_made_inside_the_table(name: str, tmp_path: 
         namespace.create_table_tag({"id": [name], "tag": "first", "version": 1})
         assert namespace.list_tables({}).tables == [name]
         assert namespace.count_table_rows({"id": [name], "branch": "side"}).count == 1
+
+
+def test_a_table_that_had_tags_and_branches_is_dropped(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        namespace.create_table_tag({"id": ["t"], "tag": "first", "version": 1})
+        namespace.delete_table_tag({"id": ["t"], "tag": "first"})
+        for name in ("dev", "of/someone"):
+            namespace.create_table_branch({"id": ["t"], "name": name})
+            namespace.delete_table_branch({"id": ["t"], "name": name})
+        refs = tmp_path / "t.lance" / "_refs"
+        assert sorted(path.name for path in refs.iterdir()) == ["branches", "tags"]
+        namespace.drop_table({"id": ["t"]})
+        assert list(tmp_path.iterdir()) == []
+        namespace.create_table({"id": ["t"]}, ROWS)
+
+
+def test_an_empty_folder_of_someone_else_keeps_a_table_from_being_dropped(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        (tmp_path / "t.lance" / "_refs" / "mine").mkdir(parents=True)
+        with pytest.raises(LanceNamespaceError, match="mine/"):
+            namespace.drop_table({"id": ["t"]})
+        assert namespace.count_table_rows({"id": ["t"]}).count == 1
