@@ -16,7 +16,6 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -25,7 +24,6 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
-from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.server import (
     Access,
     Caller,
@@ -200,11 +198,6 @@ def test_a_file_that_is_wrong(tmp_path, text, says):
     assert "\n" not in caught.value.message
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InvalidInputError):
-        TokenFile(tmp_path / "none.toml")
-
-
 def test_days_and_times_of_expiry(tmp_path):
     file = tmp_path / "tokens.toml"
     digest = hashlib.sha256(b"x").hexdigest()
@@ -215,17 +208,6 @@ def test_days_and_times_of_expiry(tmp_path):
     ):  # fmt: skip
         file.write_text(f"[[token]]\nname='a'\nsha256='{digest.upper()}'\nexpires={expires}\n")
         assert TokenFile(file).find(given) == (Caller("a") if good else None)
-
-
-def test_the_command_makes_a_token_that_is_good(tmp_path):
-    made = CliRunner().invoke(app, ["token", "new", 'an"a', "--group", "writers", "--days", "3"])
-    assert made.exit_code == 0, made.output
-    token = made.stderr.split()[-1]
-    assert token not in made.stdout
-    file = tmp_path / "tokens.toml"
-    file.write_text(made.stdout * 2)
-    found = TokenFile(file).find(Credentials(tokens=(token,)))
-    assert found == Caller('an"a', frozenset({"writers"}))
 
 
 @pytest.mark.parametrize(

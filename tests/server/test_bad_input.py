@@ -80,25 +80,6 @@ def failure(response):
     return response.status_code, response.json()["code"]
 
 
-@pytest.mark.parametrize("part", [0.0, 0.0001, 0.5, 0.99], ids=str)
-@pytest.mark.parametrize("path", ["/v1/table/new/create", "/v1/table/new/create?mode=ExistOk"])
-def test_rows_cut_off_make_no_table(kept, part, path):
-    whole = ipc()
-    assert failure(kept.post(path, content=whole[: int(len(whole) * part)])) == (400, 13)
-    assert kept.get("/v1/table").json()["tables"] == ["t"]
-
-
-def test_rows_cut_off_add_no_rows(http, root):
-    whole = ipc()
-    for query in ("", "?mode=overwrite"):
-        response = http.post(f"/v1/table/t/insert{query}", content=whole[: len(whole) // 2])
-        assert failure(response) == (400, 13)
-    response = http.post("/v1/table/t/create?mode=overwrite", content=whole[: len(whole) // 2])
-    assert failure(response) == (400, 13)
-    assert http.post("/v1/table/t/count_rows").json() == 2
-    assert len(http.post("/v1/table/t/version/list").json()["versions"]) == 1
-
-
 def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
     """Chunked, so that only the missing last chunk tells it from a whole body."""
     ended = threading.Event()
@@ -151,17 +132,6 @@ def test_bad_requests(kept, path, body, code):
     assert response.json()["code"] == code, response.text
     assert response.status_code in (400, 404, 406)
     assert "Traceback" not in response.text
-
-
-def test_a_page_token_of_another_listing(http, root):
-    for name in ("u", "v"):
-        http.post(f"/v1/table/{name}/declare")
-    token = http.get("/v1/namespace/$/table/list?limit=1").json()["page_token"]
-    assert failure(http.get("/v1/table", params={"page_token": token})) == (400, 13)
-    assert failure(http.get("/v1/namespace/$/list", params={"page_token": token})) == (400, 13)
-    assert http.get("/v1/table?page_token=t").json()["tables"] == ["u", "v"]
-    following = http.get("/v1/namespace/$/table/list", params={"page_token": token})
-    assert following.json()["tables"] == ["u", "v"]
 
 
 @pytest.mark.requirement("general-091", "general-092")

@@ -189,19 +189,3 @@ def test_the_threads_end_with_the_application():
 
     before, after = asyncio.run(run())
     assert before == 200 and after >= 500
-
-
-@pytest.mark.parametrize("name", ["module:", ":Class", "no.such.module:Class"])
-def test_a_policy_that_cannot_be_found_is_named(name):
-    from lance_namespace_client.errors import InvalidInputError
-    from lance_namespace_impls.server import find_policy
-
-    with pytest.raises(InvalidInputError, match=r"policy|cannot be read"):
-        find_policy(name)
-
-
-def test_a_class_is_the_policy_by_its_name():
-    from lance_namespace_impls.server import find_policy
-
-    app = create_app(EchoNamespace(), ServerOptions(policy=find_policy(f"{__name__}:OnlyAna")))
-    assert ask(app, "/v1/table/t/describe")[0].status_code == 403

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import subprocess
-import sys
 import time
 
-import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -163,26 +159,6 @@ def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
     assert lines[0]["ms"] > 0 and lines[0]["sent_bytes"] > 0 and lines[0]["received_bytes"] == 2
     text = json.dumps(lines)
     assert SECRET not in text and made.token not in text
-
-
-def test_the_command_writes_the_lines_to_standard_error(tmp_path):
-    connect("dir", {"path": str(tmp_path)}).create_table({"id": ["t"]}, pa.table({"a": [1]}))
-    code = "from lance_namespace_impls.cli import main; main()"
-    command = [sys.executable, "-c", code, "serve", "--impl", "dir"]
-    process = subprocess.Popen(
-        [*command, "-p", f"path={tmp_path}", "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        uri = re.search(r"http://\S+", process.stdout.readline())[0]
-        with http_client(uri, timeout=300) as client:
-            client.post("/v1/table/t/describe", json={})
-            client.post("/v1/table/no/describe", json={})
-    finally:
-        process.terminate()
-        _, errors = process.communicate(timeout=300)
-    rows = [json.loads(line) for line in errors.splitlines()]
-    assert [(row["id"], row["status"]) for row in rows] == [(["t"], 200), (["no"], 404)]
 
 
 class Down(EchoNamespace):

@@ -57,12 +57,6 @@ def test_a_client_that_asks_first_is_told_no_without_sending(uri):
     assert (answer.status, answer.headers["connection"]) == (400, "close")
 
 
-@pytest.mark.parametrize("cut", [0, 3, 100, -50])
-def test_rows_that_break_off(code_of, cut):
-    whole = ipc(1000, 3)
-    assert code_of("POST", "/v1/table/t/create", content=whole[:cut]) == (400, 13)
-
-
 def test_a_client_that_leaves_within_its_rows_frees_the_server(uri, echo):
     host, port = uri.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=120) as connection:

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
-from lance_namespace_impls import connect
 from lance_namespace_impls.server import run, serve, serving
 from tests.servers.echo import EchoNamespace
 from tests.servers.ours import server_process
@@ -99,12 +98,3 @@ def test_a_missing_extra_names_the_command_that_brings_it(missing):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert "pip install 'lance-namespace-kit[server]'" in run.stderr
-
-
-def test_the_server_serves_what_it_was_given(tmp_path):
-    with (
-        server_process({"impl": "dir", "dir.path": str(tmp_path)}) as (_, uri),
-        connect("rest", {"uri": uri}) as client,
-    ):
-        client.declare_table({"id": ["t"]})
-        assert list(client.iter_tables()) == ["t"]
