@@ -41,6 +41,7 @@ from lance_namespace_impls.server.security import authentication
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
+from tests.servers.process import wait_until
 
 
 @pytest.fixture
@@ -138,15 +139,9 @@ def test_the_file_is_read_again_when_it_changes(served):
     def status(token):
         return client.post("/v1/table/t/describe", headers={"x-api-key": token}).status_code
 
-    def comes_to(token, wanted):
-        deadline = time.monotonic() + 120
-        while status(token) != wanted and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert status(token) == wanted
-
     assert status(ana) == 200
     file.write_text(ben.entry)
-    comes_to(ben.token, 200)
+    wait_until(lambda: status(ben.token) == 200, step=0.1)
     assert status(ana) == 401
     file.write_text("[[token")  # half written: what was good stays good
     time.sleep(2 * 1.1)
@@ -155,7 +150,7 @@ def test_the_file_is_read_again_when_it_changes(served):
     time.sleep(1.2)
     assert status(ben.token) == 200
     file.write_text("")
-    comes_to(ben.token, 401)
+    wait_until(lambda: status(ben.token) == 401, step=0.1)
 
 
 def test_who_guesses_is_slowed_down_and_nobody_else(served):
@@ -359,10 +354,7 @@ def test_tls_and_a_certificate_that_is_renewed(secured):
         time.sleep(2.5)
         assert shown_serial(uri, authority) == issued.serial
         renewed = authority.issue("server", "localhost")
-        deadline = time.monotonic() + 120
-        while shown_serial(uri, authority) != renewed.serial and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert shown_serial(uri, authority) == renewed.serial
+        wait_until(lambda: shown_serial(uri, authority) == renewed.serial, step=0.2)
 
 
 def test_only_who_has_a_certificate_of_the_authority_calls(secured):

@@ -68,14 +68,6 @@ def test_middleware_says_who_calls_and_the_policy_what_they_may():
     assert [a.status_code for a in ask(app, path)] == [403]
 
 
-def test_middleware_runs_under_serve_too():
-    options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
-        assert client.post("/v1/table/t/describe", json={}).status_code == 403
-        cookie = {"cookie": "user=ana"}
-        assert client.post("/v1/table/t/describe", json={}, headers=cookie).status_code == 200
-
-
 def test_a_client_cannot_name_itself_as_middleware_does():
     app = create_app(EchoNamespace(), ServerOptions(policy=OnlyAna()))
     answer = ask(app, "/v1/table/t/describe", headers={CALLER: "ana"})[0]

@@ -11,7 +11,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -28,6 +27,7 @@ from lance_namespace_impls.server.workers.supervisor import Job, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
+from tests.servers.process import wait_until
 
 PATIENCE = 120.0
 
@@ -65,13 +65,6 @@ def children(process):
                 if b"spawn_main" in line.read():
                     found.append(pid)
     return sorted(found)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def table(path):
