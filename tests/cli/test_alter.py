@@ -8,7 +8,6 @@ import attrs
 import pytest
 
 from lance_namespace_client.models import ListTableBranchesRequest
-from lance_namespace_impls import connect
 from lance_namespace_impls.cli.commands import alter
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
@@ -18,7 +17,7 @@ from .lakes import Lake
 
 @pytest.fixture
 def notes(lake: Lake) -> Lake:
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         table = namespace.table("notes").create({"id": [1, 2, 3], "text": ["a", "b", "c"]})
         table.delete("id = 3")
     return lake

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lance_namespace_client.errors import (
-    InvalidInputError,
-)
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect_config
 from lance_namespace_impls.registry import implementations, load
 

@@ -25,11 +25,7 @@ STORAGE = {
     "storage.webhook_url": f"https://store.example/?sig={HIDDEN}",
     "storage.an_option_of_tomorrow": HIDDEN,
 }
-HEADERS = {
-    "headers.X-Custom": HIDDEN,
-    "headers.region": HIDDEN,
-    "header.Authorization": HIDDEN,
-}
+HEADERS = {"headers.X-Custom": HIDDEN, "headers.region": HIDDEN, "header.Authorization": HIDDEN}
 ADDRESS = {"proxy": f"http://me:{HIDDEN}@127.0.0.1:9"}
 
 

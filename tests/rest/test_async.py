@@ -10,10 +10,7 @@ import pytest
 
 from lance_namespace_client import OPERATIONS, rest
 from lance_namespace_client.async_rest import AsyncRestNamespace as Generated
-from lance_namespace_client.errors import (
-    InvalidInputError,
-    ServiceUnavailableError,
-)
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_client.operations import Body
 from lance_namespace_impls import AsyncRestNamespace, connect
 from lance_namespace_impls.server import serving

@@ -80,11 +80,7 @@ def test_who_is_trusted_is_talked_to(
     ids=str,
 )
 def test_who_is_not_trusted_is_not(
-    place: Place,
-    open_client: OpenClient,
-    server: str,
-    properties: dict[str, str],
-    reason: str,
+    place: Place, open_client: OpenClient, server: str, properties: dict[str, str], reason: str
 ) -> None:
     given = {key: place.files[value] for key, value in properties.items()}
     with pytest.raises(ServiceUnavailableError, match=reason) as refused:

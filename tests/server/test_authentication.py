@@ -17,11 +17,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import (
-    InvalidInputError,
-    ThrottlingError,
-    UnauthenticatedError,
-)
+from lance_namespace_client.errors import InvalidInputError, ThrottlingError, UnauthenticatedError
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import (
@@ -124,10 +120,7 @@ def test_credentials_for_the_server_stay_there(tokens):
     file, ana, _ = tokens
     echo = EchoNamespace()
     with serving(echo, ServerOptions(callers=[TokenFile(file)])) as uri, http_client(uri) as client:
-        for sent in (
-            {"headers": {"x-api-key": ana}},
-            {"json": {"identity": {"auth_token": ana}}},
-        ):
+        for sent in ({"headers": {"x-api-key": ana}}, {"json": {"identity": {"auth_token": ana}}}):
             answer = client.post("/v1/table/t/describe", **sent)
             assert ana not in answer.text and ana not in repr(vars(echo))
 
