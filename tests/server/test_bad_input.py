@@ -134,6 +134,17 @@ def test_bad_requests(kept, path, body, code):
     assert "Traceback" not in response.text
 
 
+def test_a_page_token_of_another_listing(http, root):
+    for name in ("u", "v"):
+        http.post(f"/v1/table/{name}/declare")
+    token = http.get("/v1/namespace/$/table/list?limit=1").json()["page_token"]
+    assert failure(http.get("/v1/table", params={"page_token": token})) == (400, 13)
+    assert failure(http.get("/v1/namespace/$/list", params={"page_token": token})) == (400, 13)
+    assert http.get("/v1/table?page_token=t").json()["tables"] == ["u", "v"]
+    following = http.get("/v1/namespace/$/table/list", params={"page_token": token})
+    assert following.json()["tables"] == ["u", "v"]
+
+
 @pytest.mark.requirement("general-091", "general-092")
 def test_a_half_written_table(http, root):
     (root / "half.lance" / "data").mkdir(parents=True)

@@ -82,6 +82,12 @@ def test_broken_route_identifiers(code_of, path):
     assert code_of("POST", path) == (400, 13)
 
 
+def test_the_name_of_an_index_in_route_and_body(http, code_of):
+    path = "/v1/table/t/index/i%2F1/stats"
+    assert http.post(path, json={"index_name": "i/1"}).json() == {"index_type": "i/1"}
+    assert code_of("POST", path, json={"index_name": "i2"}) == (400, 13)
+
+
 # --- query parameters
 
 
@@ -106,6 +112,10 @@ def test_typed_query_parameters(http, echo):
 )
 def test_bad_query_parameters(code_of, query):
     assert code_of("POST", f"/v1/table/t/describe?{query}") == (400, 13)
+
+
+def test_a_limit_is_a_whole_number(code_of):
+    assert code_of("GET", "/v1/namespace/$/table/list?limit=1.5") == (400, 13)
 
 
 def test_a_flag_in_query_and_body_must_agree(http, code_of):
@@ -135,6 +145,11 @@ def test_a_body_of_the_other_kind_is_refused(code_of, path, content, kind):
     assert code_of("POST", f"/v1/table/t/{path}", content=content, headers=headers) == (400, 13)
 
 
+@pytest.mark.parametrize("content", [b"{", b"[]"])
+def test_a_body_that_is_no_object_is_refused(code_of, content):
+    assert code_of("POST", "/v1/table/t/describe", content=content) == (400, 13)
+
+
 def test_a_json_body_has_a_limit(code_of, http, uri):
     large = json.dumps({"context": {"x": "y" * (1 << 17)}}).encode()
     assert code_of("POST", "/v1/table/t/describe", content=large) == (413, 13)
@@ -159,6 +174,11 @@ def test_answers_of_other_forms(http):
     assert http.post("/v1/materialized_view/v/refresh").status_code == 202
 
 
+def test_by_name_routes_take_everything_from_the_body(http, echo):
+    http.post("/ListTables", json={"id": "", "limit": 2})
+    assert (echo.last().id, echo.last().limit) == (None, 2)
+
+
 def test_by_name_rows_take_everything_from_the_query(http, echo):
     query = {"id": "a.b", "delimiter": ".", "mode": "overwrite", "properties": '{"k": "v"}'}
     response = http.post("/CreateTable", params=query, content=ipc())
@@ -170,6 +190,13 @@ def test_list_all_tables_gets_the_delimiter(http):
     assert http.get("/v1/table?delimiter=.").json()["tables"] == ["."]
     assert http.get("/v1/table").json()["tables"] == ["none"]
     assert http.post("/ListAllTables?delimiter=_").json()["tables"] == ["_"]
+
+
+def test_properties_of_a_new_table_are_a_json_object(code_of):
+    path, rows = "/v1/table/t/create", ipc()
+    assert code_of("POST", path, params={"properties": "[]"}, content=rows) == (400, 13)
+    headers = {"x-lance-table-properties": "3"}
+    assert code_of("POST", path, headers=headers, content=rows) == (400, 13)
 
 
 def test_headers_of_create(http, echo, code_of):

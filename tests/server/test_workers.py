@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import re
 import signal
 import socket
@@ -22,7 +23,7 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
-from lance_namespace_impls.server import ServerOptions, new_token, serve
+from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
 from lance_namespace_impls.server.workers.supervisor import Job, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
@@ -277,3 +278,12 @@ def test_what_is_tried_before_workers_start_is_closed(tmp_path, monkeypatch):
     check_workers(Job(namespace, ServerOptions(), print), 1)
     assert len(closed) == 1 and closed[0] is not namespace
     check_workers(Job(Plain(), ServerOptions(), print), 1)
+
+
+def test_what_knows_callers_travels(tmp_path):
+    made = new_token("ana")
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.entry)
+    options = ServerOptions(callers=[TokenFile(file), OidcIssuer("https://issuer.example", "me")])
+    tokens, issuer = pickle.loads(pickle.dumps(options)).callers
+    assert isinstance(tokens, TokenFile) and isinstance(issuer, OidcIssuer)
