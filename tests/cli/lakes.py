@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 
 from lance_namespace_client.errors import error_for
 from lance_namespace_client.models import ListNamespacesRequest, ListTablesRequest
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.core.config import option
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
@@ -80,6 +82,9 @@ class Lake:
         self.options = ["--impl", impl]
         for key, value in properties.items():
             self.options += ["-p", f"{key}={value}"]
+
+    def connect(self) -> Namespace:
+        return connect(self.options[1], dict(each.split("=", 1) for each in self.options[3::2]))
 
     def run(self, *args: str, status: int = 0) -> Result:
         return run(*args, *self.options, status=status)

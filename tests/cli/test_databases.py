@@ -3,59 +3,40 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from lance_namespace_impls import connect
+from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 
-from .lakes import run as in_process
+from .lakes import run
 
 LANCE_NS = [sys.executable, "-c", "from lance_namespace_kit import main; main()"]
 SECONDS = 300
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, with no namespace in the environment."""
-    return subprocess.run(
-        [*LANCE_NS, *arguments],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-
-
 def environment(folder: Path) -> dict[str, str]:
-    import os
-
     kept = {key: value for key, value in os.environ.items() if not key.startswith("LANCE_NS_")}
     return {**kept, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
 
 
-def test_init_makes_a_catalog_once(tmp_path: Path) -> None:
+def test_init_makes_a_catalog_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    place, shown = ("sql", "-p", "uri=catalog.db"), f"SQLite file {tmp_path}/catalog.db"
     for _ in range(2):
-        done = run(tmp_path, "init", "sql", "-p", "uri=catalog.db")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == f"the catalog is ready in the SQLite file {tmp_path}/catalog.db\n"
-    done = run(tmp_path, "ls", "--impl", "sql", "-p", "uri=catalog.db")
-    assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "upgrade", "sql", "-p", "uri=catalog.db", "--json")
-    assert json.loads(done.stdout) == {"upgraded": f"SQLite file {tmp_path}/catalog.db"}
-
-
-def test_what_is_said_of_a_catalog(tmp_path: Path) -> None:
-    place = ("-p", f"uri={tmp_path}/catalog.db")
-    made = in_process("init", "sql", *place, "--json")
-    assert json.loads(made.stdout) == {"created": f"SQLite file {tmp_path}/catalog.db"}
-    done = in_process("upgrade", "sql", *place)
-    assert done.stdout == f"the catalog in the SQLite file {tmp_path}/catalog.db is up to date\n"
+        done = run("init", *place)
+        assert (done.stdout, done.stderr) == (f"the catalog is ready in the {shown}\n", "")
+    assert json.loads(run("init", *place, "--json").stdout) == {"created": shown}
+    run("ls", "--impl", *place)
+    assert run("upgrade", *place).stdout == f"the catalog in the {shown} is up to date\n"
+    assert json.loads(run("upgrade", *place, "--json").stdout) == {"upgraded": shown}
 
 
 def test_the_database_of_a_profile(tmp_path: Path) -> None:
@@ -71,10 +52,10 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
         (("init", "sql", "--profile", "other"), "b"),
         ((*given, "--profile", "other", "-p", f"uri={tmp_path}/c.db"), "c"),
     ):
-        in_process(*arguments)
+        run(*arguments)
         assert (tmp_path / f"{name}.db").exists()
         assert len(list(tmp_path.glob("*.db"))) == " abc".index(name)
-    said = in_process(*given, "--profile", "lake", status=Status.USAGE).stderr
+    said = run(*given, "--profile", "lake", status=Status.USAGE).stderr
     assert "the profile must use the backend sql" in said
 
 
@@ -89,10 +70,11 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = run(tmp_path, *arguments)
-    assert done.returncode != 0
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code != 0
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
     assert list(tmp_path.glob("*.db")) == []
 

@@ -20,12 +20,7 @@ from .lakes import Lake
 def test_declare(nested: Lake, tmp_path: Path) -> None:
     place = str(tmp_path / "elsewhere")
     made = nested.json("declare", "t", "--location", place, "--set", "owner=ana")
-    assert made == {
-        "kind": "table",
-        "id": ["t"],
-        "location": place,
-        "properties": {"owner": "ana"},
-    }
+    assert made == {"kind": "table", "id": ["t"], "location": place, "properties": {"owner": "ana"}}
     said = nested.run("declare", "u").stdout
     assert said == f"table u declared\n  location  {nested.json('describe', 'u')['location']}\n"
 

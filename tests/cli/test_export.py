@@ -5,12 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lance_namespace_impls import connect
 from lance_namespace_impls.cli.failures import Status
 
 from .lakes import Lake
@@ -41,15 +39,11 @@ COLUMNS: dict[str, pa.Array] = {
 }
 
 
-def lake_of(lake: Lake) -> Any:
-    return connect("dir", {"path": lake.options[-1].removeprefix("path=")})
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("name", [*COLUMNS, "*"])
 def test_what_is_exported_is_imported(lake: Lake, tmp_path: Path, name: str, ending: str) -> None:
     rows = pa.table(COLUMNS if name == "*" else {name: COLUMNS[name]})
-    with lake_of(lake) as namespace:
+    with lake.connect() as namespace:
         namespace.table("one").create(rows)
         namespace.table("two").create(rows.schema.empty_table())
         file = tmp_path / f"out.{ending}"
@@ -62,7 +56,7 @@ def test_what_is_exported_is_imported(lake: Lake, tmp_path: Path, name: str, end
 
 def test_dictionaries_that_change_are_one_in_an_arrow_file(lake: Lake, tmp_path: Path) -> None:
     parts = [["a", "b", None], ["c", "a"], [None, None], ["d"]]
-    with lake_of(lake) as namespace:
+    with lake.connect() as namespace:
         table = namespace.table("t")
         for index, part in enumerate(parts):
             rows = pa.table({"d": pa.array(part, pa.string()).dictionary_encode()})
@@ -74,13 +68,13 @@ def test_dictionaries_that_change_are_one_in_an_arrow_file(lake: Lake, tmp_path:
     assert found.type == pa.dictionary(pa.int32(), pa.string())
     assert found.to_pylist() == [value for part in parts for value in part]
     lake.run("create", "copy", "--data", str(file))
-    with lake_of(lake) as namespace:
+    with lake.connect() as namespace:
         assert namespace.table("copy").search().to_arrow()["d"].to_pylist() == found.to_pylist()
 
 
 def test_bytes_that_are_not_text_are_no_csv(lake: Lake, tmp_path: Path) -> None:
     for kind in (pa.binary(), pa.large_binary(), pa.binary(1)):
-        with lake_of(lake) as namespace:
+        with lake.connect() as namespace:
             rows = pa.table({"b": pa.array([b"\xff"], kind), "n": [1]})
             namespace.table("t").create(rows, mode="overwrite")
         file = tmp_path / "out.csv"

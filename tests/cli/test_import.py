@@ -213,10 +213,7 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
 
 
 def test_ctrl_c_while_the_job_runs_is_one_line(
-    tmp_path: Path,
-    spark: Spark,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def job(start: Callable[[], Any], **_: Any) -> None:
         start()

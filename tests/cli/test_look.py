@@ -17,7 +17,6 @@ import pyarrow.parquet
 import pytest
 
 from lance_namespace_client.models import ListTableVersionsRequest
-from lance_namespace_impls import connect
 from lance_namespace_impls.cli.commands import read
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
@@ -37,7 +36,7 @@ ROWS = pa.table(
 
 @pytest.fixture
 def notes(lake: Lake) -> Lake:
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         table = namespace.table("notes").create(ROWS)
         table.tags.create("first", table.version)
         table.delete("id = 3")
@@ -91,7 +90,7 @@ def test_schema(notes: Lake) -> None:
 
 def test_schema_tells_what_may_be_null(lake: Lake) -> None:
     schema = pa.schema([pa.field("a", pa.int8(), nullable=False), pa.field("b", pa.int8())])
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         namespace.table("t").create(pa.table({"a": [1], "b": [2]}, schema=schema))
     lines = [line.split() for line in lake.run("schema", "t").stdout.splitlines()]
     assert lines == [["Column", "Type", "Nullable"], ["a", "int8", "no"], ["b", "int8", "yes"]]
@@ -99,7 +98,7 @@ def test_schema_tells_what_may_be_null(lake: Lake) -> None:
 
 
 def test_ten_rows_unless_told(lake: Lake) -> None:
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         namespace.table("t").create({"id": range(12)})
     for command in ("head", "query"):
         assert len(lake.json(command, "t")["rows"]) == 10
@@ -200,7 +199,7 @@ def test_which_vector_of_a_row_is_meant(lake: Lake) -> None:
     kind = pa.list_(pa.float32(), 2)
     rows = pa.table({"id": [1, 2], "v": pa.array([[0, 1], [5, 1]], kind),
                      "w": pa.array([[9, 9], [0, 0]], kind)})  # fmt: skip
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         namespace.table("t").create(rows)
         namespace.table("u").create({"id": [1]})
     near = ("query", "t", "--vector", "id:id = 2")
@@ -272,7 +271,7 @@ def test_diff(notes: Lake) -> None:
     assert notes.run("diff", "notes", "first").stdout == (
         "rows  3 -> 2 (-1)\nthe columns are the same\n"
     )
-    with connect("dir", {"path": notes.options[-1].removeprefix("path=")}) as namespace:
+    with notes.connect() as namespace:
         request = {"id": ["notes"], "new_columns": [{"name": "twice", "expression": "text"}]}
         namespace.alter_table_add_columns(request)
         namespace.alter_table_drop_columns({"id": ["notes"], "columns": ["raw"]})
@@ -290,7 +289,7 @@ def test_diff(notes: Lake) -> None:
 
 
 def test_diff_of_types(lake: Lake) -> None:
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         schema = pa.schema([pa.field("a", pa.int32(), nullable=False)])
         namespace.table("t").create(pa.table({"a": range(1200)}, schema=schema))
         namespace.table("t").create({"a": ["x"] * 2400}, mode="overwrite")
@@ -334,7 +333,7 @@ def test_an_export_that_fails_leaves_nothing(notes: Lake, tmp_path: Path) -> Non
 
 
 def test_rows_with_numbers_that_json_lacks(lake: Lake) -> None:
-    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+    with lake.connect() as namespace:
         namespace.table("t").create({"x": [float("nan"), float("inf"), 1.5]})
     text = lake.run("head", "t", "--json").stdout
     found = json.loads(text, parse_constant=lambda name: pytest.fail(name))

@@ -71,11 +71,6 @@ def test_ls_can_leave_out_tables_without_data(lake: Lake, rows: Path) -> None:
     assert lake.run("ls", "--all", "--with-data").stdout.split() == ["full"]
 
 
-def test_ls_of_a_missing_namespace(nested: Lake) -> None:
-    message = "error 1 NamespaceNotFound: namespace nope does not exist"
-    assert nested.error("ls", "nope", status=Status.NOT_FOUND) == message
-
-
 def test_ls_json_of_a_missing_namespace_leaves_stdout_empty(nested: Lake) -> None:
     found = json.loads(nested.error("ls", "nope", "--json", status=Status.NOT_FOUND))
     assert found == {

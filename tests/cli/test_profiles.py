@@ -79,11 +79,6 @@ def test_configuration_file_that_is_wrong(tmp_path: Path, text: str, message: st
     assert message in run("ls", *options, status=Status.USAGE).stderr
 
 
-def test_configuration_file_that_is_not_there(tmp_path: Path) -> None:
-    options = ("--config", str(tmp_path / "no.toml"))
-    assert "cannot be read" in run("ls", *options, status=Status.USAGE).stderr
-
-
 def test_impl_and_profile_exclude_each_other() -> None:
     run("ls", "--impl", "dir", "--profile", "lake", status=Status.USAGE)
 

@@ -202,10 +202,10 @@ def test_each_process_writes_the_request_log_unless_told(started: Server, lake: 
 
 
 def test_a_token_and_its_entry(tokens: str) -> None:
-    made = json.loads(run("token", "new", "ben", "--json").stdout)
+    made = json.loads(run("token", "new", 'b"n', "--json").stdout)
     Path(tokens).write_text(made["entry"])
     found = TokenFile(tokens).find(Credentials(tokens=(made["token"],)))
-    assert found == Caller("ben")
+    assert found == Caller('b"n')
     said = run("token", "new", "ana", "--group", "a", "--group", "b", "--days", "3")
     assert said.stderr.startswith("token: lns_")
     assert 'groups = ["a", "b"]\n' in said.stdout

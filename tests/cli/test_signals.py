@@ -19,6 +19,7 @@ import pyarrow.csv
 import pytest
 
 from lance_namespace_impls import connect
+from tests.servers.process import wait_until
 
 MAIN = "from lance_namespace_impls.cli import main; main()"
 SECONDS = 600
@@ -303,16 +304,11 @@ def test_no_process_of_spark_survives_a_killed_import(tmp_path: Path, program: s
     environment = {MARK: mark, "TMPDIR": str(tmp_path / "tmp")}
     whole = [*arguments, "-p", f"path={tmp_path / 'lake'}"]
     with command(tmp_path, *whole, environment=environment) as process:
-        deadline = time.monotonic() + SECONDS
-        while not runs(mark, program):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: runs(mark, program) or process.poll() is not None, SECONDS)
+        assert process.poll() is None
         process.kill()
         process.wait(SECONDS)
-        deadline = time.monotonic() + 120
-        while left := marked(mark):
-            assert time.monotonic() < deadline, f"{left} still run"
-            time.sleep(0.1)
+        wait_until(lambda: not marked(mark), step=0.1)
 
 
 MOMENTS = 14

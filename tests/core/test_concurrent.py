@@ -120,11 +120,6 @@ def test_walks_lead_to_walks_in_order() -> None:
     assert len(leaves) == 5**4
 
 
-def test_walks_from_many_threads_come_to_an_end() -> None:
-    with ThreadPoolExecutor(40) as callers:
-        assert {len(leaves) for leaves in callers.map(list, (tree(3) for _ in range(40)))} == {125}
-
-
 def test_walks_are_under_way_at_once() -> None:
     together = threading.Barrier(WALKS)
 

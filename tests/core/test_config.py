@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +11,7 @@ import attrs
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls import connect, connect_config, implementations, register
+from lance_namespace_impls import connect, register
 from lance_namespace_impls.core.config import (
     Config,
     option,
@@ -21,9 +19,7 @@ from lance_namespace_impls.core.config import (
     root_option,
     timeout_option,
 )
-from lance_namespace_impls.core.options import is_secret_option, redact
-from lance_namespace_impls.directory import DirectoryNamespace
-from lance_namespace_impls.registry import load
+from lance_namespace_impls.core.options import redact
 
 
 @attrs.define(kw_only=True)
@@ -44,16 +40,6 @@ def read(**properties: Any) -> ShopConfig:
     return ShopConfig.from_properties({k.replace("__", "."): v for k, v in properties.items()})
 
 
-def test_keys_work_bare_and_prefixed() -> None:
-    assert read(endpoint="x").endpoint == "x"
-    assert ShopConfig.from_properties({"shop.endpoint": "x", "shop.max-retries": "5"}).retries == 5
-    with pytest.raises(
-        InvalidInputError,
-        match=r"^shop: 'shop\.endpoint' and 'endpoint' are the same .* two values",
-    ):
-        ShopConfig.from_properties({"shop.endpoint": "x", "endpoint": "y"})
-
-
 def test_values_are_read_as_their_type() -> None:
     found = ShopConfig.from_properties(
         {"endpoint": "x", "timeout": "2.5", "strict": "TRUE", "hosts": "a, b,,c", "max-retries": 1}
@@ -64,18 +50,6 @@ def test_values_are_read_as_their_type() -> None:
         ("a", "b", "c"),
         1,
     )
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("max-retries", "many"), ("max-retries", "1.5"), ("timeout", "soon"), ("strict", "yes"),
-     ("max-retries", True), ("endpoint", ["x"]), ("hosts", 5), ("hosts", {"a": "b"}),
-     ("timeout", "nan"), ("timeout", float("inf")), ("timeout", None.__class__)],
-)  # fmt: skip
-def test_a_value_of_another_type_is_refused(key: str, value: Any) -> None:
-    with pytest.raises(InvalidInputError, match=key) as refused:
-        ShopConfig.from_properties({"endpoint": "x", key: value})
-    assert refused.value.code == 13
 
 
 @pytest.mark.parametrize(
@@ -99,19 +73,6 @@ def test_a_refusal_says_what_is_wanted(key: str, value: Any, said: str) -> None:
     assert refused.value.message == said
 
 
-def test_a_missing_property_is_named_with_what_it_is() -> None:
-    with pytest.raises(InvalidInputError, match="'endpoint' is required: where the shop is"):
-        ShopConfig.from_properties({})
-
-
-@pytest.mark.parametrize(
-    ("key", "hint"), [("endpont", "'endpoint'"), ("time-out", "'timeout'"), ("zzz", "known are")]
-)
-def test_an_unknown_key_names_the_nearest(key: str, hint: str) -> None:
-    with pytest.raises(InvalidInputError, match=hint):
-        ShopConfig.from_properties({"endpoint": "x", key: "1"})
-
-
 def test_keys_of_other_backends_are_left_alone() -> None:
     properties = {"endpoint": "x", "bakery.oven": "hot"}
     assert ShopConfig.from_properties(properties, ["bakery"]).endpoint == "x"
@@ -120,21 +81,6 @@ def test_keys_of_other_backends_are_left_alone() -> None:
     for key in ("shop.bakery.oven", "bakery", "bakeryoven.x"):
         with pytest.raises(InvalidInputError, match=f"{key!r} is not known"):
             ShopConfig.from_properties({"endpoint": "x", key: "hot"}, ["bakery"])
-
-
-def test_groups_of_keys_are_dicts_without_their_prefix() -> None:
-    found = ShopConfig.from_properties(
-        {"endpoint": "x", "headers.A": "1", "header.B": "2", "storage.region": "r"}
-    )
-    assert found.headers == {"A": "1", "B": "2"}
-    assert found.storage == {"region": "r"}
-
-
-def test_properties_make_the_same_configuration_again() -> None:
-    found = ShopConfig.from_properties(
-        {"endpoint": "x", "strict": True, "hosts": ["a", "b"], "headers.A": "1", "token": "t0ken"}
-    )
-    assert ShopConfig.from_properties(found.to_properties()) == found
 
 
 COMMON = {"cache_mib": "256", "skip_unreadable": "false", "confine_locations": "false"}
@@ -173,17 +119,6 @@ def test_properties_are_described() -> None:
         "type": "text", "also": ["key"], "secret": True, "doc": "a token",
     }  # fmt: skip
     assert found["headers.*"] == row | {"type": "text", "also": ["header.*"], "doc": "headers"}
-
-
-@pytest.mark.parametrize("impl", implementations())
-def test_every_property_of_every_backend_is_described(impl: str) -> None:
-    rows = load(impl).config_type.describe()
-    for row in rows:
-        assert row["doc"], f"{row['key']} is not described"
-        assert "\n" not in row["doc"]
-        assert not (row["required"] and row["default"] is not None)
-    keys = [key for row in rows for key in (row["key"], *row["also"])]
-    assert len(set(keys)) == len(keys)
 
 
 def test_a_property_of_another_name_is_described_by_it() -> None:
@@ -248,35 +183,7 @@ def test_secrets_are_not_shown() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("key", "secret"),
-    [("aws_secret_access_key", True), ("aws_session_token", True), ("account_key", True),
-     ("azure_storage_sas_key", True), ("password", True), ("region", False), ("endpoint", False),
-     ("allow_http", False)],
-)  # fmt: skip
-def test_secret_keys_are_known_by_their_names(key: str, secret: bool) -> None:
-    assert is_secret_option(key) is secret
-
-
 # --- the registry
-
-
-def test_connect_config_names_the_implementation(tmp_path: Path) -> None:
-    found = connect_config({"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://x"})
-    assert isinstance(found, DirectoryNamespace)
-    with pytest.raises(InvalidInputError, match="'impl'"):
-        connect_config({"dir.path": str(tmp_path)})
-
-
-def test_an_unknown_implementation_is_refused_with_those_known() -> None:
-    with pytest.raises(InvalidInputError, match=r"known are .*dir.*rest"):
-        connect("nowhere", {})
-
-
-def test_an_implementation_can_be_registered(tmp_path: Path) -> None:
-    register("mine", "lance_namespace_impls.directory:DirectoryNamespace")
-    assert implementations()["mine"].endswith("DirectoryNamespace")
-    assert isinstance(connect("mine", {"path": str(tmp_path)}), DirectoryNamespace)
 
 
 @pytest.mark.parametrize(
@@ -302,22 +209,6 @@ def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> No
 def test_a_target_that_is_no_namespace_is_refused(target: str, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):
         connect(target, {})
-
-
-def test_an_entry_point_of_another_package_is_found(tmp_path: Path) -> None:
-    info = tmp_path / "other-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[lance_namespace_impls.namespaces]\nother = lance_namespace_impls.directory:DirectoryNamespace\n"
-    )
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from lance_namespace_impls import connect, implementations\n"
-        f"print(implementations()['other'], connect('other', {{'path': {str(tmp_path)!r}}}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "DirectoryNamespace" in done.stdout
 
 
 def test_a_namespace_pickles_and_reconnects_where_it_lands(

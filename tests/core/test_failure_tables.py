@@ -84,6 +84,8 @@ def test_every_kind_has_a_row(table: FailureTable, rows: Mapping[str, int]) -> N
     assert set(table.kinds) <= set(rows)
 
 
+CHANGED = "Row was updated or deleted by another transaction"
+TAKEN = "it conflicts with existing table or namespace a"
 NAMED: list[tuple[Callable[[HttpFailure], bool], tuple[int, str, str], bool]] = [
     (unity.is_conflict, (400, "TABLE_ALREADY_EXISTS", ""), True),
     (unity.is_conflict, (409, "", ""), True),
@@ -108,16 +110,8 @@ NAMED: list[tuple[Callable[[HttpFailure], bool], tuple[int, str, str], bool]] = 
     (unity.is_duplicate, (500, "", "query did not return a unique result: 2"), True),
     (unity.is_duplicate, (400, "", "query did not return a unique result: 2"), False),
     (unity.is_duplicate, (500, "", ""), False),
-    (
-        unity.is_changed_meanwhile,
-        (500, "", "Row was updated or deleted by another transaction"),
-        True,
-    ),
-    (
-        unity.is_changed_meanwhile,
-        (400, "", "Row was updated or deleted by another transaction"),
-        False,
-    ),
+    (unity.is_changed_meanwhile, (500, "", CHANGED), True),
+    (unity.is_changed_meanwhile, (400, "", CHANGED), False),
     (unity.is_changed_meanwhile, (500, "", ""), False),
     (iceberg.is_missing, (404, "NoSuchTableException", ""), True),
     (iceberg.is_missing, (404, "NotFoundException", ""), False),  # a file of the table
@@ -140,12 +134,8 @@ NAMED: list[tuple[Callable[[HttpFailure], bool], tuple[int, str, str], bool]] = 
     (iceberg.is_not_empty, (400, "NamespaceNotEmptyException", ""), True),
     (iceberg.is_not_empty, (409, "", ""), True),
     (iceberg.is_not_empty, (400, "", ""), False),
-    (iceberg.is_location_taken, (403, "", "it conflicts with existing table or namespace a"), True),
-    (
-        iceberg.is_location_taken,
-        (409, "", "it conflicts with existing table or namespace a"),
-        False,
-    ),
+    (iceberg.is_location_taken, (403, "", TAKEN), True),
+    (iceberg.is_location_taken, (409, "", TAKEN), False),
     (iceberg.is_location_taken, (403, "", "no"), False),
 ]
 

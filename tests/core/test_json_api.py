@@ -162,9 +162,7 @@ def test_pages_are_read_to_the_end(
     assert query == {"of": "x"}
 
 
-def test_a_listing_that_comes_back_to_a_page_is_ended(
-    web: tuple[WebServer, list[Answer]],
-) -> None:
+def test_a_listing_that_comes_back_to_a_page_is_ended(web: tuple[WebServer, list[Answer]]) -> None:
     server, script = web
     script += [Answer(body={"next": token}) for token in ("a", "b", "a", "c")]
     pages = api_of(server).pages("/t", {}, Paging(token="from", next_token="next"))

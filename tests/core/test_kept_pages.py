@@ -71,15 +71,6 @@ def test_another_walk_lists_anew_and_so_does_one_whose_listing_was_dropped() -> 
     assert walk.made == 3
 
 
-def test_of_too_many_names_the_walk_that_went_on_last_is_kept() -> None:
-    walk = Walk(KeptListings(1e9, most=2 * len(NAMES)))
-    tokens = [walk.page(None)[1] for _ in range(3)]
-    assert [walk.page(token)[0] for token in tokens[1:]] == [NAMES[10:20]] * 2
-    assert walk.made == 3
-    assert walk.page(tokens[0])[0] == NAMES[10:20]
-    assert walk.made == 4
-
-
 def test_a_page_of_all_is_not_kept() -> None:
     walk = Walk(KeptListings(1e9))
     assert [walk.page(None, None), walk.page(None, None)] == [(NAMES, None)] * 2

@@ -54,23 +54,10 @@ def test_what_cannot_be_meant(config, message):
         connect_config(config)
 
 
-def test_a_profile_and_an_implementation_are_not_both_given():
-    with pytest.raises(InvalidInputError, match="'impl' and 'profile' each name a namespace"):
-        connect("dir", {"path": "/x"}, profile="prod")
-    with pytest.raises(InvalidInputError, match="has no 'impl'"):
-        connect()
-
-
 def test_properties_given_with_a_profile_win(tmp_path):
     with connect(properties={"path": f"{tmp_path}/other"}, profile="prod") as namespace:
         assert namespace.properties["path"] == f"{tmp_path}/other"
         assert namespace.properties["storage.region"] == "eu-west-1"
-
-
-def test_a_variable_that_is_not_set(monkeypatch):
-    monkeypatch.delenv("PLACE")
-    with pytest.raises(InvalidInputError, match="the environment variable PLACE is not set"):
-        connect(profile="prod")
 
 
 def test_a_file_that_is_not_there(file):

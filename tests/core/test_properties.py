@@ -33,6 +33,7 @@ def test_a_property_has_key_type_unit_and_description(impl: str) -> None:
     assert [row["key"] for row in rows if not row["key"] or row["type"] not in TYPES] == []
     assert [row["key"] for row in rows if "number" in row["type"] and not row["unit"]] == []
     assert [row["key"] for row in rows if not row["doc"].strip() or "\n" in row["doc"]] == []
+    assert [row["key"] for row in rows if row["required"] and row["default"] is not None] == []
 
 
 @pytest.mark.parametrize("impl", BACKENDS)

@@ -60,11 +60,6 @@ def test_what_needs_no_extra_does_not_speak_of_one(monkeypatch: pytest.MonkeyPat
     assert "pip install" not in str(caught.value)
 
 
-def test_a_class_can_be_named_outright(tmp_path: Path) -> None:
-    with connect(DIRECTORY, {"path": str(tmp_path)}) as found:
-        assert type(found) is DirectoryNamespace
-
-
 @pytest.mark.parametrize("config", [{}, {"impl": ""}, {"impl": None}, {"dir.path": "x"}])
 def test_a_configuration_needs_its_impl(config: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError, match=r"no 'impl'; set it to one of .*dir"):
@@ -75,14 +70,6 @@ def test_a_configuration_is_left_as_it_was(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path)}
     connect_config(config).close()
     assert config == {"impl": "dir", "dir.path": str(tmp_path)}
-
-
-def test_one_configuration_can_hold_several_backends(tmp_path: Path) -> None:
-    both = {"dir.path": str(tmp_path), "rest.uri": "http://localhost:2333"}
-    with connect_config({"impl": "dir", **both}) as directory:
-        assert directory.properties["path"] == str(tmp_path)
-    with connect_config({"impl": "rest", **both}) as client:
-        assert client.properties["uri"] == "http://localhost:2333"
 
 
 def test_a_package_can_bring_an_implementation(other_package: str, tmp_path: Path) -> None:
@@ -126,6 +113,7 @@ def test_other_packages_are_not_looked_at_for_what_is_known(
 def test_a_registration_can_be_renewed(tmp_path: Path) -> None:
     register("mine", "json:Nothing")
     register("mine", DIRECTORY)
+    assert implementations()["mine"] == DIRECTORY
     with connect("mine", {"path": str(tmp_path)}) as found:
         assert isinstance(found, DirectoryNamespace)
 

@@ -63,23 +63,8 @@ def test_rows_that_break_off_are_blamed() -> None:
     assert (rows.rows, rows.can_begin_again) == (3, True)
 
 
-def test_an_error_of_the_protocol_is_kept_as_it_is() -> None:
-    failure = TableColumnNotFoundError("no column x")
-    rows = broken(failure)
-    with pytest.raises(TableColumnNotFoundError) as caught, rows.guarded():
-        rows.reader().read_all()
-    assert caught.value is failure
-
-
 def test_other_failures_pass() -> None:
     rows = RowStream.of(ROWS)
     assert RowStream.of(rows) is rows
     with pytest.raises(InternalError, match="storage"), rows.guarded():
         raise InternalError("storage is away")
-
-
-def test_the_first_batch_can_be_read_again() -> None:
-    rows = RowStream.of(ROWS)
-    batch = rows.reader().read_next_batch()
-    assert pa.table(rows).to_pydict() == {"x": [1, 2, 3]} == batch.to_pydict()
-    assert rows.rows == 3

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import pickle
 
 import pyarrow as pa
 import pytest
 
 from lance_namespace_client import OPERATIONS, rest
 from lance_namespace_client.async_rest import AsyncRestNamespace as Generated
-from lance_namespace_client.errors import (
-    InternalError,
-    InvalidInputError,
-    LanceNamespaceError,
-    ServiceUnavailableError,
-    TableNotFoundError,
-)
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_client.operations import Body
 from lance_namespace_impls import AsyncRestNamespace, connect
 from lance_namespace_impls.server import serving
-from tests.servers.scripted import CUT, SILENT, Answer, scripted_server
+from tests.servers.scripted import Answer, scripted_server
 
 T = {"id": ["t"]}
 ROWS = pa.table({"id": range(10)})
@@ -61,28 +54,6 @@ def test_every_operation_is_awaited_and_takes_what_the_other_client_takes(row):
         assert ours.return_annotation == "AsyncRows"
     else:
         assert ours.return_annotation == theirs.return_annotation
-
-
-def test_it_pickles_and_hides_its_secrets(script):
-    first = opened(script.uri, auth_token="hunter2")
-    assert "hunter2" not in repr(first)
-    second = pickle.loads(pickle.dumps(first))
-    assert second.config == first.config
-
-
-def test_a_closed_one_says_so(uri):
-    async def main():
-        async with opened(uri) as namespace:
-            pass
-        await namespace.describe_table(T)
-
-    with pytest.raises(InvalidInputError, match="closed"):
-        asyncio.run(main())
-
-
-def test_a_proxy_that_is_none_is_refused_at_once():
-    with pytest.raises(InvalidInputError, match="proxy"):
-        opened("http://localhost", proxy="nonsense://user:hunter2@x")
 
 
 def test_more_calls_than_connections_at_once(uri):
@@ -163,69 +134,6 @@ def test_tables_without_data_are_walked_unless_told_otherwise(script):
 # --- what the other client does too
 
 
-def asked_once(script, answer, call, **properties):
-    """Return what a call gives that has one answer, or the failure that it ends with."""
-    script.play(answer)
-
-    async def main():
-        async with opened(script.uri, max_retries="0", **properties) as namespace:
-            return await call(namespace)
-
-    try:
-        return asyncio.run(main())
-    except LanceNamespaceError as error:
-        return error
-
-
-def test_properties_go_into_every_request(script):
-    given = {"auth_token": "tok", "api_key": "key", "headers.x-a": "1", "delimiter": "."}
-    asked_once(script, Answer(200), lambda found: found.table_exists({"id": ["n", "t"]}), **given)
-    (asked,) = script.asked
-    assert asked.line.split()[1].startswith("/v1/table/n%2Et/exists?delimiter=.")
-    assert asked.headers["authorization"] == "Bearer tok"
-    assert (asked.headers["x-api-key"], asked.headers["x-a"]) == ("key", "1")
-
-
-def test_a_server_that_repeats_a_secret_is_not_quoted(script):
-    said = {"error": "is hunter2 a token?", "detail": "hunter2", "instance": "hunter2", "code": 16}
-    error = asked_once(
-        script, Answer(401, said), lambda found: found.list_tables({}), auth_token="hunter2"
-    )
-    assert (error.code, error.text) == (16, "is *** a token?")
-    assert (error.detail, error.instance) == ("***", "***")
-
-
-def test_own_storage_options_complete_the_server_s(script):
-    answer = Answer(200, {"location": "s3://b/t", "storage_options": {"region": "theirs"}})
-    own = {"storage.region": "own", "storage.access_key_id": "k"}
-    found = asked_once(script, answer, lambda found: found.describe_table(T), **own)
-    assert found.storage_options == {"region": "theirs", "access_key_id": "k"}
-
-
-def test_a_name_that_no_route_can_hold_is_refused_before_it_is_sent(script):
-    renamed = {**T, "new_table_name": "a$b"}
-    error = asked_once(script, Answer(200), lambda found: found.rename_table(renamed))
-    assert (error.code, script.asked) == (13, [])
-
-
-@pytest.mark.parametrize(("kind", "sent"), [("kept", 2), ("once", 1)])
-def test_rows_are_sent_again_in_the_other_case_where_that_can_be(script, kind, sent):
-    rows = ROWS if kind == "kept" else ROWS.to_reader()
-    script.play(Answer(400, {"error": "unknown mode", "code": 13}), Answer(200, {}))
-
-    async def main():
-        async with opened(script.uri) as namespace:
-            await namespace.create_table({**T, "mode": "ExistOk"}, rows)
-
-    if sent == 1:
-        with pytest.raises(InvalidInputError, match="unknown mode"):
-            asyncio.run(main())
-    else:
-        asyncio.run(main())
-        assert pa.ipc.open_stream(script.asked[1].body).read_all() == ROWS
-    assert ["mode=exist_ok" in asked.line for asked in script.asked] == [False, True][:sent]
-
-
 # --- rows
 
 
@@ -284,77 +192,6 @@ def test_an_iterator_that_fails_changes_nothing(lake, uri, count):
 
 
 # --- faults
-
-
-def test_a_failure_is_the_class_of_its_code(uri):
-    async def main():
-        async with opened(uri) as namespace:
-            await namespace.query_table({"id": ["gone"], "k": 1})
-
-    with pytest.raises(TableNotFoundError, match="gone"):
-        asyncio.run(main())
-
-
-def test_a_read_is_sent_again_and_a_change_is_not(script):
-    async def main():
-        async with opened(script.uri, max_retry_wait="0.1") as namespace:
-            script.play(SILENT, CUT, Answer(200, {"tables": ["t"]}))
-            assert (await namespace.list_tables({})).tables == ["t"]
-            script.play(SILENT, Answer(200, {}))
-            await namespace.drop_table(T)
-
-    with pytest.raises(ServiceUnavailableError, match="DropTable: no answer"):
-        asyncio.run(main())
-    assert len(script.asked) == 1
-
-
-def test_a_longer_pause_than_allowed_is_the_answer(script):
-    async def main():
-        async with opened(script.uri, max_retry_wait="0.1") as namespace:
-            script.play(Answer(503, {"error": "busy", "code": 17}, ("Retry-After: 60",)))
-            await namespace.list_tables({})
-
-    with pytest.raises(ServiceUnavailableError, match="busy"):
-        asyncio.run(main())
-    assert len(script.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("keep", "error", "message"),
-    [
-        (3, InternalError, "not an Arrow IPC file"),
-        (-1200, ServiceUnavailableError, "no answer"),
-    ],
-)
-def test_rows_that_are_cut(script, keep, error, message):
-    from lance_namespace_client.arrow import file_chunks
-
-    whole = b"".join(file_chunks(pa.table({"id": range(100_000)}).to_reader(max_chunksize=1000)))
-
-    async def main():
-        async with opened(script.uri) as namespace:
-            answer = (
-                Answer(200, whole[:keep]) if keep > 0 else Answer(200, whole, cut=len(whole) + keep)
-            )
-            script.play(answer)
-            rows = await namespace.query_table({"id": ["t"], "k": 1})
-            await rows.read_all()
-
-    with pytest.raises(error, match=message):
-        asyncio.run(main())
-
-
-def test_modes_in_the_case_that_the_server_takes(script):
-    refusal = Answer(400, {"error": "unknown mode", "code": 13})
-    script.play(refusal, Answer(200, {}), Answer(200, {}))
-
-    async def main():
-        async with opened(script.uri) as namespace:
-            for _ in range(2):
-                await namespace.create_namespace({"id": ["n"], "mode": "ExistOk"})
-
-    asyncio.run(main())
-    assert [b"exist_ok" in asked.body for asked in script.asked] == [False, True, True]
 
 
 # --- cancellation

@@ -33,8 +33,3 @@ def test_what_would_do_nothing_is_refused(key: str, value: str, prefix: str) -> 
 def test_options_of_the_store_are_taken() -> None:
     with connect("rest", {"uri": "http://localhost:1", "storage.region": "x"}) as namespace:
         assert namespace.properties["storage.region"] == "x"
-
-
-def test_a_delimiter_is_needed() -> None:
-    with pytest.raises(InvalidInputError, match=r"^rest: property 'delimiter' must not be empty$"):
-        connect("rest", {"uri": "http://localhost:1", "delimiter": ""})

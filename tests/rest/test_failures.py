@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,25 +14,24 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
     ThrottlingError,
 )
-from lance_namespace_impls import connect
-from lance_namespace_impls.rest.asynchronous import AsyncRestNamespace
-from tests.servers.scripted import Answer, Script, scripted_server
+from tests.servers.scripted import Answer, Script
+
+from .conftest import OpenClient
+
+Failing = Callable[[Answer], LanceNamespaceError]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with scripted_server() as script:
-        yield script
+@pytest.fixture
+def failure(server: Script, open_client: OpenClient) -> Failing:
+    """Return what a call raises that gets an answer."""
 
+    def ask(answer: Answer) -> LanceNamespaceError:
+        server.play(answer)
+        with pytest.raises(LanceNamespaceError) as caught:
+            open_client(server.uri, max_retries=0).list_tables({"id": ["n"], "limit": 3})
+        return caught.value
 
-def failure(server: Script, answer: Answer) -> LanceNamespaceError:
-    server.play(answer)
-    with (
-        connect("rest", {"uri": server.uri, "max_retries": 0}) as namespace,
-        pytest.raises(LanceNamespaceError) as caught,
-    ):
-        namespace.list_tables({"id": ["n"], "limit": 3})
-    return caught.value
+    return ask
 
 
 NOTHING = "it does not have this operation, or is not a Lance namespace server"
@@ -49,21 +47,21 @@ WITHOUT_CODE = {
 
 @pytest.mark.parametrize("status", WITHOUT_CODE)
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", {"message": "x"}], ids=str)
-def test_a_status_alone(server: Script, status: int, body: Any) -> None:
+def test_a_status_alone(server: Script, failure: Failing, status: int, body: Any) -> None:
     code, hint = WITHOUT_CODE[status]
-    found = failure(server, Answer(status, body))
+    found = failure(Answer(status, body))
     said = f"ListTables: {server.uri}/v1/namespace/n/table/list answered HTTP {status} without an error code"
     assert (found.code, found.status) == (code, status)
     assert found.text == said + (f"; {hint}" if hint else "")
 
 
-def test_all_that_a_failure_says(server: Script) -> None:
+def test_all_that_a_failure_says(failure: Failing) -> None:
     body = {"error": "no t", "code": 4, "detail": "looked everywhere", "instance": "call-7"}
-    found = failure(server, Answer(404, body))
+    found = failure(Answer(404, body))
     assert isinstance(found, TableNotFoundError)
     assert (found.text, found.detail, found.instance) == ("no t", "looked everywhere", "call-7")
     assert found.status == 404
-    found = failure(server, Answer(429, {"error": "slow", "code": 21}, ("Retry-After: 7",)))
+    found = failure(Answer(429, {"error": "slow", "code": 21}, ("Retry-After: 7",)))
     assert isinstance(found, ThrottlingError)
     assert (found.status, found.retry_after) == (429, 7)
 
@@ -79,31 +77,17 @@ def test_all_that_a_failure_says(server: Script) -> None:
     ],
 )
 def test_the_message_is_one_line(
-    server: Script, body: dict[str, Any], text: str, detail: str | None
+    failure: Failing, body: dict[str, Any], text: str, detail: str | None
 ) -> None:
-    found = failure(server, Answer(400, body))
+    found = failure(Answer(400, body))
     assert (found.text, found.detail) == (text, detail)
 
 
 # --- a server that never answers
 
 
-def ask(uri: str, **properties: Any) -> Any:
-    with connect("rest", {"uri": uri, **properties}) as namespace:
-        return namespace.list_tables({})
-
-
-def ask_asynchronously(uri: str, **properties: Any) -> Any:
-    async def main() -> Any:
-        async with AsyncRestNamespace.from_properties({"uri": uri, **properties}) as namespace:
-            return await namespace.list_tables({})
-
-    return asyncio.run(asyncio.wait_for(main(), 30))
-
-
-@pytest.mark.parametrize("call", [ask, ask_asynchronously])
 def test_a_silent_server_is_waited_for_no_longer_than_asked(
-    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    open_client: OpenClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = socket.socket.recv
 
@@ -115,4 +99,4 @@ def test_a_silent_server_is_waited_for_no_longer_than_asked(
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         uri = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         with pytest.raises(ServiceUnavailableError):
-            call(uri, read_timeout="0.2", max_retries=0)
+            open_client(uri, read_timeout="0.2", max_retries=0).list_tables({})

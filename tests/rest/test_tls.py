@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
-from lance_namespace_impls import AsyncRestNamespace, connect
+from lance_namespace_impls import connect
 from lance_namespace_impls.core import http
 from lance_namespace_impls.server import ServerOptions, Tls, serving
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
+
+from .conftest import OpenClient
 
 T = {"id": ["t"]}
 
@@ -47,25 +48,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield Place(first, second, {name: str(path) for name, path in paths.items()})
 
 
-def ask(uri: str, **properties: str) -> None:
-    with connect("rest", {"uri": uri, "max_retries": "0", **properties}) as namespace:
-        namespace.table_exists(T)
-
-
-def ask_asynchronously(uri: str, **properties: str) -> None:
-    async def main() -> None:
-        given = {"uri": uri, "max_retries": "0", **properties}
-        async with AsyncRestNamespace.from_properties(given) as namespace:
-            await namespace.table_exists(T)
-
-    asyncio.run(asyncio.wait_for(main(), 60))
-
-
-each_client = pytest.mark.parametrize("call", [ask, ask_asynchronously])
-Call = Callable[..., None]
-
-
-@each_client
 @pytest.mark.parametrize(
     ("server", "properties"),
     [
@@ -81,13 +63,12 @@ Call = Callable[..., None]
     ids=str,
 )
 def test_who_is_trusted_is_talked_to(
-    place: Place, call: Call, server: str, properties: dict[str, str]
+    place: Place, open_client: OpenClient, server: str, properties: dict[str, str]
 ) -> None:
     given = {key: place.files.get(value, value) for key, value in properties.items()}
-    call(getattr(place, server), **given)
+    open_client(getattr(place, server), max_retries="0", **given).table_exists(T)
 
 
-@each_client
 @pytest.mark.parametrize(
     ("server", "properties", "reason"),
     [
@@ -99,11 +80,11 @@ def test_who_is_trusted_is_talked_to(
     ids=str,
 )
 def test_who_is_not_trusted_is_not(
-    place: Place, call: Call, server: str, properties: dict[str, str], reason: str
+    place: Place, open_client: OpenClient, server: str, properties: dict[str, str], reason: str
 ) -> None:
     given = {key: place.files[value] for key, value in properties.items()}
     with pytest.raises(ServiceUnavailableError, match=reason) as refused:
-        call(getattr(place, server), **given)
+        open_client(getattr(place, server), max_retries="0", **given).table_exists(T)
     assert refused.value.code == 17
 
 

@@ -80,25 +80,6 @@ def failure(response):
     return response.status_code, response.json()["code"]
 
 
-@pytest.mark.parametrize("part", [0.0, 0.0001, 0.5, 0.99], ids=str)
-@pytest.mark.parametrize("path", ["/v1/table/new/create", "/v1/table/new/create?mode=ExistOk"])
-def test_rows_cut_off_make_no_table(kept, part, path):
-    whole = ipc()
-    assert failure(kept.post(path, content=whole[: int(len(whole) * part)])) == (400, 13)
-    assert kept.get("/v1/table").json()["tables"] == ["t"]
-
-
-def test_rows_cut_off_add_no_rows(http, root):
-    whole = ipc()
-    for query in ("", "?mode=overwrite"):
-        response = http.post(f"/v1/table/t/insert{query}", content=whole[: len(whole) // 2])
-        assert failure(response) == (400, 13)
-    response = http.post("/v1/table/t/create?mode=overwrite", content=whole[: len(whole) // 2])
-    assert failure(response) == (400, 13)
-    assert http.post("/v1/table/t/count_rows").json() == 2
-    assert len(http.post("/v1/table/t/version/list").json()["versions"]) == 1
-
-
 def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
     """Chunked, so that only the missing last chunk tells it from a whole body."""
     ended = threading.Event()

@@ -23,6 +23,7 @@ from lance_namespace_impls.server import Access, ServerOptions, serving
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.ports import free_port
+from tests.servers.process import wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 NGINX = os.environ.get("LANCE_NS_NGINX", "nginx")
@@ -119,10 +120,7 @@ def test_nginx_passes_paths_uploads_and_answers_on_as_they_come(proxied):
     def parts():
         half = len(data) // 2
         yield data[:half]
-        deadline = time.monotonic() + 300
-        while namespace.rows == 0:
-            assert time.monotonic() < deadline, "nothing reaches the server before the end"
-            time.sleep(0.02)
+        wait_until(lambda: namespace.rows, 300)
         seen.append(namespace.rows)
         yield data[half:]
 

@@ -68,14 +68,6 @@ def test_middleware_says_who_calls_and_the_policy_what_they_may():
     assert [a.status_code for a in ask(app, path)] == [403]
 
 
-def test_middleware_runs_under_serve_too():
-    options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
-        assert client.post("/v1/table/t/describe", json={}).status_code == 403
-        cookie = {"cookie": "user=ana"}
-        assert client.post("/v1/table/t/describe", json={}, headers=cookie).status_code == 200
-
-
 def test_a_client_cannot_name_itself_as_middleware_does():
     app = create_app(EchoNamespace(), ServerOptions(policy=OnlyAna()))
     answer = ask(app, "/v1/table/t/describe", headers={CALLER: "ana"})[0]
@@ -189,19 +181,3 @@ def test_the_threads_end_with_the_application():
 
     before, after = asyncio.run(run())
     assert before == 200 and after >= 500
-
-
-@pytest.mark.parametrize("name", ["module:", ":Class", "no.such.module:Class"])
-def test_a_policy_that_cannot_be_found_is_named(name):
-    from lance_namespace_client.errors import InvalidInputError
-    from lance_namespace_impls.server import find_policy
-
-    with pytest.raises(InvalidInputError, match=r"policy|cannot be read"):
-        find_policy(name)
-
-
-def test_a_class_is_the_policy_by_its_name():
-    from lance_namespace_impls.server import find_policy
-
-    app = create_app(EchoNamespace(), ServerOptions(policy=find_policy(f"{__name__}:OnlyAna")))
-    assert ask(app, "/v1/table/t/describe")[0].status_code == 403

@@ -59,127 +59,73 @@ def dialect(namespace: Namespace) -> Dialect:
     return Dialect(Databases(namespace), "db")
 
 
-NO_VECTOR = {"vector": None}
-SENT: list[tuple[str, Any, Any]] = [
-    ("QueryTable", {"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
-    ("QueryTable", {"vector": []}, {"vector": {"single_vector": []}}),
-    ("QueryTable", {"vector": [[1.0], [2.0]]}, {"vector": {"multi_vector": [[1.0], [2.0]]}}),
-    ("QueryTable", {"vector": NO_VECTOR}, {"vector": NO_VECTOR}),
-    ("QueryTable", {}, NO_VECTOR),
-    ("QueryTable", {"columns": ["a"]}, {**NO_VECTOR, "columns": {"column_names": ["a"]}}),
-    ("QueryTable", {"columns": [["a", "b"]]}, {**NO_VECTOR, "columns": {"column_aliases": {"a": "b"}}}),
-    ("QueryTable", {"columns": {"a": "b"}}, {**NO_VECTOR, "columns": {"column_aliases": {"a": "b"}}}),
+CAT = {"match": {"terms": "cat", "column": "s"}}
+DOG = {"match": {"terms": "dog", "column": "s"}}
+TEXT = {"string_query": {"query": "cat"}}
+IN_BOTH = {"multi_match": {"query": "cat", "columns": ["s", "t"]}}
+BOOSTED = {"query": "cat", "columns": ["s", "t"], "boost": [1.0, 2.0], "operator": "And"}
+BY_A = [{"column_name": "a"}]
+
+
+def matches(*boosts: float | None, **more: str) -> dict[str, Any]:
+    """Return a match of each column with its boost, as the protocol has it."""
+    queries = [
+        {"terms": "cat", "column": column, "boost": boost, **more}
+        for column, boost in zip("st", boosts, strict=True)
+    ]
+    return {"multi_match": {"match_queries": queries}}
+
+
+def structured(query: dict[str, Any]) -> dict[str, Any]:
+    return {"full_text_query": {"structured_query": {"query": query}}}
+
+
+# A query as sent and as read; the vector is null unless it is sent.
+QUERIES: list[tuple[Any, Any]] = [
+    ({}, {}),
+    ({"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
+    ({"vector": []}, {"vector": {"single_vector": []}}),
+    ({"vector": [[1.0], [2.0]]}, {"vector": {"multi_vector": [[1.0], [2.0]]}}),
+    ({"vector": {"vector": None}}, {"vector": {"vector": None}}),
+    ({"columns": ["a"]}, {"columns": {"column_names": ["a"]}}),
+    ({"columns": [["a", "b"]]}, {"columns": {"column_aliases": {"a": "b"}}}),
+    ({"columns": {"a": "b"}}, {"columns": {"column_aliases": {"a": "b"}}}),
+    ({"columns": {"column_names": ["a"]}}, {"columns": {"column_names": ["a"]}}),
+    ({"order_by": BY_A}, {"context": {ORDER_BY: json.dumps(BY_A)}}),
     (
-        "QueryTable",
-        {"columns": {"column_names": ["a"]}},
-        {**NO_VECTOR, "columns": {"column_names": ["a"]}},
+        {"order_by": BY_A, "context": {"b": "c"}},
+        {"context": {"b": "c", ORDER_BY: json.dumps(BY_A)}},
     ),
+    ({"order_by": []}, {}),
+    ({"k": ALL_ROWS}, {"k": 0}),
+    ({"k": ALL_ROWS - 1}, {"k": ALL_ROWS - 1}),
+    ({"k": "many"}, {"k": "many"}),
     (
-        "QueryTable",
-        {"order_by": [{"column_name": "a"}]},
-        {**NO_VECTOR, "context": {ORDER_BY: '[{"column_name": "a"}]'}},
-    ),
-    ("QueryTable", {"order_by": []}, NO_VECTOR),
-    ("QueryTable", {"k": ALL_ROWS}, {**NO_VECTOR, "k": 0}),
-    ("QueryTable", {"k": ALL_ROWS - 1}, {**NO_VECTOR, "k": ALL_ROWS - 1}),
-    (
-        "QueryTable",
         {"k": ALL_ROWS, "full_text_query": {"query": "cat"}},
-        {**NO_VECTOR, "k": MAX_FOUND, "full_text_query": {"string_query": {"query": "cat"}}},
+        {"k": MAX_FOUND, "full_text_query": TEXT},
     ),
-    ("QueryTable", {"maximum_nprobes": 0}, NO_VECTOR),
-    ("QueryTable", {"maximum_nprobes": 3}, {**NO_VECTOR, "maximum_nprobes": 3}),
-    ("QueryTable", {"minimum_nprobes": 3, "nprobes": 9}, {**NO_VECTOR, "minimum_nprobes": 3}),
-    ("QueryTable", {"nprobes": 9}, {**NO_VECTOR, "nprobes": 9}),
+    ({"maximum_nprobes": 0}, {}),
+    ({"maximum_nprobes": 3}, {"maximum_nprobes": 3}),
+    ({"minimum_nprobes": 3, "nprobes": 9}, {"minimum_nprobes": 3}),
+    ({"nprobes": 9}, {"nprobes": 9}),
+    ({"full_text_query": "cat"}, {"full_text_query": "cat"}),
+    ({"full_text_query": TEXT}, {"full_text_query": TEXT}),
     (
-        "QueryTable",
         {"full_text_query": {"query": {"match": {"terms": "cat", "column": None}}}},
-        {**NO_VECTOR, "full_text_query": {"string_query": {"query": "cat"}}},
+        {"full_text_query": TEXT},
+    ),
+    ({"full_text_query": {"query": CAT}}, structured(CAT)),
+    (
+        {"full_text_query": {"query": {"multi_match": BOOSTED}}},
+        structured(matches(1.0, 2.0, operator="And")),
     ),
     (
-        "QueryTable",
-        {"full_text_query": {"query": {"match": {"terms": "cat", "column": "s"}}}},
-        {
-            **NO_VECTOR,
-            "full_text_query": {
-                "structured_query": {"query": {"match": {"terms": "cat", "column": "s"}}}
-            },
-        },
+        {"full_text_query": {"query": {"boolean": {"must": [IN_BOTH], "should": [DOG]}}}},
+        structured({"boolean": {"must": [matches(None, None)], "should": [DOG]}}),
     ),
-    (
-        "QueryTable",
-        {"full_text_query": {"string_query": {"query": "cat"}}},
-        {**NO_VECTOR, "full_text_query": {"string_query": {"query": "cat"}}},
-    ),
-    (
-        "QueryTable",
-        {
-            "full_text_query": {
-                "query": {
-                    "multi_match": {
-                        "query": "cat", "columns": ["s", "t"], "boost": [1.0, 2.0], "operator": "And",
-                    }
-                }
-            }
-        },
-        {
-            **NO_VECTOR,
-            "full_text_query": {
-                "structured_query": {
-                    "query": {
-                        "multi_match": {
-                            "match_queries": [
-                                {"terms": "cat", "column": "s", "boost": 1.0, "operator": "And"},
-                                {"terms": "cat", "column": "t", "boost": 2.0, "operator": "And"},
-                            ]
-                        }
-                    }
-                }
-            },
-        },
-    ),
-    (
-        "QueryTable",
-        {
-            "full_text_query": {
-                "query": {
-                    "boolean": {
-                        "must": [{"multi_match": {"query": "cat", "columns": ["s", "t"]}}],
-                        "should": [{"match": {"terms": "dog", "column": "s"}}],
-                    }
-                }
-            }
-        },
-        {
-            **NO_VECTOR,
-            "full_text_query": {
-                "structured_query": {
-                    "query": {
-                        "boolean": {
-                            "must": [
-                                {
-                                    "multi_match": {
-                                        "match_queries": [
-                                            {"terms": "cat", "column": "s", "boost": None},
-                                            {"terms": "cat", "column": "t", "boost": None},
-                                        ]
-                                    }
-                                }
-                            ],
-                            "should": [{"match": {"terms": "dog", "column": "s"}}],
-                        }
-                    }
-                }
-            },
-        },
-    ),
-    (
-        "QueryTable",
-        {"order_by": [{"column_name": "a"}], "context": {"b": "c"}},
-        {**NO_VECTOR, "context": {"b": "c", ORDER_BY: '[{"column_name": "a"}]'}},
-    ),
-    ("QueryTable", {"k": "many"}, {**NO_VECTOR, "k": "many"}),
-    ("QueryTable", {"full_text_query": "cat"}, {**NO_VECTOR, "full_text_query": "cat"}),
+]
+SENT: list[tuple[str, Any, Any]] = [
+    *(("QueryTable", sent, {"vector": None, **read}) for sent, read in QUERIES),
     ("RenameTable", {"new_namespace": ["n"]}, {"new_namespace_id": ["n"]}),
     ("RenameTable", {"new_table_name": "u"}, {"new_table_name": "u"}),
     ("AnalyzeTableQueryPlan", {"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
@@ -189,7 +135,11 @@ SENT: list[tuple[str, Any, Any]] = [
         {"verbose": True, "query": {"vector": {"single_vector": [1.0]}}},
     ),
     ("ExplainTableQueryPlan", {"query": None}, {"query": None}),
-    ("CreateTableIndex", {"metric_type": "l2"}, {"metric_type": "l2", "distance_type": "l2", **REPLACED}),
+    (
+        "CreateTableIndex",
+        {"metric_type": "l2"},
+        {"metric_type": "l2", "distance_type": "l2", **REPLACED},
+    ),
     (
         "CreateTableIndex",
         {"metric_type": "l2", "distance_type": "dot"},
@@ -201,7 +151,7 @@ SENT: list[tuple[str, Any, Any]] = [
     ("CreateTableScalarIndex", {"replace": False}, {"replace": False}),
     ("CreateTableScalarIndex", {"context": {"a": "b"}}, {"context": {"a": "b", REPLACE: "true"}}),
     ("CountTableRows", {"vector": [1.0]}, {"vector": [1.0]}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("operation", "sent", "read"), SENT)

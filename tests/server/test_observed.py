@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import subprocess
-import sys
 import time
 
-import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -34,6 +30,7 @@ from lance_namespace_impls.server.observability import health
 from lance_namespace_impls.server.observability.observer import REQUESTS
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.http_client import http_client
+from tests.servers.process import wait_until
 
 SECRET = "s3cr3t-t0ken-of-ana"
 
@@ -47,13 +44,6 @@ def figures(client, **kwargs):
         for family in text_string_to_metric_families(answer.text)
         for sample in family.samples
     }
-
-
-def eventually(look, wanted):
-    deadline = time.monotonic() + 50  # less than `reader_seconds`, which ends a query anyway
-    while (found := look()) != wanted:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -86,15 +76,13 @@ def test_requests_are_counted_by_operation_and_code():
             found = figures(client)
             return {k[1:]: v for k, v in found.items() if k[0] == "lance_ns_requests_total"}
 
-        eventually(
-            counts,
-            {
-                ("DescribeTable", "ok"): 3,
-                ("4", "TableExists"): 1,
-                ("0", "unknown"): 1,
-                ("13", "unknown"): 1,
-            },
-        )
+        expected = {
+            ("DescribeTable", "ok"): 3,
+            ("4", "TableExists"): 1,
+            ("0", "unknown"): 1,
+            ("13", "unknown"): 1,
+        }
+        wait_until(lambda: counts() == expected)
         found = figures(client)
         assert found["lance_ns_request_seconds_count", "DescribeTable"] == 3
         assert found["lance_ns_received_bytes_total", "DescribeTable"] == 3 * len("{}")
@@ -112,8 +100,9 @@ def test_open_queries_and_pools_show_what_is_under_way():
             found = figures(client)
             assert found["lance_ns_open_queries",] == 1
             assert found["lance_ns_pool_calls", "queries", "running"] == 1
-        eventually(lambda: figures(client)["lance_ns_open_queries",], 0)
-        eventually(lambda: figures(client)["lance_ns_pool_calls", "queries", "running"], 0)
+        # Sooner than `reader_seconds`, which ends a query anyway.
+        wait_until(lambda: figures(client)["lance_ns_open_queries",] == 0, seconds=50)
+        wait_until(lambda: figures(client)["lance_ns_pool_calls", "queries", "running"] == 0)
         assert figures(client)["lance_ns_requests_total", "QueryTable", "cut"] == 1
 
 
@@ -144,7 +133,7 @@ def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
         client.post("/v1/table/a$t/describe", json={}, headers={"x-api-key": SECRET})
         client.post("/v1/table/broken/exists", json={}, headers=bearer)
         client.post(f"/v1/table/t/query?token={SECRET}", content=b"{", headers=bearer)
-        eventually(lambda: len(lines), 5)
+        wait_until(lambda: len(lines) == 5)
     shown = [(row["principal"], row["operation"], row["id"], row["code"]) for row in lines]
     assert shown == [
         ("ana", "DescribeTable", ["a", "b$t"], None),
@@ -163,26 +152,6 @@ def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
     assert lines[0]["ms"] > 0 and lines[0]["sent_bytes"] > 0 and lines[0]["received_bytes"] == 2
     text = json.dumps(lines)
     assert SECRET not in text and made.token not in text
-
-
-def test_the_command_writes_the_lines_to_standard_error(tmp_path):
-    connect("dir", {"path": str(tmp_path)}).create_table({"id": ["t"]}, pa.table({"a": [1]}))
-    code = "from lance_namespace_impls.cli import main; main()"
-    command = [sys.executable, "-c", code, "serve", "--impl", "dir"]
-    process = subprocess.Popen(
-        [*command, "-p", f"path={tmp_path}", "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        uri = re.search(r"http://\S+", process.stdout.readline())[0]
-        with http_client(uri, timeout=300) as client:
-            client.post("/v1/table/t/describe", json={})
-            client.post("/v1/table/no/describe", json={})
-    finally:
-        process.terminate()
-        _, errors = process.communicate(timeout=300)
-    rows = [json.loads(line) for line in errors.splitlines()]
-    assert [(row["id"], row["status"]) for row in rows] == [(["t"], 200), (["no"], 404)]
 
 
 class Down(EchoNamespace):
@@ -210,7 +179,7 @@ def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
         assert "secret-host" not in answer.text
         assert client.get("/healthz").status_code == 200
         namespace.down = False
-        eventually(lambda: client.get("/readyz").status_code, 200)
+        wait_until(lambda: client.get("/readyz").status_code == 200)
 
 
 def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
@@ -221,7 +190,7 @@ def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
         assert client.get("/readyz").status_code == 503
         assert client.get("/readyz").status_code == 503
         namespace.released.set()
-        eventually(lambda: client.get("/readyz").status_code, 200)
+        wait_until(lambda: client.get("/readyz").status_code == 200)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +309,7 @@ def test_traces_lead_to_the_call_of_the_catalog():
         http_client(uri, timeout=300) as client,
     ):
         client.post("/v1/table/t/describe", json={}, headers={"traceparent": incoming})
-        eventually(lambda: len(exporter.get_finished_spans()), 5)
+        wait_until(lambda: len(exporter.get_finished_spans()) == 5)
     spans = {span.name: span for span in exporter.get_finished_spans()}
     kinds = {name: span.kind for name, span in spans.items()}
     assert kinds["rest POST"] is trace.SpanKind.CLIENT
@@ -367,7 +336,7 @@ def test_traces_lead_to_the_call_of_the_catalog():
     with serving(EchoNamespace()) as uri, http_client(uri, timeout=300) as client:
         for name in ("gone", "broken"):
             client.post(f"/v1/table/{name}/exists", json={})
-        eventually(lambda: len(exporter.get_finished_spans()), 4)
+        wait_until(lambda: len(exporter.get_finished_spans()) == 4)
     ended = [span for span in exporter.get_finished_spans() if span.name == "TableExists"]
     assert [span.attributes["lance_namespace.code"] for span in ended] == [4, 18]
     assert [span.status.status_code.name for span in ended] == ["UNSET", "ERROR"]

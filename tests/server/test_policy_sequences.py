@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import (
-    PolicyFile,
-)
+from lance_namespace_impls.server import PolicyFile
 
 from .test_policy import by, client_of, is_denied
 

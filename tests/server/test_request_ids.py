@@ -12,7 +12,6 @@ import pytest
 from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.execution.context import MAX_REQUEST_ID_LENGTH
-from lance_namespace_impls.server.http.requests import Headers
 from tests.servers.echo import EchoNamespace
 
 
@@ -51,10 +50,6 @@ def test_any_other_is_replaced(
     assert not text or text not in caplog.text
 
 
-def test_two_requests_without_one_have_two(uri: str) -> None:
-    assert fail(uri, {}) != fail(uri, {})
-
-
 class Explained(EchoNamespace):
     """Raises an error of its own, with its cause."""
 
@@ -74,9 +69,3 @@ def test_the_cause_of_a_failure_that_a_namespace_tells_is_in_the_log_under_it(
     assert record.levelno == logging.ERROR
     assert "TableExists failed" in record.getMessage()
     assert "its disk is full" in record.getMessage()
-
-
-@pytest.mark.parametrize("name", ["cookie", "set-cookie", "authorization", "proxy-authorization"])
-def test_credentials_of_the_hop_do_not_reach_the_operation(name: str) -> None:
-    headers = Headers([(name.encode(), b"session=1"), (b"x-mine", b"2")])
-    assert headers.context() == {"header.x-mine": "2"}

@@ -7,6 +7,20 @@ from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.server.http.routing import RouteTable, decode
 
 TABLE = RouteTable()
+# Operation in the general specification -> its name today.
+GENERAL = {
+    **{f"{verb}Namespace": f"{verb}Namespace" for verb in ("Create", "Alter", "Drop")},
+    **{f"{verb}Table": f"{verb}Table" for verb in ("Create", "Register", "Alter", "Drop")},
+    **{f"List{kind}": f"List{kind}" for kind in ("Operations", "Namespaces", "Tables")},
+    **{f"{kind}Exists": f"{kind}Exists" for kind in ("Namespace", "Table")},
+    **{f"Get{kind}": f"Describe{kind}" for kind in ("Namespace", "Table")},
+}
+
+
+@pytest.mark.requirement("general-036")
+def test_all_operations_of_the_general_specification_have_their_names():
+    today = {name: row.name for row in OPERATIONS.values() for name in row.names}
+    assert today.items() >= GENERAL.items()
 
 
 @pytest.mark.requirement("general-099")

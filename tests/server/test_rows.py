@@ -15,6 +15,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.server import Limits, ServerOptions, serving
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.http_client import answer_on, http_client
+from tests.servers.process import wait_until
 
 from .wire import ipc
 
@@ -57,12 +58,6 @@ def test_a_client_that_asks_first_is_told_no_without_sending(uri):
     assert (answer.status, answer.headers["connection"]) == (400, "close")
 
 
-@pytest.mark.parametrize("cut", [0, 3, 100, -50])
-def test_rows_that_break_off(code_of, cut):
-    whole = ipc(1000, 3)
-    assert code_of("POST", "/v1/table/t/create", content=whole[:cut]) == (400, 13)
-
-
 def test_a_client_that_leaves_within_its_rows_frees_the_server(uri, echo):
     host, port = uri.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=120) as connection:
@@ -81,13 +76,6 @@ def _reads_rows(thread):
 
     frame = sys._current_frames().get(thread.ident)
     return frame is not None and any("readinto" in f.name for f in traceback.extract_stack(frame))
-
-
-def wait_until(condition, seconds=10.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_rows_are_held_back_until_they_are_read(uri, echo):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.models import DescribeTableRequest
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import ServerOptions, create_app, serving
+from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.server.http.requests import Headers
 from tests.servers.echo import EchoNamespace
 
@@ -39,12 +39,6 @@ from .wire import STREAM, ipc
 def test_route_identifiers(http, echo, path, names):
     assert http.post(path).status_code == 200
     assert echo.last().id == names
-
-
-@pytest.mark.parametrize("root", ["%24", "$", ""])
-def test_the_root_on_a_route(http, echo, root):
-    assert http.get(f"/v1/namespace/{root}/list").status_code == 200
-    assert echo.last().id == []
 
 
 names_without = st.text(
@@ -88,21 +82,9 @@ def test_broken_route_identifiers(code_of, path):
     assert code_of("POST", path) == (400, 13)
 
 
-def test_identifier_in_route_and_body(code_of, http, echo):
-    assert http.post("/v1/table/a$b/describe", json={"id": ["a", "b"]}).status_code == 200
-    assert http.post("/v1/table/a$b/describe", json={"id": None}).status_code == 200
-    assert echo.last().id == ["a", "b"]
-    response = http.post("/v1/table/a$b/describe", json={"id": ["a", "c"]})
-    assert response.status_code == 400
-    assert response.json()["code"] == 13
-    assert "a$b" in response.json()["error"]
-    assert code_of("POST", "/v1/table/t/describe", json={"id": []}) == (400, 13)
-
-
-def test_other_fields_of_the_path(http, code_of):
+def test_the_name_of_an_index_in_route_and_body(http, code_of):
     path = "/v1/table/t/index/i%2F1/stats"
-    assert http.post(path).json() == {"index_type": "i/1"}
-    assert http.post(path, json={"index_name": "i/1"}).status_code == 200
+    assert http.post(path, json={"index_name": "i/1"}).json() == {"index_type": "i/1"}
     assert code_of("POST", path, json={"index_name": "i2"}) == (400, 13)
 
 
@@ -132,9 +114,8 @@ def test_bad_query_parameters(code_of, query):
     assert code_of("POST", f"/v1/table/t/describe?{query}") == (400, 13)
 
 
-@pytest.mark.parametrize("limit", ["x", "1.5", "1_0", "", "9" * 30])
-def test_bad_numbers(code_of, limit):
-    assert code_of("GET", f"/v1/namespace/$/table/list?limit={limit}") == (400, 13)
+def test_a_limit_is_a_whole_number(code_of):
+    assert code_of("GET", "/v1/namespace/$/table/list?limit=1.5") == (400, 13)
 
 
 def test_a_flag_in_query_and_body_must_agree(http, code_of):
@@ -142,10 +123,6 @@ def test_a_flag_in_query_and_body_must_agree(http, code_of):
     assert http.post(path, json={"check_declared": True}).status_code == 200
     assert code_of("POST", path, json={"check_declared": False}) == (400, 13)
     assert http.post(path + "&check_declared=true").status_code == 200
-
-
-def test_unknown_query_parameters_and_fields_are_passed_over(http):
-    assert http.post("/v1/table/t/describe?new=1", json={"newer": 2}).status_code == 200
 
 
 def test_a_parameter_that_is_needed(code_of, http, echo):
@@ -160,45 +137,17 @@ def test_a_parameter_that_is_needed(code_of, http, echo):
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"{", b"[]", b"7", b'"x"', b"\xff", b"[" * 50_000, b'{"id": "t"}', b'{"version": -1}'],
+    ("path", "content", "kind"),
+    [("describe", b"{}", STREAM), ("create", ipc(), "application/json")],
 )
-def test_bodies_that_are_no_request(code_of, content):
-    headers = {"Content-Type": "application/json"}
-    assert code_of("POST", "/v1/table/t/describe", content=content, headers=headers) == (400, 13)
+def test_a_body_of_the_other_kind_is_refused(code_of, path, content, kind):
+    headers = {"Content-Type": kind}
+    assert code_of("POST", f"/v1/table/t/{path}", content=content, headers=headers) == (400, 13)
 
 
-@pytest.mark.parametrize("content", [b"", b"  \n", b"{}", b"null"])
-def test_an_empty_body_is_an_empty_request(http, echo, content):
-    response = http.post("/v1/table/t/describe", content=content)
-    assert response.status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("content_type", "status"),
-    [
-        (None, 400),
-        ("application/json", 200),
-        ("Application/JSON; charset=utf-8", 200),
-        ("text/plain", 400),
-        ("application/x-www-form-urlencoded", 400),
-        (STREAM, 400),
-    ],
-)
-def test_content_type_of_json(uri, content_type, status):
-    headers = {"Content-Type": content_type} if content_type else {}
-    response = httpx.post(f"{uri}/v1/table/t/describe", content=b"{}", headers=headers)
-    assert response.status_code == status
-
-
-@pytest.mark.parametrize(
-    ("content_type", "status"), [(None, 200), (STREAM, 200), ("application/json", 400)]
-)
-def test_content_type_of_rows(uri, content_type, status):
-    headers = {"Content-Type": content_type} if content_type else {}
-    response = httpx.post(f"{uri}/v1/table/t/create", content=ipc(), headers=headers)
-    assert response.status_code == status
-    assert status == 200 or response.json()["code"] == 13
+@pytest.mark.parametrize("content", [b"{", b"[]"])
+def test_a_body_that_is_no_object_is_refused(code_of, content):
+    assert code_of("POST", "/v1/table/t/describe", content=content) == (400, 13)
 
 
 def test_a_json_body_has_a_limit(code_of, http, uri):
@@ -225,14 +174,9 @@ def test_answers_of_other_forms(http):
     assert http.post("/v1/materialized_view/v/refresh").status_code == 202
 
 
-@pytest.mark.requirement("general-099", "general-109")
 def test_by_name_routes_take_everything_from_the_body(http, echo):
-    answer = http.post("/DescribeTable", json={"id": ["a", "b"], "version": 3})
-    assert answer.json()["version"] == 3
-    assert http.post("/GetTable", json={"id": ["a", "b"]}).json()["namespace"] == ["a"]
     http.post("/ListTables", json={"id": "", "limit": 2})
     assert (echo.last().id, echo.last().limit) == (None, 2)
-    assert http.post("/ListTables").status_code == 200
 
 
 def test_by_name_rows_take_everything_from_the_query(http, echo):
@@ -248,14 +192,11 @@ def test_list_all_tables_gets_the_delimiter(http):
     assert http.post("/ListAllTables?delimiter=_").json()["tables"] == ["_"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "3", '{"a": 1}'])
-def test_properties_of_a_new_table_are_json_text(code_of, text):
-    assert code_of("POST", "/v1/table/t/create", params={"properties": text}, content=ipc()) == (
-        400,
-        13,
-    )
-    headers = {"x-lance-table-properties": text}
-    assert code_of("POST", "/v1/table/t/create", headers=headers, content=ipc()) == (400, 13)
+def test_properties_of_a_new_table_are_a_json_object(code_of):
+    path, rows = "/v1/table/t/create", ipc()
+    assert code_of("POST", path, params={"properties": "[]"}, content=rows) == (400, 13)
+    headers = {"x-lance-table-properties": "3"}
+    assert code_of("POST", path, headers=headers, content=rows) == (400, 13)
 
 
 def test_headers_of_create(http, echo, code_of):
@@ -408,28 +349,6 @@ def test_storage_secrets_leave_only_where_the_server_vends_them(vends, asks, sec
 
 
 # --- as a part of another application
-
-
-def test_below_another_application():
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-
-    echo = EchoNamespace()
-    app = Starlette(routes=[Mount("/lance/v2", app=create_app(echo))])
-
-    async def ask():
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://localhost/lance/v2"
-        ) as client:
-            found = await client.post("/v1/table/a%2Fb/describe")
-            missing = await client.get("/v1/nothing")
-            return found.status_code, missing.status_code
-
-    import asyncio
-
-    assert asyncio.run(ask()) == (200, 404)
-    assert echo.last().id == ["a/b"]
 
 
 def test_page_tokens_and_names_with_every_ascii_sign(http, echo):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import re
 import signal
 import socket
@@ -11,7 +12,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -28,6 +28,7 @@ from lance_namespace_impls.server.workers.supervisor import Job, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
+from tests.servers.process import wait_until
 
 PATIENCE = 120.0
 
@@ -65,13 +66,6 @@ def children(process):
                 if b"spawn_main" in line.read():
                     found.append(pid)
     return sorted(found)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def table(path):
@@ -287,8 +281,6 @@ def test_what_is_tried_before_workers_start_is_closed(tmp_path, monkeypatch):
 
 
 def test_what_knows_callers_travels(tmp_path):
-    import pickle
-
     made = new_token("ana")
     file = tmp_path / "tokens.toml"
     file.write_text(made.entry)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +16,7 @@ from attrs import define, field
 
 from .ports import free_port
 
-__all__ = ["ANSWER_SECONDS", "START_SECONDS", "ServerProcess", "bound_to_us"]
+__all__ = ["ANSWER_SECONDS", "START_SECONDS", "ServerProcess", "bound_to_us", "wait_until"]
 
 # Long enough for a machine that is busy with much else; only what hangs runs into them.
 START_SECONDS = 900
@@ -31,6 +31,14 @@ def bound_to_us() -> list[str]:
     needed: the kernel tells the end of the thread that started it.
     """
     return ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 120, step: float = 0.02) -> None:
+    """Wait for a condition, and fail if it does not hold in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(step)
 
 
 @define(kw_only=True)

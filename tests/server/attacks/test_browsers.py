@@ -118,9 +118,12 @@ def test_names_of_this_machine(served, host):
 
 
 def test_names_that_are_allowed(tmp_path):
-    options = ServerOptions(access=Access(allow_hosts=["Lake.example.com", "10.0.0.1"]))
+    named = ("LAKE.example.com", "lake.example.com.:443", "dot.example", "10.0.0.1:1", "localhost")
+    options = ServerOptions(
+        access=Access(allow_hosts=["Lake.example.com", "dot.example.", "10.0.0.1"])
+    )
     with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace, options) as uri:
-        for host in ("lake.example.com", "lake.example.com.:443", "10.0.0.1:1", "localhost"):
+        for host in named:
             assert ask(uri, "/v1/table", {"Host": host}, method="GET")[0] == 200
         assert ask(uri, "/v1/table", {"Host": "x.lake.example.com"}, method="GET")[0] == 403
     options = ServerOptions(access=Access(allow_hosts=["*"]))

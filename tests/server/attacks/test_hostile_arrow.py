@@ -34,10 +34,7 @@ def served(tmp_path_factory):
 
 
 def refused(client, body, write="create", table="t"):
-    response = client.post(
-        f"/v1/table/{table}/{write}",
-        content=body,
-    )
+    response = client.post(f"/v1/table/{table}/{write}", content=body)
     assert (response.status_code, response.json()["code"]) == (400, 13), response.text
     return response.json()["error"]
 

@@ -21,6 +21,7 @@ from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.server import Limits, ServerOptions, TokenFile, new_token, serving
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import answer_on, http_client
+from tests.servers.process import wait_until
 
 from .hostile_arrow import good, stream_of
 
@@ -67,13 +68,6 @@ def open_connection(uri, data=b""):
     connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
     connection.sendall(data)
     return connection
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 QUERY = {"k": 1, "vector": {}}
