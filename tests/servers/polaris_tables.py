@@ -68,7 +68,7 @@ class PolarisTables(WebServer):
         parts = [unquote(part) for part in asked.path.strip("/").split("/")]
         generic = parts[0] == "polaris"
         if parts[generic : generic + 3] != ["v1", CATALOG, "namespaces"]:
-            return _no_route()
+            return _no_route(parts)
         levels, rest = (), parts[generic + 3 :]
         if rest:
             levels, rest = tuple(rest[0].split("\x1f")), rest[1:]
@@ -77,7 +77,7 @@ class PolarisTables(WebServer):
         if not levels:
             return self._add(asked.json) if asked.method == "POST" else self._children(asked)
         if rest not in ([], ["properties"]) or generic:
-            return _no_route()
+            return _no_route(parts)
         if levels not in self.namespaces:
             return _no_namespace(levels)
         if rest:
@@ -206,8 +206,11 @@ class PolarisTables(WebServer):
         )
 
 
-def _no_route() -> Answer:
-    return _failure(404, "NotFoundException", "Unable to find matching target resource method")
+def _no_route(parts: list[str]) -> Answer:
+    """Answer as the real server does below its API, or elsewhere."""
+    is_api = parts[0] in ("v1", "polaris")
+    message = "Unable to find matching target resource method" if is_api else "HTTP 404 Not Found"
+    return _failure(404, "NotFoundException", message)
 
 
 def _no_namespace(levels: Levels) -> Answer:
