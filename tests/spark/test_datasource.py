@@ -19,7 +19,6 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ErrorCode
-from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.spark.read_plan import group_by_size
 from tests.spark.conftest import Lake, failure_of
@@ -296,7 +295,7 @@ def test_a_failing_task_leaves_no_new_table(lake: Lake, spark: Any) -> None:
     rows = spark.range(0, 10, 1, 2).mapInArrow(failing_last(lake, "new", 0), "id long")
     with pytest.raises(Exception, match="the last row is bad"):
         lake.save(rows, "new")
-    assert list(connect("dir", lake.properties).iter_tables()) == []
+    assert list(lake.namespace.iter_tables()) == []
     assert not Path(lake.path("new")).exists()
 
 
@@ -375,7 +374,7 @@ def test_what_cannot_be_loaded_says_why(
     lake: Lake, options: dict[str, str], table: str, code: ErrorCode
 ) -> None:
     lake.put("t", pa.table({"a": [1]}))
-    connect("dir", lake.properties).declare_table({"id": ["declared"]})
+    lake.namespace.declare_table({"id": ["declared"]})
     assert failure_of(lambda: lake.load(table, **options)).code is code
 
 
@@ -424,7 +423,7 @@ def test_a_table_made_in_spark_s_own_catalog_says_what_to_write_instead(spark: A
 
 @pytest.mark.requirement("general-112")
 def test_through_a_rest_server(lake: Lake, spark: Any) -> None:
-    with connect("dir", lake.properties) as namespace, serving(namespace) as address:
+    with lake.namespace as namespace, serving(namespace) as address:
         options = {"impl": "rest", "uri": address}
         writer = spark.range(5).write.format("lance_namespace").options(**options)
         writer.mode("append").save("t")

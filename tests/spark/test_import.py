@@ -118,7 +118,7 @@ def test_modes(run: Importer) -> None:
 
 def test_a_declared_table_is_filled(run: Importer) -> None:
     run.write("a.csv", "n\n1\n")
-    connect("dir", run.lake.properties).declare_table({"id": ["t"]})
+    run.lake.namespace.declare_table({"id": ["t"]})
     assert run("t", "a.csv").rows == 1
 
 
@@ -252,7 +252,7 @@ def test_into_a_namespace_behind_a_server(run: Importer, spark: Any) -> None:
     from lance_namespace_impls.server import serving
 
     run.write("a.csv", "n\n1\n2\n")
-    with connect("dir", run.lake.properties) as namespace, serving(namespace) as address:
+    with run.lake.namespace as namespace, serving(namespace) as address:
         result = import_files(
             spark,
             impl="rest",

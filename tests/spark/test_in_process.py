@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 
 from lance_namespace_client.errors import TableNotFoundError, TableSchemaValidationError
-from lance_namespace_impls import connect
 from lance_namespace_impls.spark import ImportResult, import_files
 from tests.spark.conftest import Lake
 
@@ -106,7 +105,7 @@ def test_a_file_that_does_not_fit_leaves_nothing(quiet_lake: Lake, folder: Path)
     (folder / "9.csv").write_text("n,half,s,none\nx,1,,\n")
     with pytest.raises(TableSchemaValidationError, match=r"9\.csv: column n: .*'x'"):
         run(quiet_lake, folder, "t", options={"types": "n:int64", "task_bytes": "1000"})
-    assert list(connect("dir", quiet_lake.properties).iter_tables()) == []
+    assert list(quiet_lake.namespace.iter_tables()) == []
     assert not Path(quiet_lake.path("t")).exists()
 
 
@@ -121,7 +120,7 @@ def test_an_interrupt_leaves_nothing(quiet_lake: Lake, folder: Path, after: int)
     with pytest.raises(KeyboardInterrupt):
         run(quiet_lake, folder, "t", progress=interrupt, cores=1, options={"task_bytes": "1000"})
     with pytest.raises(TableNotFoundError):
-        connect("dir", quiet_lake.properties).describe_table({"id": ["t"]})
+        quiet_lake.namespace.describe_table({"id": ["t"]})
     assert run(quiet_lake, folder, "t").rows == 5000
 
 

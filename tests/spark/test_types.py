@@ -221,10 +221,9 @@ def test_all_types_cross_spark_itself_at_once(lake: Lake, spark: Any) -> None:
     table = pa.table(arrays, schema=pa.schema(fields))
     lake.put("t", table, data_storage_version="2.2")
     lake.put("back", table.slice(0, 0), data_storage_version="2.2")
-    namespace = connect("dir", lake.properties)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of digits that may be lost
-        write_table(read_table(spark, namespace, "t"), namespace, "back", "append")
+        write_table(read_table(spark, lake.namespace, "t"), lake.namespace, "back", "append")
     found = [
         lake.dataset(name).scanner(blob_handling="all_binary").to_table() for name in ("t", "back")
     ]
