@@ -19,7 +19,6 @@ from lance_namespace_client.errors import (
     InternalError,
     LanceNamespaceError,
 )
-from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.attempts import Attempts
 from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
@@ -37,22 +36,6 @@ def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
 
 def written(plan: WritePlan) -> list[dict[str, Any]]:
     return write_plan.write_rows(plan, ROWS.to_batches())
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"aws_region": "eu-west-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}, {}],
-)
-def test_notes_are_kept_where_the_table_is(
-    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[Any] = []
-    monkeypatch.setattr(
-        "lance.file.LanceFileSession", lambda path, storage_options: opened.append(storage_options)
-    )
-    notes = Attempts(storage=TableStorage(location="s3://bucket/t.lance", options=options), job="j")
-    assert notes._files is None
-    assert opened == [options or None]
 
 
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])

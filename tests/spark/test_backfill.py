@@ -78,12 +78,7 @@ def test_a_frame_gives_values_by_key_and_null_to_the_others(table: Lake, spark: 
     )
     add_columns(spark, table.namespace, "t", frame, on="a", types="v:float32[1]")
     expected = [
-        {
-            "a": n,
-            "s": "x",
-            "v": [n / 2] if n >= 50 else None,
-            "n": "n" if n >= 50 else None,
-        }
+        {"a": n, "s": "x", "v": [n / 2] if n >= 50 else None, "n": "n" if n >= 50 else None}
         for n in range(100)
         if n % 10 != 3
     ]
@@ -162,12 +157,6 @@ def test_changes_before_every_commit_are_a_conflict_and_nothing_stays(
     assert quiet_lake.notes() == []
 
 
-def test_a_table_without_rows_gets_the_columns(lake: Lake, spark: Any) -> None:
-    lake.put("t", pa.table({"a": pa.array([], pa.int64())}))
-    added = add_columns(spark, lake.namespace, "t", {"b": "a + 1"})
-    assert (added.rows, lake.dataset("t").schema.names) == (0, ["a", "b"])
-
-
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
 def test_decimals_of_a_frame_lie_where_lance_can_read_them(
     lake: Lake, spark: Any, rows: int
@@ -202,8 +191,6 @@ def fails_late(batch: pa.RecordBatch) -> pa.RecordBatch:
         ("t", vectors, {}, InvalidInputError),
         ("t", vectors, {"types": "v:float32[2]"}, TableSchemaValidationError),
         ("t", vectors, {"types": "v:float32[2]", "reads": ["z"]}, TableColumnNotFoundError),
-        ("t", lambda batch: batch.slice(1), {"types": "b:int64"}, InvalidInputError),
-        ("t", lambda batch: None, {"types": "b:int64"}, InvalidInputError),
         ("t", fails_late, {"types": "b:int64", "batch_rows": 5}, LanceNamespaceError),
         ("t", {"b": "a * 1000"}, {"types": "b:int8"}, TableSchemaValidationError),
         ("t", "frame", {}, InvalidInputError),

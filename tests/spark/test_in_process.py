@@ -21,12 +21,7 @@ pytestmark = pytest.mark.xdist_group("spark one")
 
 def run(lake: Lake, folder: Path, table: str, spark: Any = None, **more: Any) -> ImportResult:
     return import_files(
-        spark,
-        impl="dir",
-        properties=lake.properties,
-        table=[table],
-        sources=[str(folder)],
-        **more,
+        spark, impl="dir", properties=lake.properties, table=[table], sources=[str(folder)], **more
     )
 
 
@@ -91,15 +86,6 @@ def test_spark_is_started_for_more_than_a_little(
     assert len(started) == starts
 
 
-def test_progress_is_told(quiet_lake: Lake, folder: Path) -> None:
-    fill(folder, "csv")
-    calls: list[tuple[int, int, int]] = []
-    run(quiet_lake, folder, "t", progress=lambda *call: calls.append(call), cores=2)
-    assert calls[-1][0] == calls[-1][1]
-    assert calls[-1][2] == 5000
-    assert calls == sorted(calls, key=lambda call: call[0])
-
-
 def test_a_file_that_does_not_fit_leaves_nothing(quiet_lake: Lake, folder: Path) -> None:
     fill(folder, "csv")
     (folder / "9.csv").write_text("n,half,s,none\nx,1,,\n")
@@ -140,12 +126,3 @@ def test_neither_pyspark_nor_java_is_needed(quiet_lake: Lake, folder: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert quiet_lake.dataset("t").count_rows() == 5000
-    refused = subprocess.run(
-        [sys.executable, "-c", code, "import", "u", str(folder), *where, "--spark"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert refused.returncode == 1
-    assert "pip install 'lance-namespace-kit[spark]'" in refused.stderr

@@ -24,7 +24,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.spark import count_rows, read_table
 from tests.spark.conftest import Lake, failure_of
-from tests.spark.test_datasource import CAST, SAME
+from tests.spark.test_datasource import every_type
 
 pytestmark = pytest.mark.xdist_group("spark two")
 
@@ -36,8 +36,7 @@ def by_row(frame: Any) -> list[Any]:
 
 
 def test_every_type_as_the_data_source_has_it(lake: Lake, spark: Any) -> None:
-    columns = {**SAME, **{name: given for name, (given, _) in CAST.items()}}
-    lake.put("t", pa.table(columns))
+    lake.put("t", every_type())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = read_table(spark, lake.namespace, "t")
@@ -164,13 +163,6 @@ def test_a_version_that_is_cleaned_up_meanwhile(lake: Lake, spark: Any) -> None:
 
 def isinstance_of(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
     return isinstance(failure_of(act), kind)
-
-
-def test_a_table_without_rows(lake: Lake, spark: Any) -> None:
-    lake.put("t", ROWS.slice(0, 0))
-    frame = read_table(spark, lake.namespace, "t")
-    assert frame.columns == ["n", "s", "v"]
-    assert frame.collect() == []
 
 
 def test_many_queries_of_one_frame(lake: Lake, spark: Any) -> None:

@@ -248,19 +248,9 @@ def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
 ) -> None:
     """A driver that was taken for dead commits between the look and the commit of the next one."""
     quiet_lake.put("t", ids(0, 3))
-    target = quiet_lake.target()
     real = write_plan.commit
-
-    def batch() -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
-        plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND)
-        assert plan is not None
-        rows = write_plan.write_rows(plan, ids(3, 2).to_batches())
-        return stream_writer.LanceStreamWriter(plan), stream_writer.WrittenBatch(
-            plan, "query", rows
-        )
-
-    writer, ours = batch()
-    _, theirs = batch()
+    writer, ours = batch_of(quiet_lake, 2)
+    _, theirs = batch_of(quiet_lake, 2)
 
     def late(*args: Any, **more: Any) -> int:
         monkeypatch.setattr(write_plan, "commit", real)
@@ -276,8 +266,7 @@ def batch_of(
     lake: Lake, rows: int, **more: Any
 ) -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
     """Write a batch, and what nobody names; return what is to commit it, and what its task says."""
-    target = lake.target()
-    plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND, **more)
+    plan = write_plan.plan_write(lake.target(), ids(0, 1).schema, Mode.APPEND, **more)
     assert plan is not None
     write_plan.write_rows(plan, ids(90, 2).to_batches())
     fragments = write_plan.write_rows(plan, ids(3, rows).to_batches()) if rows else []

@@ -106,15 +106,6 @@ def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, me
     assert list(target.namespace.iter_tables()) == []
 
 
-def test_appends_at_once_all_count(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", ROWS)
-    target = quiet_lake.target()
-    plans = [planned(target, Mode.APPEND) for _ in range(3)]
-    versions = [write_plan.commit(plan, written(plan)) for plan in plans]
-    assert versions == [2, 3, 4]
-    assert quiet_lake.dataset("t").count_rows() == 12
-
-
 @pytest.mark.parametrize("theirs", ["append", "overwrite"])
 def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
     quiet_lake: Lake, theirs: str
@@ -231,12 +222,6 @@ def test_files_that_cannot_be_deleted_are_named(
     monkeypatch.setattr("lance.file.LanceFileSession.delete_file", refuse)
     with pytest.warns(UserWarning, match=fragments[0]["files"][0]["path"]):
         assert not write_plan.delete_files(plan, [fragments[0]["files"][0]["path"]])
-
-
-def test_a_schema_that_pylance_refuses_is_code_20(quiet_lake: Lake) -> None:
-    rows = pa.table({"a": pa.array([1], pa.decimal32(5, 2))})
-    with pytest.raises(TableSchemaValidationError, match="Lance has no type decimal32"):
-        planned(quiet_lake.target(), Mode.CREATE, rows)
 
 
 def test_a_commit_that_fails_otherwise_keeps_the_files(
