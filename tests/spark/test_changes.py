@@ -217,10 +217,7 @@ def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_says_why_and_changes_nothing(
-    table: Lake,
-    spark: Any,
-    act: Callable[[Any, Any], object],
-    error: type[LanceNamespaceError],
+    table: Lake, spark: Any, act: Callable[[Any, Any], object], error: type[LanceNamespaceError]
 ) -> None:
     table.namespace.declare_table({"id": ["declared"]})
     with pytest.raises(error):

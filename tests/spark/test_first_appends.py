@@ -16,8 +16,6 @@ from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
 from tests.spark.conftest import Lake
 from tests.spark.test_writing import ROWS, planned, written
 
-pytestmark = pytest.mark.xdist_group("spark one")
-
 NESTED = pa.table(
     {
         "s": pa.array([{"x": 1, "y": ["a"]}]),
@@ -130,35 +128,6 @@ def test_many_threads(quiet_lake: Lake) -> None:
     assert versions == list(range(1, writers + 1))
     assert lance.dataset(quiet_lake.path("t")).count_rows() == 3 * writers
     assert len(quiet_lake.data_files("t")) == writers
-
-
-def test_four_dataframes_at_once(lake: Lake, spark: Any) -> None:
-    together = threading.Barrier(4)
-
-    def append(number: int) -> None:
-        # Spark finds the data source by the session of the thread.
-        spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
-        frame = spark.range(number * 10, number * 10 + 10)
-        together.wait(300)
-        lake.save(frame, "t")
-
-    from pyspark import InheritableThread
-
-    failures: list[str] = []
-
-    def run(number: int) -> None:
-        try:
-            append(number)
-        except Exception as error:  # noqa: BLE001 shown by the assertion below
-            failures.append(str(error))
-
-    threads = [InheritableThread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert lake.values() == list(range(40))
 
 
 def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_lake: Lake) -> None:
