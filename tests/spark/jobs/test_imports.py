@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,7 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
     state = tmp_path / "state"
     seen: list[tuple[int, int, str]] = []
     rows = import_tables(
-        lake.namespace,
-        mapping,
-        state=state,
-        progress=lambda *each: seen.append(each),
+        lake.namespace, mapping, state=state, progress=lambda *each: seen.append(each)
     )
     assert results(rows) == WHOLE
     assert list(dict.fromkeys(seen)) == [
@@ -102,13 +99,10 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
 
 
 def simple(data: Path) -> dict[str, Any]:
+    options = {"delimiter": ";", "nulls": "NA"}
     return {
         "table": [
-            {
-                "id": "orders",
-                "files": [f"{data}/orders-*.csv"],
-                "options": {"delimiter": ";", "nulls": "NA"},
-            },
+            {"id": "orders", "files": [f"{data}/orders-*.csv"], "options": options},
             {"id": "items", "files": [f"{data}/items.parquet"], "mode": "append"},
             {"id": "events", "files": [f"{data}/events.jsonl.gz"]},
         ]
@@ -152,25 +146,33 @@ def test_a_table_that_fails_is_told_and_the_next_run_does_it_alone(
     assert not state.exists()
 
 
+def cut_import(
+    monkeypatch: pytest.MonkeyPatch, table: str, when: str, run: Callable[[], object]
+) -> None:
+    """Run an import that is cut before or after its state tells that a table is done."""
+    real = JobState.add
+
+    def cut(self: JobState, key: str, value: Any) -> None:
+        if when == "after" or key != f"table\0{table}":
+            real(self, key, value)
+        if key == f"table\0{table}":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobState, "add", cut)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_run_that_was_cut_short_is_resumed(
     lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """It is cut right before or after the state tells that the second table is done."""
     state, namespace = tmp_path / "state", lake.namespace
-    real = JobState.add
-
-    def cut(self: JobState, key: str, value: Any) -> None:
-        if key == "table\0items" and when == "before":
-            raise KeyboardInterrupt
-        real(self, key, value)
-        if key == "table\0items":
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobState, "add", cut)
-        with pytest.raises(KeyboardInterrupt):
-            import_tables(namespace, simple(data), state=state)
+    cut_import(
+        monkeypatch, "items", when, lambda: import_tables(namespace, simple(data), state=state)
+    )
     # Others go on with the table meanwhile.
     lake.put("items", pa.table({"a": [7]}), mode="append")
     rows = import_tables(namespace, simple(data), state=state)
@@ -183,22 +185,14 @@ def test_a_run_that_was_cut_short_is_resumed(
 def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
     lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, namespace = tmp_path / "state", lake.namespace
+    state, only = tmp_path / "state", {"table": simple(data)["table"][:1]}
 
-    real = JobState.add
+    def run() -> Any:
+        return import_tables(lake.namespace, only, state=state)
 
-    def cut(self: JobState, key: str, value: Any) -> None:
-        if key == "table\0orders":
-            raise KeyboardInterrupt
-        real(self, key, value)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobState, "add", cut)
-        with pytest.raises(KeyboardInterrupt):
-            import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
+    cut_import(monkeypatch, "orders", "before", run)
     assert lake.dataset("orders").count_rows() == 3
-    rows = import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
-    assert results(rows) == WHOLE[:1]
+    assert results(run()) == WHOLE[:1]
     assert lake.dataset("orders").version == 1
 
 
@@ -283,10 +277,7 @@ def test_tables_queries_and_databases_are_read_by_spark(
         return spark
 
     dry = import_tables(lake.namespace, given, spark=start, dry_run=True)
-    assert [row.columns for row in dry][:2] == [
-        ("id: int64",),
-        ("v: fixed_size_list<float32>[1]",),
-    ]
+    assert [row.columns for row in dry][:2] == [("id: int64",), ("v: fixed_size_list<float32>[1]",)]
     rows = import_tables(lake.namespace, given, spark=start)
     assert results(rows)[:3] == [
         ("three", 3, None, True),
