@@ -12,7 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lance_namespace_client.errors import TableNotFoundError, TableSchemaValidationError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls.ingest import file_import
 from lance_namespace_impls.spark import ImportResult, import_files
 from tests.spark.conftest import Lake
 
@@ -93,6 +98,24 @@ def test_a_file_that_does_not_fit_leaves_nothing(quiet_lake: Lake, folder: Path)
         run(quiet_lake, folder, "t", options={"types": "n:int64", "task_bytes": "1000"})
     assert list(quiet_lake.namespace.iter_tables()) == []
     assert not Path(quiet_lake.path("t")).exists()
+
+
+def test_overwrite_does_not_drop_what_was_added_meanwhile(
+    quiet_lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet_lake.put("t", pa.table({"n": [1]}))
+    (folder / "a.csv").write_text("n\n2\n")
+    commit = file_import.commit
+
+    def late(*arguments: Any, **more: Any) -> int:
+        quiet_lake.put("t", pa.table({"n": [99]}), mode="append")
+        return commit(*arguments, **more)
+
+    monkeypatch.setattr(file_import, "commit", late)
+    with pytest.raises(ConcurrentModificationError, match="table t was changed"):
+        run(quiet_lake, folder, "t", mode="overwrite")
+    assert quiet_lake.values("n") == [1, 99]
+    assert len(quiet_lake.data_files("t")) == 2
 
 
 @pytest.mark.parametrize("after", [0, 1])
