@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from uuid import uuid4
 
-import httpx
+import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
@@ -20,7 +20,7 @@ from tests.servers.polaris_tables import PolarisTables
 from tests.servers.s3 import GuardedS3
 from tests.servers.unity import UnityDouble
 
-__all__ = ["BACKENDS", "Backend", "Home"]
+__all__ = ["BACKENDS", "Backend", "Home", "on_backends"]
 
 
 class Home(NamedTuple):
@@ -106,10 +106,7 @@ def _unity(folder: Path) -> Iterator[Home]:
 
 @contextmanager
 def _iceberg(folder: Path) -> Iterator[Home]:
-    with (
-        IcebergFixture(folder=folder) as server,
-        httpx.Client(base_url=server.endpoint),
-    ):
+    with IcebergFixture(folder=folder) as server:
         properties = {
             "endpoint": server.endpoint,
             "prefix": "",
@@ -137,3 +134,15 @@ BACKENDS: dict[str, Backend] = {
     "iceberg": _iceberg,
     "polaris": _polaris,
 }
+
+
+def on_backends(*fast: str) -> pytest.MarkDecorator:
+    """Run a test that has the fixture ``home`` on every backend; all but those named are slow."""
+    return pytest.mark.parametrize(
+        "home",
+        [
+            pytest.param(name, marks=[] if name in fast else pytest.mark.slow)
+            for name in sorted(BACKENDS)
+        ],
+        indirect=True,
+    )

@@ -1,12 +1,22 @@
-"""Writes the table of the documentation where the run is asked to."""
+"""A catalog for clients; writes the table of the documentation where the run is asked to."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from .backends import BACKENDS, Home
 from .outcomes import OUTCOMES
+
+
+@pytest.fixture
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    """A namespace on the backend that `on_backends` names."""
+    with BACKENDS[request.param](tmp_path) as home:
+        yield home
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -20,7 +20,6 @@ CALLS: dict[str, Call] = {}
 
 
 def call(function: Call) -> Call:
-    """Make a function one of the calls, under its name."""
     CALLS[function.__name__] = function
     return function
 
@@ -84,7 +83,6 @@ def near(key: float) -> list[float]:
 
 
 def ids(found: Any) -> list[int]:
-    """Return the keys of found rows."""
     return [row["id"] for row in found.to_list()]
 
 

@@ -117,11 +117,7 @@ def read_a_missing_table(lake: Lake) -> None:
 @call
 def add_columns(lake: Lake) -> None:
     lake.write()
-    lance_ray.add_columns(
-        **lake.at,
-        transform={"y": "id * 2"},
-        concurrency=1,
-    )
+    lance_ray.add_columns(**lake.at, transform={"y": "id * 2"}, concurrency=1)
     assert lake.read(columns=["y"], filter="id = 7") == [{"y": 14}]
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import lancedb
-import pytest
 
-from .backends import BACKENDS, Home
+from .backends import Home, on_backends
 from .lancedb_calls import call_all
 from .outcomes import compare
 
@@ -61,17 +58,7 @@ def _control() -> dict[str, str | None]:
         return call_all(lancedb.connect_namespace(CONTROL, {"root": folder}))
 
 
-@pytest.fixture(
-    params=[
-        "dir",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(BACKENDS) if name != "dir"),
-    ]
-)
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    with BACKENDS[request.param](tmp_path) as home:
-        yield home
-
-
+@on_backends("dir")
 def test_it_does_what_it_does_on_pylances_directory(home: Home) -> None:
     db = lancedb.connect_namespace(f"{INTEROP}.{CLASSES[home.impl]}", home.properties)
     ours = call_all(Within(db, home.identifier))

@@ -18,7 +18,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.server import ServerOptions, serving
 from tests.servers.http_client import http_client
 
-from .backends import BACKENDS, Home
+from .backends import BACKENDS, Home, on_backends
 from .lancedb_calls import call_all
 from .node import node_calls
 from .outcomes import compare
@@ -43,20 +43,6 @@ def _embedded_node() -> dict[str, str | None]:
         return node_calls(folder)
 
 
-@pytest.fixture(
-    params=[
-        *("dir", "hive"),
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("manifest", "glue", "unity", "iceberg", "polaris")
-        ),
-    ]
-)
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    with BACKENDS[request.param](tmp_path) as home:
-        yield home
-
-
 @pytest.fixture
 def address(home: Home) -> Iterator[str]:
     options = ServerOptions(lancedb_databases={DATABASE: home.identifier})
@@ -64,6 +50,7 @@ def address(home: Home) -> Iterator[str]:
         yield address
 
 
+@on_backends("dir", "hive")
 def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
     db = lancedb.connect(
         f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
@@ -76,6 +63,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 
 
 @pytest.mark.needs("npm")
+@on_backends("dir", "hive")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
     compare("@lancedb/lancedb (Node)", home.name, _embedded_node(), ours, set())

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import lance
 import lancedb
 import pyarrow as pa
-import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import ServerOptions, serving
 
-from .backends import BACKENDS, Home
+from .backends import BACKENDS, Home, on_backends
 
 DATABASE = "tests"
 
@@ -39,7 +37,6 @@ def _client(namespace: Namespace, identifier: list[str]) -> Client:
 
 @contextmanager
 def ours(home: Home) -> Iterator[Client]:
-    """The namespace itself."""
     yield _client(home.namespace, [*home.identifier, "t"])
 
 
@@ -63,17 +60,7 @@ def lancedb_remote(home: Home) -> Iterator[Client]:
         )
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=pytest.mark.slow) if name in ("glue", "iceberg") else name
-        for name in sorted(BACKENDS)
-    ]
-)
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    with BACKENDS[request.param](tmp_path) as home:
-        yield home
-
-
+@on_backends(*(BACKENDS.keys() - {"glue", "iceberg"}))
 def test_drop_and_create_again(home: Home) -> None:
     identifier = [*home.identifier, "t"]
     for start in (ours, rest, lancedb_remote):

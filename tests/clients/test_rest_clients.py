@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ import pytest
 from lance_namespace_impls.server import ServerOptions, serving
 from tests.servers.pylance import pylance_server
 
-from .backends import BACKENDS, Home
+from .backends import Home, on_backends
 from .java import java_calls
 from .outcomes import compare
 from .packages import run_module
@@ -52,13 +52,7 @@ def _control(client: str) -> dict[str, str | None]:
             return CLIENTS[client](uri, ())
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    with BACKENDS[request.param](tmp_path) as home:
-        yield home
-
-
-@pytest.mark.slow
+@on_backends()
 @pytest.mark.parametrize("client", CLIENTS)
 def test_it_does_what_it_does_on_its_own_server(home: Home, client: str) -> None:
     # The clients write to storage themselves, and have no credentials but those that are vended.

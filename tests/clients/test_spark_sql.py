@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -23,19 +22,13 @@ from lance_namespace_impls.spark.jars import lance_spark_jars
 from lance_namespace_impls.spark.sql import _settings
 from tests.servers.http_client import http_client
 
-from .backends import BACKENDS, Home
+from .backends import Home, on_backends
 from .outcomes import compare
 from .spark_calls import CALLS, MAKE
 from .spark_sql import OWN, run_sql
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    with BACKENDS[request.param](tmp_path) as home:
-        yield home
-
-
-@pytest.mark.slow
+@on_backends()
 def test_sql_reads_writes_and_merges(home: Home) -> None:
     t = ".".join(("lake", *(home.identifier or ("default",)), "t"))
     statements = {
@@ -122,7 +115,7 @@ def _control() -> dict[str, str | None]:
     return _outcomes(script, found)
 
 
-@pytest.mark.slow
+@on_backends()
 def test_sql_does_what_it_does_on_its_own_directory(home: Home) -> None:
     script = _script(".".join(("lake", *(home.identifier or ("default",)))))
     found = run_sql(home.impl, home.properties, [each for _, each in script])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +13,16 @@ import pyarrow as pa
 import pytest
 from lance.namespace import RestNamespace
 
-from lance_namespace_impls.server import ServerOptions, serving
-from lance_namespace_impls.sql import SqlNamespace, initialize
-from tests.servers.s3 import GuardedS3
+from lance_namespace_impls.sql import SqlNamespace
+from tests.servers.managed import STORAGES, managed_catalog
 
 ROWS = pa.table({"a": [1, 2, 3]})
 
 
-@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.s3)])
-def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlNamespace]:
-    properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
-    initialize(properties)
-    with GuardedS3() if request.param == "s3" else nullcontext() as s3:
-        if s3 is not None:
-            options = {f"storage.{key}": value for key, value in s3.options().items()}
-            properties |= {"root": f"s3://{s3.bucket}/tables", **options}
-        with SqlNamespace.from_properties(properties) as found:
-            yield found
-
-
-@pytest.fixture
-def uri(catalog: SqlNamespace) -> Iterator[str]:
-    with serving(catalog, ServerOptions(vend_storage_options=True)) as address:
-        yield address
+@pytest.fixture(params=STORAGES)
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[SqlNamespace, str]]:
+    with managed_catalog(tmp_path, request.param) as found:
+        yield found
 
 
 def past_the_catalog(catalog: SqlNamespace, table: str) -> None:
@@ -51,7 +37,8 @@ def values(dataset: Any) -> list[int]:
 
 
 @pytest.mark.filterwarnings("ignore:.*committed without the catalog")
-def test_pylance_commits_through_the_server(catalog: SqlNamespace, uri: str) -> None:
+def test_pylance_commits_through_the_server(served: tuple[SqlNamespace, str]) -> None:
+    catalog, uri = served
     client = RestNamespace(uri=uri)
     lance.write_dataset(ROWS, namespace_client=client, table_id=["t"], mode="create")
     lance.write_dataset(ROWS, namespace_client=client, table_id=["t"], mode="append")
@@ -61,16 +48,8 @@ def test_pylance_commits_through_the_server(catalog: SqlNamespace, uri: str) -> 
     second.insert(pa.table({"a": [5]}), mode="append")  # it built on the version before
     found = catalog.list_table_versions({"id": ["t"]}).versions
     assert [each.version for each in found] == [1, 2, 3, 4]
-    assert values(lance.dataset(namespace_client=client, table_id=["t"])) == [
-        1,
-        1,
-        2,
-        2,
-        3,
-        3,
-        4,
-        5,
-    ]
+    found = values(lance.dataset(namespace_client=client, table_id=["t"]))
+    assert found == [1, 1, 2, 2, 3, 3, 4, 5]
     past_the_catalog(catalog, "t")
     assert -1 not in values(lance.dataset(namespace_client=client, table_id=["t"]))
     with warnings.catch_warnings():
@@ -86,7 +65,8 @@ def test_pylance_commits_through_the_server(catalog: SqlNamespace, uri: str) -> 
 
 
 @pytest.mark.filterwarnings("ignore:.*committed without the catalog")
-def test_lancedb_commits_through_the_server(catalog: SqlNamespace, uri: str) -> None:
+def test_lancedb_commits_through_the_server(served: tuple[SqlNamespace, str]) -> None:
+    catalog, uri = served
     database = lancedb.connect_namespace("rest", {"uri": uri})
     table = database.create_table("t", ROWS)
     table.add(pa.table({"a": [4]}))

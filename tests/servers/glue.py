@@ -173,7 +173,6 @@ class GlueServer:
         return self._make_catalog(account, REGION, path, {"Parameters": dict(parameters or {})}).id
 
     def add_tables(self, database: str, tables: Mapping[str, dict[str, Any]], **where: Any) -> None:
-        """Put tables in without requests."""
         store = self.backend(**where)
         for name, table in tables.items():
             store.create_table(database, name, {"Name": name, **copy.deepcopy(table)})

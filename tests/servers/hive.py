@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import atexit
 import socket
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Self
 from xml.sax.saxutils import escape
 
 from attrs import define, field, frozen
@@ -25,12 +22,10 @@ from .java import java_command
 from .jvm import SHORT_LIVED
 from .maven import jars
 from .metastore_locks import make_lock_tables
-from .ports import free_port
-from .process import START_SECONDS, bound_to_us
+from .process import ServerProcess
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
-STOP_SECONDS = 20
 # On Linux the tests' own connections come from another address, so that they can be told apart.
 OWN_ADDRESS = ("127.0.0.2", 0) if sys.platform == "linux" else None
 
@@ -112,7 +107,7 @@ RELEASES = {
 
 
 @define
-class Metastore:
+class Metastore(ServerProcess):
     """One server: starts on entry, stops on exit, and can be killed and started again between.
 
     Args:
@@ -123,31 +118,23 @@ class Metastore:
         settings: more of its settings.
     """
 
+    NOT_YET = (TException, OSError)
+
     release: Release
     folder: Path
-    port: int = 0
     locks: bool = True
     settings: Mapping[str, str] = field(factory=dict)
-    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
     def uri(self) -> str:
-        """Where it listens."""
         return f"thrift://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
-        """Process id of the running server."""
         assert self._process is not None
         return self._process.pid
 
-    def start(self) -> None:
-        """Start, on the same port and database as before, and wait until it answers.
-
-        Raises:
-            RuntimeError: it does not start; the message holds the end of its log.
-        """
-        self.port = self.port or free_port()
+    def command(self) -> Sequence[str]:
         conf = self.folder / "conf"
         conf.mkdir(exist_ok=True)
         for name in ("hive-site.xml", "metastore-site.xml"):
@@ -156,43 +143,15 @@ class Metastore:
         java = java_command(self.release.oldest_java)
         if self.locks and not self._database.exists():
             make_lock_tables(java, found, self._database)
-        classpath = ":".join([str(conf), *map(str, found)])
-        with open(self.folder / "metastore.log", "ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *bound_to_us(),
-                    str(java),
-                    *("-Xmx512m", *SHORT_LIVED),
-                    *self.release.options,
-                    f"-Dderby.stream.error.file={self.folder}/derby.log",
-                    *("-cp", classpath),
-                    "org.apache.hadoop.hive.metastore.HiveMetaStore",
-                    *("-p", str(self.port)),
-                ],
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self._wait()
-
-    def stop(self) -> None:
-        """Stop it, if it runs."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-        self._process = None
-
-    def kill(self) -> None:
-        """Kill it without a chance to say goodbye."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        return [
+            str(java),
+            *("-Xmx512m", *SHORT_LIVED),
+            *self.release.options,
+            f"-Dderby.stream.error.file={self.folder}/derby.log",
+            *("-cp", ":".join([str(conf), *map(str, found)])),
+            "org.apache.hadoop.hive.metastore.HiveMetaStore",
+            *("-p", str(self.port)),
+        ]
 
     def connect(self) -> ThriftHiveMetastore.Client:
         """Return the bare Thrift client on a socket of its own, to compare with."""
@@ -202,24 +161,10 @@ class Metastore:
         transport = TBufferedTransport(plain)
         return ThriftHiveMetastore.Client(TBinaryProtocolAccelerated(transport))
 
-    def _wait(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                client = self.connect()
-                client.get_all_databases()
-                client._iprot.trans.close()
-                return
-            except (TException, OSError) as error:
-                assert self._process is not None
-                if self._process.poll() is None and time.monotonic() < deadline:
-                    time.sleep(0.2)
-                    continue
-                log = (self.folder / "metastore.log").read_text(errors="replace")
-                self.kill()
-                raise RuntimeError(
-                    f"Hive Metastore {self.release.version} does not start:\n{log[-3000:]}"
-                ) from error
+    def look(self) -> None:
+        client = self.connect()
+        client.get_all_databases()
+        client._iprot.trans.close()
 
     @property
     def _database(self) -> Path:
@@ -251,13 +196,6 @@ class Metastore:
             for name, value in settings.items()
         )
         return f"<configuration>\n{rows}</configuration>\n"
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.stop()
 
 
 @cache

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import tempfile
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+import httpx
 from attrs import define
 
 from .java import java_command
@@ -29,8 +31,20 @@ _Server = TypeVar("_Server", bound=ServerProcess)
 JVM = ("-Xmx512m", *SHORT_LIVED)
 
 
+class IcebergServer(ServerProcess):
+    """A server of Iceberg's REST API."""
+
+    @property
+    @abstractmethod
+    def endpoint(self) -> str:
+        """Address of the API."""
+
+    def look(self) -> None:
+        httpx.get(f"{self.endpoint}/v1/config?warehouse=wh").raise_for_status()
+
+
 @define(kw_only=True)
-class IcebergFixture(ServerProcess):
+class IcebergFixture(IcebergServer):
     """The REST catalog server of the Iceberg project's test fixtures, over SQLite."""
 
     @property
@@ -38,12 +52,7 @@ class IcebergFixture(ServerProcess):
         """Address of the Iceberg REST API; it has no prefix in its paths."""
         return f"http://127.0.0.1:{self.port}"
 
-    def asked(self) -> str:
-        """Return an address that it answers with success once it runs."""
-        return f"{self.endpoint}/v1/config?warehouse=wh"
-
     def command(self) -> Sequence[str]:
-        """Return the command that runs it."""
         classpath = jars(
             [
                 f"org.apache.iceberg:iceberg-open-api:{ICEBERG}:test-fixtures",
@@ -67,7 +76,6 @@ class IcebergFixture(ServerProcess):
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Return the variables that it needs."""
         return {
             "CATALOG_URI": f"jdbc:sqlite:{self.folder}/catalog.db",
             "CATALOG_WAREHOUSE": f"{self.folder}/warehouse",
@@ -76,22 +84,16 @@ class IcebergFixture(ServerProcess):
 
 
 @define(kw_only=True)
-class Nessie(ServerProcess):
+class Nessie(IcebergServer):
     """Nessie, in memory, with one warehouse ``wh`` in the bucket of an S3 stand-in."""
 
     s3: GuardedS3
 
     @property
     def endpoint(self) -> str:
-        """Address of the Iceberg REST API."""
         return f"http://127.0.0.1:{self.port}/iceberg"
 
-    def asked(self) -> str:
-        """Return an address that it answers with success once it runs."""
-        return f"{self.endpoint}/v1/config?warehouse=wh"
-
     def command(self) -> Sequence[str]:
-        """Return the command that runs it."""
         # The runner holds all that it needs.
         (runner,) = jars([f"org.projectnessie.nessie:nessie-quarkus:{NESSIE}:runner"], ["*:*"])
         s3 = "nessie.catalog.service.s3.default-options"

@@ -170,10 +170,7 @@ def _trusting() -> list[str]:
     named = [PKCS12Certificate(each, str(n).encode()) for n, each in enumerate(found)]
     store.parent.mkdir(parents=True, exist_ok=True)
     store.write_bytes(serialize_java_truststore(named, BestAvailableEncryption(b"changeit")))
-    return [
-        f"-Djavax.net.ssl.trustStore={store}",
-        "-Djavax.net.ssl.trustStorePassword=changeit",
-    ]
+    return [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStorePassword=changeit"]
 
 
 def _run(command: Sequence[str]) -> None:

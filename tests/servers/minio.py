@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
 
+import httpx
 from attrs import define
 
 from .cache import cache_folder, fetching
@@ -32,17 +33,14 @@ class Minio(ServerProcess):
 
     @property
     def uri(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
     def command(self) -> Sequence[str]:
-        """Return the command that runs it."""
         address = f"127.0.0.1:{self.port}"
         return [str(_built()), "server", "--address", address, str(self.folder / "data")]
 
-    def asked(self) -> str:
-        """Return its check of health."""
-        return f"{self.uri}/minio/health/ready"
+    def look(self) -> None:
+        httpx.get(f"{self.uri}/minio/health/ready").raise_for_status()
 
     def environment(self) -> Mapping[str, str]:
         """Return its user; without its web pages it listens on one port alone."""

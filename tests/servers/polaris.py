@@ -32,7 +32,6 @@ class PolarisDouble(WebServer):
         """Answers to the next requests that only remove properties."""
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request."""
         if asked.path == "/v1/config":
             return Answer(body={"defaults": {}, "overrides": {"prefix": "lake"}})
         if asked.path == f"{BASE}/db/properties":

@@ -53,12 +53,10 @@ class PolarisTables(WebServer):
         """Returns the credentials for a table that was asked for."""
 
     def clear(self) -> None:
-        """Forget everything."""
         self.namespaces.clear()
         self.tables.clear()
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request."""
         if asked.path == "/v1/config":
             if asked.query.get("warehouse") != CATALOG:
                 message = f"Unable to find warehouse {asked.query.get('warehouse')}"
@@ -243,7 +241,6 @@ class PolarisServer(FaultProxy):
         return {"credential": self._running.settings["credential"]}
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request as the server does."""
         answer = super().respond(asked)
         if asked.path not in (TOKENS, "/v1/config"):
             expected = self._double.respond(asked)

@@ -128,7 +128,6 @@ class PostgreSQL:
         self._process = None
 
     def uri(self, database: str, password: str | None = PASSWORD) -> str:
-        """Return the address of a database."""
         secret = "" if password is None else f":{quote(password, safe='')}"
         return f"postgresql://{USER}{secret}@127.0.0.1:{self.port}/{database}"
 
@@ -140,14 +139,12 @@ class PostgreSQL:
         return self.uri(name)
 
     def execute(self, statement: str, database: str = "postgres") -> None:
-        """Run a statement."""
         import psycopg
 
         with psycopg.connect(self.uri(database), autocommit=True) as connection:
             connection.execute(statement)
 
     def close(self) -> None:
-        """Stop, and delete the data."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Servers that are processes of their own and answer HTTP."""
+"""Servers that are processes of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import httpx
 from attrs import define, field
@@ -43,11 +43,13 @@ def wait_until(condition: Callable[[], object], seconds: float = 120, step: floa
 
 @define(kw_only=True)
 class ServerProcess(ABC):
-    """A process that answers HTTP: starts on entry, stops on exit.
+    """A process that serves: starts on entry, stops on exit.
 
     Args:
         folder: an empty folder for what it keeps, and its log.
     """
+
+    NOT_YET: ClassVar[tuple[type[Exception], ...]] = (httpx.HTTPError,)
 
     folder: Path
     port: int = 0
@@ -58,8 +60,8 @@ class ServerProcess(ABC):
         """Return the command that runs it."""
 
     @abstractmethod
-    def asked(self) -> str:
-        """Return an address that it answers with success once it runs."""
+    def look(self) -> None:
+        """Ask it for something; it raises one of `NOT_YET` until the server runs."""
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables that it needs."""
@@ -88,29 +90,34 @@ class ServerProcess(ABC):
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
-                httpx.get(self.asked()).raise_for_status()
+                self.look()
                 return
-            except httpx.HTTPError as error:
+            except self.NOT_YET as error:
                 if self._process.poll() is None and time.monotonic() < deadline:
                     time.sleep(0.1)
                     continue
-                self.stop()
+                self.kill()
                 log_text = (self.folder / "server.log").read_text(errors="replace")
                 raise RuntimeError(
                     f"{type(self).__name__} does not start:\n{log_text[-3000:]}"
                 ) from error
 
     def stop(self) -> None:
-        """Stop it, if it runs."""
         if self._process is None:
             return
         self._process.terminate()
         try:
             self._process.wait(STOP_SECONDS)
+            self._process = None
         except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill it without a chance to say goodbye."""
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
-        self._process = None
+            self._process = None
 
     def __exit__(self, *raised: object) -> None:
         self.stop()

@@ -29,8 +29,6 @@ _REFUSAL = b"<Error><Code>AccessDenied</Code><Message>refused by the test</Messa
 
 
 class Asked(NamedTuple):
-    """A request as it came."""
-
     method: str
     path: str
     access_key: str | None
@@ -66,11 +64,9 @@ class GuardedS3:
 
     @property
     def uri(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def options(self, access_key: str = "testing") -> dict[str, str]:
-        """Return the storage options that pylance needs."""
         return {
             "aws_endpoint": self.uri,
             "allow_http": "true",

@@ -31,8 +31,6 @@ CUT = Answer(200, {"tables": ["never whole"]}, cut=5)
 
 
 class Asked(NamedTuple):
-    """A request as it came."""
-
     line: str
     headers: dict[str, str]
     body: bytes

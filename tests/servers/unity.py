@@ -61,7 +61,6 @@ class UnityDouble(WebServer):
         self._lock = threading.Lock()
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request."""
         parts = [unquote(part) for part in asked.path.removeprefix(API).strip("/").split("/")]
         if not asked.path.startswith(API) or parts[0] not in _LEVELS or len(parts) > 2:
             return Answer(
@@ -88,11 +87,9 @@ class UnityDouble(WebServer):
     # --- past the API
 
     def add_catalog(self, name: str, properties: Mapping[str, str] | None = None) -> None:
-        """Put a catalog in."""
         self.objects[(name,)] = _shown((name,), {"properties": properties})
 
     def add_schema(self, name: Name, properties: Mapping[str, str] | None = None) -> None:
-        """Put a schema in."""
         self.objects[name] = _shown(name, {"properties": properties})
 
     def add_table(
@@ -114,11 +111,9 @@ class UnityDouble(WebServer):
         )
 
     def held(self) -> dict[Name, dict[str, Any]]:
-        """Return all that is in it."""
         return dict(self.objects)
 
     def clear(self) -> None:
-        """Empty it."""
         self.objects.clear()
 
     # --- the API
@@ -258,12 +253,7 @@ def _shown(name: Name, body: Mapping[str, Any]) -> dict[str, Any]:
         return {**common, **managed, "id": str(uuid.uuid4())}
     common["catalog_name"] = name[0]
     if len(name) == 2:
-        return {
-            **common,
-            **managed,
-            "full_name": ".".join(name),
-            "schema_id": str(uuid.uuid4()),
-        }
+        return {**common, **managed, "full_name": ".".join(name), "schema_id": str(uuid.uuid4())}
     return {
         **common,
         "schema_name": name[1],

@@ -40,7 +40,6 @@ class UnityServer(FaultProxy):
         self._managed = tempfile.TemporaryDirectory(prefix="unity-managed-")
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request as the server does."""
         answer = super().respond(asked)
         expected = self._double.respond(asked)
         if _plain(answer) != _plain(expected):
@@ -58,7 +57,6 @@ class UnityServer(FaultProxy):
         self._add("catalogs", (name,), name=name, properties=properties or {}, storage_root=root)
 
     def add_schema(self, name: Name, properties: Mapping[str, str] | None = None) -> None:
-        """Put a schema in."""
         above = {"catalog_name": name[0]}
         self._add("schemas", name, name=name[1], **above, properties=properties or {})
 
@@ -69,7 +67,6 @@ class UnityServer(FaultProxy):
         properties: Mapping[str, str] | None = None,
         storage_location: str | None = None,
     ) -> None:
-        """Put a table in as other tools do."""
         names = dict(zip(("catalog_name", "schema_name", "name"), name, strict=True))
         has = dict(properties or {})
         kind = "TEXT"
@@ -103,7 +100,6 @@ class UnityServer(FaultProxy):
         return found
 
     def clear(self) -> None:
-        """Take the catalogs away."""
         for name in CATALOGS:
             answer = self._bare.delete(f"/catalogs/{name}", params={"force": "true"})
             if answer.status_code != 404:

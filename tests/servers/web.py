@@ -19,8 +19,6 @@ __all__ = ["Answer", "Asked", "FaultProxy", "WebServer"]
 
 @frozen(kw_only=True)
 class Asked:
-    """A request as it came."""
-
     method: str
     path: str
     """Raw: percent-encoded as it was sent."""
@@ -31,7 +29,6 @@ class Asked:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.content)
 
 
@@ -47,7 +44,6 @@ class Answer:
     """Whether the connection ends in the middle of the body."""
 
     def content(self) -> bytes:
-        """Return the body as bytes."""
         if self.body is None:
             return b""
         return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
@@ -64,11 +60,9 @@ class WebServer:
 
     @property
     def uri(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def respond(self, asked: Asked) -> Answer:
-        """Answer one request."""
         assert self._respond is not None
         return self._respond(asked)
 

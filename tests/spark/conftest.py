@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.target import Target
 from lance_namespace_impls.spark import local_session, protocol_error_in
 
 
@@ -33,6 +38,15 @@ class Lake:
         self.properties = {"path": str(root)}
         self._spark = spark
 
+    @cached_property
+    def namespace(self) -> Namespace:
+        """A connection that the test shares."""
+        return connect("dir", self.properties)
+
+    def target(self, table: str = "t") -> Target:
+        """Return a table as a writer with its own connection knows it."""
+        return Target(namespace=connect("dir", self.properties), table=(table,))
+
     def path(self, table: str) -> str:
         return str(self.root / f"{table}.lance")
 
@@ -44,6 +58,18 @@ class Lake:
 
     def data_files(self, table: str) -> set[str]:
         return {file.name for file in Path(self.path(table), "data").glob("*")}
+
+    def used_files(self, table: str = "t") -> set[str]:
+        """Return the data files of the latest version."""
+        fragments = self.dataset(table).get_fragments()
+        return {file.path for fragment in fragments for file in fragment.data_files()}
+
+    def notes(self, table: str = "t") -> list[Path]:
+        """Return the folders in which writes in flight keep their notes."""
+        return list(Path(self.path(table), "_transactions").glob("*/"))
+
+    def values(self, column: str = "id", table: str = "t") -> list[Any]:
+        return sorted(self.dataset(table).to_table()[column].to_pylist())
 
     def load(self, table: str, **options: str) -> Any:
         reader = self._spark.read.format("lance_namespace")
@@ -63,6 +89,21 @@ def lake(tmp_path: Path, spark: Any) -> Lake:
 def quiet_lake(tmp_path: Path) -> Lake:
     """The same, for tests that do without Spark."""
     return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes something happen right before each commit of a plan."""
+    functions = {name: getattr(write_plan, name) for name in ("commit", "_commit_beside")}
+
+    def let(act: Callable[[], object], name: str = "commit") -> None:
+        def late(*args: Any, **more: Any) -> Any:
+            act()
+            return functions[name](*args, **more)
+
+        monkeypatch.setattr(write_plan, name, late)
+
+    return let
 
 
 def failure_of(act: Callable[[], object]) -> LanceNamespaceError:

@@ -127,12 +127,7 @@ def test_downloads_are_not_handed_to_a_cluster(quiet_lake: Lake, site: Site) -> 
 def numbers_of(lake: Lake, spark: Any, source: str) -> list[int]:
     """Import a file, however small, with Spark and return what the table has."""
     import_files(
-        spark,
-        impl="dir",
-        properties=lake.properties,
-        table=["t"],
-        sources=[source],
-        small_bytes=-1,
+        spark, impl="dir", properties=lake.properties, table=["t"], sources=[source], small_bytes=-1
     )
     return numbers(lake)
 
@@ -352,10 +347,7 @@ def by_option(storage: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize("path", ["set", "set/data/train-*.parquet"])
 @pytest.mark.parametrize("given", [by_property, by_option])
 def test_files_in_s3(
-    quiet_lake: Lake,
-    s3: GuardedS3,
-    path: str,
-    given: Callable[[dict[str, str]], dict[str, Any]],
+    quiet_lake: Lake, s3: GuardedS3, path: str, given: Callable[[dict[str, str]], dict[str, Any]]
 ) -> None:
     storage = {f"storage.{key}": value for key, value in s3.options("reader").items()}
     s3.asked.clear()

@@ -19,18 +19,16 @@ from lance_namespace_client.errors import (
     InternalError,
     LanceNamespaceError,
 )
-from lance_namespace_impls import connect
-from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.attempts import Attempts
-from lance_namespace_impls.distributed.write_plan import Mode, Target, WritePlan
+from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"a": range(10)})
 
 
 def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
-    target = Target(namespace=connect("dir", lake.properties), table=("t",))
+    target = lake.target()
     plan = write_plan.plan_write(target, ROWS.schema, mode, makes_table=True, rows_per_file=3)
     assert plan is not None
     return plan
@@ -38,31 +36,6 @@ def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
 
 def written(plan: WritePlan) -> list[dict[str, Any]]:
     return write_plan.write_rows(plan, ROWS.to_batches())
-
-
-def used(lake: Lake) -> set[str]:
-    fragments = lake.dataset("t").get_fragments()
-    return {file.path for fragment in fragments for file in fragment.data_files()}
-
-
-def notes(lake: Lake) -> list[Path]:
-    return [path for path in Path(lake.path("t"), "_transactions").glob("*") if path.is_dir()]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"aws_region": "eu-west-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}, {}],
-)
-def test_notes_are_kept_where_the_table_is(
-    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[Any] = []
-    monkeypatch.setattr(
-        "lance.file.LanceFileSession", lambda path, storage_options: opened.append(storage_options)
-    )
-    notes = Attempts(storage=TableStorage(location="s3://bucket/t.lance", options=options), job="j")
-    assert notes._files is None
-    assert opened == [options or None]
 
 
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
@@ -77,9 +50,9 @@ def test_the_commit_deletes_the_files_of_attempts_that_lost(
     won = [written(plan), written(plan), written(plan)][1]
     assert len(quiet_lake.data_files("t") - before) == 12
     write_plan.commit(plan, won)
-    assert quiet_lake.data_files("t") == before | used(quiet_lake)
-    assert len(used(quiet_lake) - before) == 4
-    assert notes(quiet_lake) == []
+    assert quiet_lake.data_files("t") == before | quiet_lake.used_files()
+    assert len(quiet_lake.used_files() - before) == 4
+    assert quiet_lake.notes() == []
 
 
 def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
@@ -87,8 +60,8 @@ def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
     plan = planned(quiet_lake)
     written(plan)
     assert write_plan.commit(plan, []) == 1
-    assert quiet_lake.data_files("t") == used(quiet_lake)
-    assert notes(quiet_lake) == []
+    assert quiet_lake.data_files("t") == quiet_lake.used_files()
+    assert quiet_lake.notes() == []
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -100,7 +73,7 @@ def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> N
     written(plan)
     write_plan.abort(plan, [])
     assert quiet_lake.data_files("t") == before
-    assert notes(quiet_lake) == []
+    assert quiet_lake.notes() == []
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -114,7 +87,7 @@ def test_abort_keeps_what_was_committed_after_all(quiet_lake: Lake, there: bool)
     write_plan.commit(plan, won)
     write_plan.abort(plan, [*won, *lost])
     assert quiet_lake.dataset("t").count_rows() == rows + 10
-    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert quiet_lake.data_files("t") == quiet_lake.used_files()
 
 
 @pytest.mark.parametrize("end", ["commit", "abort"])
@@ -131,7 +104,7 @@ def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
 
     with pytest.raises(ConcurrentModificationError, match="ended before this task attempt"):
         write_plan.write_rows(plan, slow())
-    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert quiet_lake.data_files("t") == quiet_lake.used_files()
     assert quiet_lake.dataset("t").count_rows() == (20 if end == "commit" else 10)
 
 
@@ -153,7 +126,7 @@ def test_a_task_that_fails_after_its_files_deletes_them(
             written(plan)
     assert quiet_lake.data_files("t") == before
     write_plan.commit(plan, [])
-    assert notes(quiet_lake) == []
+    assert quiet_lake.notes() == []
 
 
 def test_a_note_that_cannot_be_written_fails_the_task(
@@ -183,14 +156,14 @@ def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
     won = written(plan)
 
     def end_first(_: Attempts, __: str) -> None:
-        if notes(quiet_lake):
+        if quiet_lake.notes():
             write_plan.commit(plan, won)
         raise OSError("failed to persist temp file")
 
     monkeypatch.setattr(Attempts, "note", end_first)
     with pytest.raises(ConcurrentModificationError, match="ended before this task attempt"):
         written(plan)
-    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert quiet_lake.data_files("t") == quiet_lake.used_files()
     assert quiet_lake.dataset("t").count_rows() == 20
 
 
@@ -220,7 +193,9 @@ def test_the_finished_files_of_a_worker_that_was_killed_go(
     assert done.returncode == -signal.SIGKILL
     assert len(quiet_lake.data_files("t") - before) >= 2
     write_plan.commit(plan, written(plan))
-    assert {f for f in quiet_lake.data_files("t") if f.endswith(".lance")} == used(quiet_lake)
+    assert {
+        f for f in quiet_lake.data_files("t") if f.endswith(".lance")
+    } == quiet_lake.used_files()
     assert quiet_lake.dataset("t").count_rows() == 20
 
 
@@ -232,7 +207,7 @@ def test_files_of_another_write_in_flight_stay(quiet_lake: Lake) -> None:
     write_plan.abort(planned(quiet_lake), [])
     write_plan.commit(theirs, files)
     assert quiet_lake.dataset("t").to_table().num_rows == 30
-    assert notes(quiet_lake) == []
+    assert quiet_lake.notes() == []
 
 
 def test_a_dropped_table_takes_the_notes_along(quiet_lake: Lake) -> None:
@@ -289,6 +264,6 @@ def test_spark_s_retries_leave_no_row_twice_and_no_file(quiet_lake: Lake, tmp_pa
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(list(marks.iterdir())) == 3
-    assert sorted(quiet_lake.dataset("t").to_table()["id"].to_pylist()) == list(range(-1, 30))
-    assert quiet_lake.data_files("t") == used(quiet_lake)
-    assert notes(quiet_lake) == []
+    assert quiet_lake.values() == list(range(-1, 30))
+    assert quiet_lake.data_files("t") == quiet_lake.used_files()
+    assert quiet_lake.notes() == []

@@ -18,8 +18,8 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls.ingest.readers import SourceFile, find_files, lines
-from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
+from lance_namespace_impls.ingest.readers import SourceFile, find_files
+from tests.spark.test_formats import file_of, format_of, read_text, read_whole
 
 MANY = "".join(f"{n},x\n" for n in range(100))
 
@@ -39,16 +39,13 @@ MANY = "".join(f"{n},x\n" for n in range(100))
     ],
 )
 @pytest.mark.parametrize("block", [200, 8 << 20])
-def test_a_quote_that_is_not_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, line: int, block: int
-) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+def test_a_quote_that_is_not_closed(tmp_path: Path, content: str, line: int, block: int) -> None:
     limit = csv.field_size_limit()
     with pytest.raises(
         TableSchemaValidationError,
         match=rf"^[^:]+a\.csv: a quote that opens in the row of line {line} ",
     ):
-        read_csv(tmp_path / "a.csv", content)
+        read_text(tmp_path / "a.csv", content, block)
     assert csv.field_size_limit() == limit
 
 
@@ -69,7 +66,7 @@ def test_a_quote_that_is_not_closed(
 def test_quotes_that_are_closed(
     tmp_path: Path, content: str | bytes, options: dict[str, str], rows: list[Any]
 ) -> None:
-    assert read_csv(tmp_path / "a.csv", content, **options).to_pylist() == rows
+    assert read_text(tmp_path / "a.csv", content, **options).to_pylist() == rows
 
 
 def compressed(codec: str) -> Callable[[bytes], bytes]:
@@ -110,7 +107,7 @@ def test_compressed_text_that_is_cut_off(
 
 def test_compressed_text_that_is_not(tmp_path: Path) -> None:
     with pytest.raises(TableSchemaValidationError, match=r"a\.csv\.gz: the file is damaged"):
-        read_csv(tmp_path / "a.csv.gz", "a\n1\n")
+        read_text(tmp_path / "a.csv.gz", "a\n1\n")
 
 
 def test_parquet_whose_pages_are_damaged(tmp_path: Path) -> None:
@@ -138,8 +135,7 @@ def parts(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "pattern",
-    ["*/a.csv", "year=*/a.csv", "**/*.csv", "year=202[0]/*.csv", "*/*", ""],
+    "pattern", ["*/a.csv", "year=*/a.csv", "**/*.csv", "year=202[0]/*.csv", "*/*", ""]
 )
 def test_columns_in_folders_that_a_pattern_finds(parts: Path, pattern: str) -> None:
     with pytest.raises(InvalidInputError, match=r"is partitioned by folders \(year=202") as caught:

@@ -21,7 +21,6 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.spark import delete, merge_into
 from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
@@ -36,16 +35,6 @@ def held(lake: Lake) -> dict[int, str]:
     rows = lake.dataset("t").to_table().to_pylist()
     assert len({row["id"] for row in rows}) == len(rows), "a row is there twice"
     return {row["id"]: row["s"] for row in rows}
-
-
-def used(lake: Lake) -> set[str]:
-    """Return the data files of the latest version."""
-    fragments = lake.dataset("t").get_fragments()
-    return {file.path for fragment in fragments for file in fragment.data_files()}
-
-
-def notes(lake: Lake) -> list[Any]:
-    return list(Path(lake.path("t"), "_transactions").glob("*/"))
 
 
 @pytest.fixture
@@ -80,19 +69,19 @@ def test_rows_are_merged_in_one_commit(
     counts: tuple[int, int, int],
 ) -> None:
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
-    change = merge_into(source, connect("dir", table.properties), "t", "id", **ways)
+    change = merge_into(source, table.namespace, "t", "id", **ways)
     assert held(table) == {n: value for n in range(120) if (value := expected(n))}
     version = 2 if any(counts) else 1
     assert change == Change(
         version=version, inserted=counts[0], updated=counts[1], deleted=counts[2]
     )
     assert table.dataset("t").version == version
-    assert table.data_files("t") == used(table) | {
+    assert table.data_files("t") == table.used_files() | {
         file.path
         for each in table.dataset("t").checkout_version(1).get_fragments()
         for file in each.data_files()
     }
-    assert notes(table) == []
+    assert table.notes() == []
 
 
 def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spark: Any) -> None:
@@ -101,55 +90,36 @@ def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spar
     source = spark.sql(
         "SELECT * FROM VALUES (1, 'a', 'new'), (2, 'x', 'new'), (NULL, NULL, 'new') AS t(id, k, s)"
     ).selectExpr("bigint(id) AS id", "k", "s")
-    change = merge_into(source, connect("dir", lake.properties), ["t"], ["id", "k"])
+    change = merge_into(source, lake.namespace, ["t"], ["id", "k"])
     assert (change.inserted, change.updated, change.deleted) == (2, 1, 0)
     found = sorted(map(str, lake.dataset("t").to_table().to_pylist()))
     assert len(found) == 5
     assert sum("'old'" in row for row in found) == 2
 
 
-def test_two_rows_for_one_key_are_refused_and_leave_nothing(table: Lake, spark: Any) -> None:
-    files = table.data_files("t")
-    source = spark.sql("SELECT bigint(5) AS id, 'new' AS s UNION ALL SELECT 5, 'newer'")
-    with pytest.raises(InvalidInputError, match="t: 2 of the rows to merge have the key id = 5"):
-        merge_into(source, connect("dir", table.properties), "t", "id")
-    assert (table.dataset("t").version, table.data_files("t")) == (1, files)
-    assert notes(table) == []
-
-
-@pytest.mark.parametrize("way", ["update", "keep"])
-def test_two_rows_for_one_new_key_are_refused_and_leave_nothing(
-    table: Lake, spark: Any, way: str
+@pytest.mark.parametrize(("key", "way"), [(5, "update"), (500, "update"), (500, "keep")])
+def test_two_rows_for_one_key_are_refused_and_leave_nothing(
+    table: Lake, spark: Any, key: int, way: str
 ) -> None:
     files = table.data_files("t")
-    source = spark.sql("SELECT bigint(500) AS id, 'a' AS s UNION ALL SELECT 500, 'b'")
-    with pytest.raises(InvalidInputError, match="t: 2 of the rows to merge have the key id = 500"):
-        merge_into(source, connect("dir", table.properties), "t", "id", when_matched=way)
+    source = spark.sql(f"SELECT bigint({key}) AS id, 'a' AS s UNION ALL SELECT {key}, 'b'")
+    with pytest.raises(InvalidInputError, match=f"2 of the rows to merge have the key id = {key}"):
+        merge_into(source, table.namespace, "t", "id", when_matched=way)
     assert (table.dataset("t").version, table.data_files("t")) == (1, files)
+    assert table.notes() == []
 
 
 def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
-    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+    table: Lake, spark: Any, before_commit: Callable[..., None]
 ) -> None:
-    namespace = connect("dir", table.properties)
-    real = write_plan._commit_beside
+    def merge() -> None:
+        theirs = table.namespace.table("t").merge_insert("id").when_not_matched_insert_all()
+        assert theirs.execute([{"id": 110, "s": "theirs"}]).num_inserted_rows == 1
 
-    def late(*args: Any, **more: Any) -> int:
-        theirs = [{"id": 110, "s": "theirs"}]
-        assert (
-            namespace.table("t")
-            .merge_insert("id")
-            .when_not_matched_insert_all()
-            .execute(theirs)
-            .num_inserted_rows
-            == 1
-        )
-        return real(*args, **more)
-
-    monkeypatch.setattr(write_plan, "_commit_beside", late)
+    before_commit(merge, "_commit_beside")
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
     with pytest.raises(ConcurrentModificationError, match="was changed by another writer"):
-        merge_into(source, namespace, "t", "id")
+        merge_into(source, table.namespace, "t", "id")
     assert table.dataset("t").count_rows("id = 110") == 1
     assert "new" not in held(table).values()
 
@@ -191,60 +161,44 @@ def test_concurrent_streams_that_merge_insert_a_new_key_once(
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite", "delete"])
 def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
-    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, theirs: str
+    table: Lake, spark: Any, before_commit: Callable[..., None], theirs: str
 ) -> None:
-    real = write_plan.commit
-
-    def late(*args: Any, **more: Any) -> int:
+    def change() -> None:
         if theirs == "delete":
             table.dataset("t").delete("id = 95")
         else:
             table.put("t", pa.table({"id": [110], "s": ["theirs"]}), mode=theirs)
-        return real(*args, **more)
 
-    monkeypatch.setattr(write_plan, "commit", late)
+    before_commit(change)
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
     with pytest.raises(ConcurrentModificationError, match="was changed by another writer"):
-        merge_into(source, connect("dir", table.properties), "t", "id")
+        merge_into(source, table.namespace, "t", "id")
     assert "new" not in held(table).values()
     assert table.dataset("t").version == 2
-    assert notes(table) == []
+    assert table.notes() == []
 
 
 def test_rows_are_deleted_in_one_commit(table: Lake, spark: Any) -> None:
-    namespace = connect("dir", table.properties)
-    change = delete(spark, namespace, "t", "id < 45 OR id = 99")
+    change = delete(spark, table.namespace, "t", "id < 45 OR id = 99")
     assert change == Change(version=2, deleted=46)
     assert sorted(held(table)) == list(range(45, 99))
-    assert delete(spark, namespace, "t", "id < 45") == Change(version=2)
-    assert delete(spark, namespace, "t", "true") == Change(version=3, deleted=54)
+    assert delete(spark, table.namespace, "t", "id < 45") == Change(version=2)
+    assert delete(spark, table.namespace, "t", "true") == Change(version=3, deleted=54)
     assert table.dataset("t").get_fragments() == []
-    assert notes(table) == []
+    assert table.notes() == []
 
 
 def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
-    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+    table: Lake, spark: Any, before_commit: Callable[..., None]
 ) -> None:
-    namespace = connect("dir", table.properties)
-    real = write_plan.commit
-
-    def late(*args: Any, **more: Any) -> int:
-        table.put("t", pa.table({"id": [200], "s": ["theirs"]}), mode="append")
-        return real(*args, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(write_plan, "commit", late)
-        assert delete(spark, namespace, "t", "id < 10").version == 3
-    assert sorted(held(table)) == [*range(10, 100), 200]
-
-    def deleting(*args: Any, **more: Any) -> int:
-        table.dataset("t").delete("id < 20")
-        return real(*args, **more)
-
-    monkeypatch.setattr(write_plan, "commit", deleting)
+    theirs = pa.table({"id": [200], "s": ["theirs"]})
+    before_commit(lambda: table.put("t", theirs, mode="append"))
+    assert delete(spark, table.namespace, "t", "id < 10").version == 3
+    assert table.values() == [*range(10, 100), 200]
+    before_commit(lambda: table.dataset("t").delete("id < 20"))
     with pytest.raises(ConcurrentModificationError):
-        delete(spark, namespace, "t", "id < 15")
-    assert sorted(held(table)) == [*range(20, 100), 200]
+        delete(spark, table.namespace, "t", "id < 15")
+    assert table.values() == [*range(20, 100), 200]
 
 
 @pytest.mark.parametrize(
@@ -263,14 +217,10 @@ def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_says_why_and_changes_nothing(
-    table: Lake,
-    spark: Any,
-    act: Callable[[Any, Any], object],
-    error: type[LanceNamespaceError],
+    table: Lake, spark: Any, act: Callable[[Any, Any], object], error: type[LanceNamespaceError]
 ) -> None:
-    namespace = connect("dir", table.properties)
-    namespace.declare_table({"id": ["declared"]})
+    table.namespace.declare_table({"id": ["declared"]})
     with pytest.raises(error):
-        act(namespace, spark.range(3).selectExpr("id", "'new' AS s"))
+        act(table.namespace, spark.range(3).selectExpr("id", "'new' AS s"))
     assert table.dataset("t").version == 1
-    assert notes(table) == []
+    assert table.notes() == []

@@ -13,7 +13,6 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
     UnsupportedError,
 )
-from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     add_columns,
@@ -49,7 +48,7 @@ def held(lake: Lake) -> list[dict[str, Any]]:
 
 
 def test_all_names_that_lance_can_find_work_everywhere(lake: Lake, spark: Any) -> None:
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     write_table(frame_from_arrow(spark, rows(NAMES, 1, 2)), namespace, "t")
     lake.save(frame_from_arrow(spark, rows(NAMES, 3)), "t")
     write_table(frame_from_arrow(spark, rows(NAMES, 4)), namespace, "t", "append")
@@ -64,38 +63,32 @@ def test_all_names_that_lance_can_find_work_everywhere(lake: Lake, spark: Any) -
         assert found.columns == [name, "id"]
         assert sorted(found.toArrow()[name].to_pylist()) == [f"{number}:{n}" for n in range(1, 6)]
     update(spark, namespace, "t", {name: f"`{name}` || '!'" for name in NAMES}, "id = 1")
-    assert held(lake)[0] == {
-        "id": 1,
-        **{name: f"{number}:1!" for number, name in enumerate(NAMES)},
-    }
+    assert held(lake)[0] == {"id": 1, **{name: f"{number}:1!" for number, name in enumerate(NAMES)}}
     assert delete(spark, namespace, "t", "`*` = '3:1!'").deleted == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_column_of_any_name_can_be_added_and_be_a_key(lake: Lake, spark: Any, name: str) -> None:
+def test_columns_of_any_name_can_be_added_and_be_keys(lake: Lake, spark: Any) -> None:
     lake.put("t", rows([], 1, 2))
-    namespace = connect("dir", lake.properties)
-    add_columns(spark, namespace, "t", frame_from_arrow(spark, rows([name], 1, 2)), on="id")
-    assert held(lake) == rows([name], 1, 2).to_pylist()
-    keyed = frame_from_arrow(spark, pa.table({name: ["0:2"], "more": [7]}))
-    add_columns(spark, namespace, "t", keyed, on=name)
+    add_columns(spark, lake.namespace, "t", frame_from_arrow(spark, rows(NAMES, 1, 2)), on="id")
+    assert held(lake) == rows(NAMES, 1, 2).to_pylist()
+    keyed = rows(NAMES, 2).drop_columns(["id"]).append_column("more", pa.array([7]))
+    add_columns(spark, lake.namespace, "t", frame_from_arrow(spark, keyed), on=NAMES)
     assert [row["more"] for row in held(lake)] == [None, 7]
-    source = frame_from_arrow(spark, pa.table({"id": [9], name: ["0:2"], "more": [8]}))
-    assert merge_into(source, namespace, "t", name).updated == 1
+    source = frame_from_arrow(spark, keyed.append_column("id", pa.array([9])))
+    assert merge_into(source, lake.namespace, "t", NAMES).updated == 1
 
 
 def test_names_that_differ_in_case_alone(lake: Lake, spark: Any) -> None:
-    namespace = connect("dir", lake.properties)
     frame = frame_from_arrow(spark, rows(["ID", "Id"], 1, 2))
-    write_table(frame, namespace, "t")
+    write_table(frame, lake.namespace, "t")
     lake.save(frame_from_arrow(spark, rows(["ID", "Id"], 3)), "t")
     assert held(lake) == rows(["ID", "Id"], 1, 2, 3).to_pylist()
-    found = read_table(spark, namespace, "t", columns=["ID", "id"])
+    found = read_table(spark, lake.namespace, "t", columns=["ID", "id"])
     assert sorted(found.collect()) == [("0:1", 1), ("0:2", 2), ("0:3", 3)]
     keyed = frame_from_arrow(spark, pa.table({"ID": ["0:1"], "id": [9], "more": ["x"]}))
     for act in (
-        lambda: merge_into(frame, namespace, "t", "ID"),
-        lambda: add_columns(spark, namespace, "t", keyed, on="ID"),
+        lambda: merge_into(frame, lake.namespace, "t", "ID"),
+        lambda: add_columns(spark, lake.namespace, "t", keyed, on="ID"),
     ):
         with pytest.raises(InvalidInputError, match="differ only in case"):
             act()
@@ -107,7 +100,7 @@ def test_a_column_that_lance_cannot_find_leaves_the_others_usable(
     lake: Lake, spark: Any, name: str
 ) -> None:
     lake.put("t", pa.table({"id": [1, 2, 3], name: ["a", "b", "c"], "z": [0.5, 1.5, 2.5]}))
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     found = read_table(spark, namespace, "t", columns=["z", "id"], filter="id > 1")
     assert sorted(found.collect()) == [(1.5, 2), (2.5, 3)]
     assert sorted(lake.load("t", columns="id").collect()) == [(1,), (2,), (3,)]
@@ -126,7 +119,7 @@ def test_what_needs_a_column_that_lance_cannot_find_names_it(
     lake: Lake, spark: Any, name: str
 ) -> None:
     lake.put("t", pa.table({"id": [1], name: ["a"]}))
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     why = "backtick" if name else "an empty name"
     for act in (
         lambda: read_table(spark, namespace, "t"),
@@ -154,10 +147,9 @@ def test_names_inside_structs(lake: Lake, spark: Any) -> None:
     table = pa.table(
         {"s": pa.array([dict.fromkeys(["a.b", "a`b", "c d", "*", "E", "e"], 1)], kind)}
     )
-    namespace = connect("dir", lake.properties)
-    write_table(frame_from_arrow(spark, table), namespace, "t")
+    write_table(frame_from_arrow(spark, table), lake.namespace, "t")
     assert lake.dataset("t").to_table() == table
-    assert read_table(spark, namespace, "t").toArrow().to_pylist() == table.to_pylist()
+    assert read_table(spark, lake.namespace, "t").toArrow().to_pylist() == table.to_pylist()
     assert lake.load("t").toArrow().to_pylist() == table.to_pylist()
 
 
@@ -165,6 +157,6 @@ def test_upkeep_of_a_table_with_a_column_that_lance_cannot_find(
     lake: Lake, spark: Any, tmp_path: Any
 ) -> None:
     lake.put("t", pa.table({"id": range(4), "a`b": range(4)}), max_rows_per_file=2)
-    [row] = maintain(connect("dir", lake.properties), upkeep=Upkeep(), state=tmp_path / "state")
+    [row] = maintain(lake.namespace, upkeep=Upkeep(), state=tmp_path / "state")
     assert row.code != 18
     assert lake.dataset("t").count_rows() == 4

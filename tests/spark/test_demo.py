@@ -149,7 +149,7 @@ def small(demo: Any, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> An
 
 
 def test_it_runs_any_number_of_times(small: Any, tmp_path: Path) -> None:
-    for _ in range(3):
+    for _ in range(2):
         with small.own_folder(tmp_path / "demo-data") as folder:
             small.run(folder)
     with connect("dir", {"path": str(tmp_path / "demo-data" / "lance")}) as lake:

@@ -14,7 +14,6 @@ import pytest
 from lance.fragment import write_fragments
 
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
-from lance_namespace_impls import connect
 from lance_namespace_impls.distributed.runners import SparkRunner, quietly
 from lance_namespace_impls.maintenance import IndexWish, Upkeep, inventory, maintain
 from lance_namespace_impls.spark import (
@@ -56,10 +55,6 @@ def put_fragment_without_rows(lake: Lake) -> None:
 KINDS = [put_none, put_deleted, put_fragment_without_rows]
 
 
-def ids(lake: Lake) -> list[int]:
-    return sorted(lake.dataset("t").to_table()["id"].to_pylist())
-
-
 def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"b": pa.array([2 * n for n in batch.column(0).to_pylist()])})
 
@@ -69,7 +64,7 @@ def test_every_change_of_a_table_without_rows(
     lake: Lake, spark: Any, put: Callable[[Lake], None]
 ) -> None:
     put(lake)
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     version = lake.dataset("t").version
     for change in (
         delete(spark, namespace, "t", "true"),
@@ -94,7 +89,7 @@ def test_every_change_of_a_table_without_rows(
     assert add_columns(spark, namespace, "t", keyed, on="id").rows == 0
     assert lake.dataset("t").schema.names == ["id", "s", "v", "a", "b", "c"]
     write_table(frame_from_arrow(spark, rows(7)).repartition(4), namespace, "t", "append")
-    assert ids(lake) == [7]
+    assert lake.values() == [7]
 
 
 @pytest.mark.parametrize("put", KINDS)
@@ -102,7 +97,7 @@ def test_every_read_of_a_table_without_rows(
     lake: Lake, spark: Any, put: Callable[[Lake], None]
 ) -> None:
     put(lake)
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     for found in (
         read_table(spark, namespace, "t"),
         read_table(spark, namespace, "t", filter="id > 0", splits=3),
@@ -122,15 +117,14 @@ def test_jobs_over_a_table_without_rows(
     lake: Lake, spark: Any, tmp_path: Path, put: Callable[[Lake], None]
 ) -> None:
     put(lake)
-    namespace = connect("dir", lake.properties)
     upkeep = Upkeep(
         indices=[IndexWish(column="id", type="BTREE")],
         cleanup_older_than=timedelta(0),
         orphans_older_than=timedelta(days=1),
     )
-    kept = maintain(namespace, upkeep=upkeep, spark=spark, state=tmp_path / "state")
+    kept = maintain(lake.namespace, upkeep=upkeep, spark=spark, state=tmp_path / "state")
     assert [row.problem for row in kept] == [None]
-    looked = inventory(namespace, state=tmp_path / "looked")
+    looked = inventory(lake.namespace, state=tmp_path / "looked")
     assert [(row.rows, row.problem) for row in looked] == [(0, None)]
     assert looked.to_frame(spark).count() == 1
 
@@ -139,7 +133,7 @@ def test_the_rows_of_a_job_over_an_empty_catalog_are_a_frame(
     lake: Lake, spark: Any, tmp_path: Path
 ) -> None:
     lake.root.mkdir()
-    found = inventory(connect("dir", lake.properties), state=tmp_path / "state").to_frame(spark)
+    found = inventory(lake.namespace, state=tmp_path / "state").to_frame(spark)
     assert found.collect() == []
     assert "fragments" in found.columns
 
@@ -147,7 +141,7 @@ def test_the_rows_of_a_job_over_an_empty_catalog_are_a_frame(
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
 def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -> None:
     frame = frame_from_arrow(spark, rows())
-    assert write_table(frame, connect("dir", lake.properties), "t", mode).rows == 0
+    assert write_table(frame, lake.namespace, "t", mode).rows == 0
     assert lake.load("t").schema.simpleString() == frame.schema.simpleString()
     lake.save(frame.repartition(3), "other", "overwrite")
     assert lake.dataset("other").count_rows() == 0
@@ -155,12 +149,11 @@ def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -
 
 def test_no_columns_are_refused(lake: Lake, spark: Any) -> None:
     lake.put("t", rows(1))
-    namespace = connect("dir", lake.properties)
     with pytest.raises(InvalidInputError, match="no column is specified"):
-        read_table(spark, namespace, "t", columns=[])
+        read_table(spark, lake.namespace, "t", columns=[])
     assert failure_of(lambda: lake.load("t", columns="")).code == 13
     with pytest.raises(TableSchemaValidationError, match="no columns to write"):
-        write_table(spark.range(3).select(), namespace, "new")
+        write_table(spark.range(3).select(), lake.namespace, "new")
     assert failure_of(lambda: lake.save(spark.range(3).select(), "new")).code == 20
     assert not Path(lake.path("new")).exists()
 
@@ -200,7 +193,7 @@ def test_a_frame_keeps_the_types_that_read_table_has(lake: Lake, spark: Any) -> 
         }
     )
     lake.put("t", table)
-    read = read_table(spark, connect("dir", lake.properties), "t")
+    read = read_table(spark, lake.namespace, "t")
     for given in (table, table.slice(1), pa.concat_tables([table.slice(1), table.slice(0, 1)])):
         frame = frame_from_arrow(spark, given)
         assert frame.schema.simpleString() == read.schema.simpleString()
@@ -237,13 +230,12 @@ def test_timestamps_do_not_depend_on_the_session_s_zone(lake: Lake, spark: Any) 
     table = pa.table(
         {"wall": pa.array([0], pa.timestamp("us")), "at": pa.array([0], pa.timestamp("us", "UTC"))}
     )
-    namespace = connect("dir", lake.properties)
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         frame = frame_from_arrow(spark, table)
-        write_table(frame, namespace, "t")
-        lake.save(read_table(spark, namespace, "t"), "u")
-        merge_into(frame_from_arrow(spark, lake.load("u").toArrow()), namespace, "t", "wall")
+        write_table(frame, lake.namespace, "t")
+        lake.save(read_table(spark, lake.namespace, "t"), "u")
+        merge_into(frame_from_arrow(spark, lake.load("u").toArrow()), lake.namespace, "t", "wall")
         shown = lake.load("t").selectExpr("cast(wall AS string) AS wall", "unix_micros(at) AS at")
         assert shown.collect() == [("1970-01-01 00:00:00", 0)]
     finally:

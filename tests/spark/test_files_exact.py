@@ -18,10 +18,10 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.distributed.type_names import parse_type, parse_types
+from lance_namespace_impls.distributed.type_names import parse_type
 from lance_namespace_impls.ingest.file_import import import_files, preview_files
 from lance_namespace_impls.ingest.readers import lines
-from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
+from tests.spark.test_formats import file_of, format_of, read_text, read_whole
 
 
 def load(folder: Path, name: str, *files: Path, mode: str = "create", **options: str) -> pa.Table:
@@ -56,29 +56,22 @@ def preview(folder: Path, name: str, file: Path, mode: str, **options: str) -> A
 @pytest.mark.parametrize("block", range(1, 40))
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "latin1", "utf-8-sig"])
 def test_line_breaks_in_quotes_are_kept_wherever_a_block_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, encoding: str
+    tmp_path: Path, block: int, encoding: str
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
     content = 'a,b\r\n1,"x\r\n"\r\n2,"\r"\r\n3,"\n\r\r\n"\r\n4,"q""\r\n"""\r\n5,5" \r\n'
-    table = read_csv(tmp_path / "a.csv", content.encode(encoding), encoding=encoding)
+    table = read_text(tmp_path / "a.csv", content.encode(encoding), block, encoding=encoding)
     assert table["b"].to_pylist() == ["x\r\n", "\r", "\n\r\r\n", 'q"\r\n"', '5" ']
     assert table["a"].to_pylist() == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("block", [1, 5, 9, 8 << 20])
-def test_escaped_line_breaks_and_quotes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
-    table = read_csv(tmp_path / "a.csv", 'a,b\n"x\\"\ny",\\,"\n2,3\n', escape="\\")
+def test_escaped_line_breaks_and_quotes(tmp_path: Path, block: int) -> None:
+    table = read_text(tmp_path / "a.csv", 'a,b\n"x\\"\ny",\\,"\n2,3\n', block, escape="\\")
     assert table.to_pylist() == [{"a": 'x"\ny', "b": ',"'}, {"a": "2", "b": "3"}]
 
 
 @pytest.mark.parametrize("name", ["long.csv", "long.json", "long.csv.gz"])
-def test_a_row_of_any_length_up_to_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+def test_a_row_of_any_length_up_to_the_limit(tmp_path: Path, name: str) -> None:
     text = "x" * 5000
     rows = [{"a": "1", "b": "y"}, {"a": "2", "b": text}, {"a": "3", "b": "z"}]
     if ".csv" in name:
@@ -86,15 +79,12 @@ def test_a_row_of_any_length_up_to_the_limit(
     else:
         content = "".join(json.dumps(row) + "\n" for row in rows)
     packed = gzip.compress(content.encode()) if name.endswith("gz") else content.encode()
-    file = file_of(tmp_path / name, packed)
-    kind = name.split(".")[1]
-    table = read_whole(format_of(kind, types="a:string"), file)
-    assert table.to_pylist() == rows
-    row = 2 if kind == "json" else 3
+    assert read_text(tmp_path / name, packed, 100, types="a:string").to_pylist() == rows
+    row = 2 if name.endswith("json") else 3
     with pytest.raises(
         TableSchemaValidationError, match=rf"{name}: row {row} has at least .* option max_row_bytes"
     ):
-        read_whole(format_of(kind, types="a:string", max_row_bytes="1000"), file)
+        read_text(tmp_path / name, packed, 100, types="a:string", max_row_bytes="1000")
 
 
 FINE = "2020-01-01 10:00:00.123456789"
@@ -116,40 +106,29 @@ FINE = "2020-01-01 10:00:00.123456789"
 )
 @pytest.mark.parametrize("order", [1, -1])
 def test_moments_that_nanoseconds_do_not_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], kind: Any, order: int
+    tmp_path: Path, values: list[str], kind: Any, order: int
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 1)  # a row each
     content = "".join(f"{each}\n" for each in ["t", *values[::order]])
-    table = read_csv(tmp_path / "a.csv", content)
+    table = read_text(tmp_path / "a.csv", content, block=1)  # a row each
     assert table["t"].type == kind
     assert table["t"].null_count == 0
-
-
-# --- nulls and empty text
-
-
-def test_empty_text_is_not_null(tmp_path: Path) -> None:
-    table = read_csv(tmp_path / "a.csv", 'a,b\n"",""\n,\nx,1\n')
-    assert table["a"].to_pylist() == ["", None, "x"]
-    assert table["b"].to_pylist() == [None, None, 1]
-
-
-def test_texts_for_null_may_be_quoted(tmp_path: Path) -> None:
-    table = read_csv(tmp_path / "a.csv", 'a,b\n"NA","NA"\nNA,NA\n"",1\nx,2\n', nulls="NA")
-    assert table["a"].to_pylist() == [None, None, "", "x"]
-    assert table["b"].to_pylist() == [None, None, 1, 2]
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("block", [1, 2, 3, 8 << 20])
 def test_an_empty_line_is_a_null_of_a_single_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_end: str, block: int
+    tmp_path: Path, line_end: str, block: int
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
     content = line_end.join(["a", "", "1", "", "2", "", ""])
-    assert read_csv(tmp_path / "a.csv", content)["a"].to_pylist() == [None, 1, None, 2, None]
+    assert read_text(tmp_path / "a.csv", content, block)["a"].to_pylist() == [
+        None,
+        1,
+        None,
+        2,
+        None,
+    ]
     both = line_end.join(["", "a,b", "", "1,2", "", ""])
-    assert read_csv(tmp_path / "b.csv", both).to_pylist() == [{"a": 1, "b": 2}]
+    assert read_text(tmp_path / "b.csv", both, block).to_pylist() == [{"a": 1, "b": 2}]
 
 
 # --- appended values
@@ -175,12 +154,7 @@ LOST = [
 @pytest.mark.parametrize(("kind", "first", "second"), LOST)
 @pytest.mark.parametrize("block", [20, 8 << 20])
 def test_what_is_appended_keeps_its_digits(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    first: str,
-    second: str,
-    block: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, first: str, second: str, block: int
 ) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", max(block, 2 * len(second)))
 
@@ -299,7 +273,7 @@ def test_json_numbers_do_not_become_infinite(tmp_path: Path) -> None:
 def test_json_lists_whose_first_values_are_null(tmp_path: Path, value: Any, shape: str) -> None:
     rows = [{"a": {"s": each} if shape == "struct" else each} for each in (value, [], value)]
     content = "".join(json.dumps(row) + "\n" for row in rows)
-    found = read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+    found = read_text(tmp_path / "a.json", content)
     assert found.to_pylist() == rows
 
 
@@ -310,7 +284,7 @@ def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, en
     with pytest.raises(
         TableSchemaValidationError, match=r"a\.json: row 2 has more than 100 nested levels"
     ):
-        read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+        read_text(tmp_path / "a.json", content)
 
 
 @pytest.mark.parametrize(
@@ -326,11 +300,10 @@ def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, en
 )
 @pytest.mark.parametrize("block", [8, 8 << 20])
 def test_json_that_would_crash_or_be_no_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str, block: int
+    tmp_path: Path, content: bytes, message: str, block: int
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
     with pytest.raises(TableSchemaValidationError, match=rf"a\.json: {message}"):
-        read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+        read_text(tmp_path / "a.json", content, block)
 
 
 def test_brackets_in_json_text_are_no_nesting(tmp_path: Path) -> None:
@@ -374,24 +347,6 @@ def test_parquet_lists_can_be_appended_to_by_other_tools(tmp_path: Path, kind: p
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("timestamp[us, tz=UTC]", pa.timestamp("us", "UTC")),
-        ("timestamp[ns, tz=Europe/Berlin]", pa.timestamp("ns", "Europe/Berlin")),
-        ("timestamp[ms, +05:30]", pa.timestamp("ms", "+05:30")),
-        ("list<item: timestamp[us, tz=UTC]>", pa.list_(pa.timestamp("us", "UTC"))),
-        ("fixed_size_list<item: float>[2]", pa.list_(pa.float32(), 2)),
-        ("large_list<item: int64>", pa.large_list(pa.int64())),
-        ("decimal128(5, 2)", pa.decimal128(5, 2)),
-        ("date32[day]", pa.date32()),
-        ("halffloat", pa.float16()),
-    ],
-)
-def test_types_in_arrow_s_own_form(text: str, kind: pa.DataType) -> None:
-    assert parse_type(text) == kind
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "timestamp[us, Mars/Base]",
@@ -428,11 +383,6 @@ def test_types_that_do_not_exist_are_refused(tmp_path: Path, text: str) -> None:
             load(tmp_path, "t", file, mode=mode, types=f"a:{text}")
         assert caught.value.code == 13
     assert connect("dir", {"path": str(tmp_path / "lake")}).list_tables({"id": []}).tables == []
-
-
-def test_types_name_a_column_once() -> None:
-    with pytest.raises(InvalidInputError, match="column a occurs twice"):
-        parse_types("a:int8, a:int16")
 
 
 @pytest.mark.parametrize(

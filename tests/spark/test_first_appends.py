@@ -14,9 +14,7 @@ from lance_namespace_client.errors import ConcurrentModificationError
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
 from tests.spark.conftest import Lake
-from tests.spark.test_writing import ROWS, planned, target_of, written
-
-pytestmark = pytest.mark.xdist_group("spark one")
+from tests.spark.test_writing import ROWS, planned, written
 
 NESTED = pa.table(
     {
@@ -28,7 +26,7 @@ NESTED = pa.table(
 
 
 def first_append(lake: Lake, rows: pa.Table = ROWS) -> WritePlan:
-    return planned(target_of(lake), Mode.APPEND, rows, makes_table=True)
+    return planned(lake.target(), Mode.APPEND, rows, makes_table=True)
 
 
 @pytest.mark.parametrize("rows", [ROWS, NESTED], ids=["flat", "nested"])
@@ -105,7 +103,7 @@ def test_another_version_of_the_format(quiet_lake: Lake) -> None:
 
 @pytest.mark.parametrize("mode", [Mode.CREATE, Mode.EXIST_OK, Mode.OVERWRITE])
 def test_other_first_writes_do_not_add(quiet_lake: Lake, mode: Mode) -> None:
-    plan = planned(target_of(quiet_lake), mode)
+    plan = planned(quiet_lake.target(), mode)
     early = written(plan)
     quiet_lake.put("t", ROWS)
     with pytest.raises(ConcurrentModificationError, match="it was found without data"):
@@ -132,35 +130,6 @@ def test_many_threads(quiet_lake: Lake) -> None:
     assert len(quiet_lake.data_files("t")) == writers
 
 
-def test_four_dataframes_at_once(lake: Lake, spark: Any) -> None:
-    together = threading.Barrier(4)
-
-    def append(number: int) -> None:
-        # Spark finds the data source by the session of the thread.
-        spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
-        frame = spark.range(number * 10, number * 10 + 10)
-        together.wait(300)
-        lake.save(frame, "t")
-
-    from pyspark import InheritableThread
-
-    failures: list[str] = []
-
-    def run(number: int) -> None:
-        try:
-            append(number)
-        except Exception as error:  # noqa: BLE001 shown by the assertion below
-            failures.append(str(error))
-
-    threads = [InheritableThread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert sorted(lake.dataset("t").to_table()["id"].to_pylist()) == list(range(40))
-
-
 def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_lake: Lake) -> None:
     ours, theirs = first_append(quiet_lake), first_append(quiet_lake)
     assert (ours.declared, theirs.declared) == (True, False)
@@ -178,7 +147,7 @@ def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
 ) -> None:
     if not is_first:
         quiet_lake.put("t", ROWS)
-    plan = planned(target_of(quiet_lake), mode, ROWS, makes_table=True)
+    plan = planned(quiet_lake.target(), mode, ROWS, makes_table=True)
     fragments = written(plan)
     plan.target.namespace.drop_table({"id": list(plan.target.table)})
     theirs = ROWS.slice(1)
@@ -195,7 +164,7 @@ def test_rows_of_a_commit_whose_answer_is_lost_are_kept(
 ) -> None:
     if not is_first:
         quiet_lake.put("t", ROWS)
-    plan = planned(target_of(quiet_lake), mode, ROWS, makes_table=True)
+    plan = planned(quiet_lake.target(), mode, ROWS, makes_table=True)
     fragments = written(plan)
     commit = lance.LanceDataset.commit
 

@@ -23,7 +23,6 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls.distributed.options import read_options
-from lance_namespace_impls.ingest.file_import import divide
 from lance_namespace_impls.ingest.readers import (
     FORMATS,
     FileInfo,
@@ -55,8 +54,14 @@ def read_whole(reader: Format, file: SourceFile, parts: int = 1) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-def read_csv(path: Path, content: str | bytes, **options: str) -> pa.Table:
-    return read_whole(format_of("csv", **options), file_of(path, content))
+def read_text(
+    path: Path, content: str | bytes, block: int = 8 << 20, parts: int = 1, **options: str
+) -> pa.Table:
+    """Write a file of CSV or JSON and return its rows, read in blocks of so many bytes."""
+    reader = format_of("json" if ".json" in path.name else "csv", **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "BLOCK_BYTES", block)
+        return read_whole(reader, file_of(path, content), parts)
 
 
 @pytest.mark.parametrize(
@@ -80,27 +85,28 @@ def read_csv(path: Path, content: str | bytes, **options: str) -> pa.Table:
     ids=str,
 )
 def test_the_type_of_a_csv_column_holds_all_its_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], kind: pa.DataType
+    tmp_path: Path, values: list[str], kind: pa.DataType
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 40)  # so that blocks differ in what they look like
     content = "n,c\n" + "".join(f"{n},{value}\n" for n, value in enumerate(values * 5))
-    table = read_csv(tmp_path / "a.csv", content)
+    table = read_text(tmp_path / "a.csv", content, block=40)  # blocks of different kinds
     assert table.schema.field("c").type == kind
     assert table.num_rows == len(values) * 5
     assert table["c"].null_count == 5 * values.count("")
 
 
-def test_csv_as_it_comes(tmp_path: Path) -> None:
-    table = read_csv(tmp_path / "a.csv", '\ufeffa,b,c\r\n1,"x, ""y""\nz",2020-02-03\r\n2,,\r\n')
-    assert table.to_pylist() == [
-        {"a": 1, "b": 'x, "y"\nz', "c": dt.date(2020, 2, 3)},
-        {"a": 2, "b": None, "c": None},
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "options", "rows"),
     [
+        ("a.csv", '\ufeffa,b,c\r\n1,"x, ""y""\nz",2020-02-03\r\n2,,\r\n', {},
+         [{"a": 1, "b": 'x, "y"\nz', "c": dt.date(2020, 2, 3)}, {"a": 2, "b": None, "c": None}]),
+        ("a.csv", 'a,b\n"",""\n,\nx,1\n', {},
+         [{"a": "", "b": None}, {"a": None, "b": None}, {"a": "x", "b": 1}]),
+        ("a.csv", 'a,b\n"NA","NA"\nNA,NA\n"",1\nx,2\n', {"nulls": "NA"},
+         [*[{"a": None, "b": None}] * 2, {"a": "", "b": 1}, {"a": "x", "b": 2}]),
+        ("a.csv", "z\n01\nNA\n02\n", {"nulls": "NA"}, [{"z": "01"}, {"z": None}, {"z": "02"}]),
+        ("a.csv", "z\n1\nNA\n2.5\n", {"nulls": "NA"}, [{"z": 1.0}, {"z": None}, {"z": 2.5}]),
+        ("a.csv", "z,n\n01234,3.14159265358979323846\n", {"types": "z:int64,n:double"},
+         [{"z": 1234, "n": 3.141592653589793}]),
         ("a.csv", "a,b\n1,NA\n-,x", {"nulls": "NA,-"}, [{"a": 1, "b": None}, {"a": None, "b": "x"}]),
         ("a.csv", "1;2\n3;4\n", {"delimiter": ";", "header": "false"},
          [{"f0": 1, "f1": 2}, {"f0": 3, "f1": 4}]),
@@ -123,7 +129,7 @@ def test_csv_as_it_comes(tmp_path: Path) -> None:
 def test_csv_options(
     tmp_path: Path, name: str, content: str | bytes, options: dict[str, str], rows: Any
 ) -> None:
-    table = read_csv(tmp_path / name, content, **options)
+    table = read_text(tmp_path / name, content, **options)
     if rows is None:
         assert str(table["a"][0]) == "1.25"
     else:
@@ -147,7 +153,7 @@ def test_csv_that_does_not_fit_names_file_and_column(
     tmp_path: Path, content: str | bytes, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(TableSchemaValidationError, match=rf"bad\.csv: .*{message}"):
-        read_csv(tmp_path / "bad.csv", content, **options)
+        read_text(tmp_path / "bad.csv", content, **options)
 
 
 @pytest.mark.parametrize("block", [3, 8 << 20])
@@ -186,10 +192,8 @@ def test_csv_is_the_same_in_any_number_of_pieces(
     writer = csv.writer(text, lineterminator=line_end)
     writer.writerows([("a", "b"), *rows])
     content = text.getvalue() if ends else text.getvalue().removesuffix(line_end)
-    file = file_of(tmp_path_factory.getbasetemp() / "pieces.csv", content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK_BYTES", block)
-        table = read_whole(format_of("csv", types="a:string,b:string"), file, parts)
+    path = tmp_path_factory.getbasetemp() / "pieces.csv"
+    table = read_text(path, content, block, parts, types="a:string,b:string")
     assert table.to_pylist() == [{"a": a, "b": b or None} for a, b in rows]
 
 
@@ -231,16 +235,13 @@ def test_csv_is_divided_only_where_every_line_is_a_row(tmp_path: Path) -> None:
     assert len(packed.pieces(1)) == 1
 
 
-def test_json_types_are_unified_over_the_whole_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 30)
+def test_json_types_are_unified_over_the_whole_file(tmp_path: Path) -> None:
     content = [
         '{"n":1,"t":"2020-01-01","o":{"x":1},"l":[],"z":null}',
         '{"n":2.5,"t":"x","o":{"y":"a"},"l":[1]}',
         '{"extra":true}',
     ]
-    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", "\n".join(content)))
+    table = read_text(tmp_path / "a.json", "\n".join(content), block=30)
     assert table.schema == pa.schema(
         [
             ("n", pa.float64()),
@@ -257,7 +258,7 @@ def test_json_types_are_unified_over_the_whole_file(
 def test_json_types_that_are_given(tmp_path: Path) -> None:
     line = '{"v":[1,2],"d":"2020-01-01","t":"2020-01-01T10:00:00+02:00","p":1.10,"k":"a","j":"{}"}'
     types = "v:float16[2],d:date32,t:timestamp[us, UTC],p:decimal(5, 2),k:large_string"
-    table = read_whole(format_of("json", types=types), file_of(tmp_path / "a.jsonl", line))
+    table = read_text(tmp_path / "a.jsonl", line, types=types)
     row = table.to_pylist()[0]
     assert row["v"] == [1.0, 2.0]
     assert row["d"] == dt.date(2020, 1, 1)
@@ -285,26 +286,20 @@ def test_what_json_cannot_be_read_as_is_read_as_another_type(
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "block", "message"),
     [
-        ('{"a":1}\n{"a":"x"}\n', "column a"),
-        ('[{"a":1}]\n', "row 1 is not an object"),
-        ('{"a":1}\n{"a":', "JSON parse error"),
-        ('{"a":1,"a":2}\n', "column a"),
+        ('{"a":1}\n{"a":"x"}\n', 8 << 20, ".*column a"),
+        ('{"a":1}\n{"a":"x"}\n', 8, "column a: some values"),
+        ('[{"a":1}]\n', 8 << 20, ".*row 1 is not an object"),
+        ('{"a":1}\n{"a":', 8 << 20, ".*JSON parse error"),
+        ('{"a":1,"a":2}\n', 8 << 20, ".*column a"),
     ],
 )
-def test_json_that_does_not_fit_names_the_file(tmp_path: Path, content: str, message: str) -> None:
-    with pytest.raises(TableSchemaValidationError, match=rf"bad\.json: .*{message}"):
-        read_whole(format_of("json"), file_of(tmp_path / "bad.json", content))
-
-
-def test_json_values_of_two_kinds_in_two_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_json_that_does_not_fit_names_the_file(
+    tmp_path: Path, content: str, block: int, message: str
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 8)
-    file = file_of(tmp_path / "bad.json", '{"a":1}\n{"a":"x"}\n')
-    with pytest.raises(TableSchemaValidationError, match=r"bad\.json: column a: some values"):
-        format_of("json").inspect(file)
+    with pytest.raises(TableSchemaValidationError, match=rf"bad\.json: {message}"):
+        read_text(tmp_path / "bad.json", content, block)
 
 
 def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
@@ -389,24 +384,6 @@ def test_what_is_added_takes_the_table_s_schema() -> None:
 def test_types_of_columns_that_are_not_there() -> None:
     with pytest.raises(TableColumnNotFoundError, match="there is no column x"):
         agree([info_of("1", a=pa.int8())], format_of("csv", types="x:int8"), None, "table t")
-
-
-def test_tasks_hold_about_as_much_as_they_should() -> None:
-    infos = [
-        FileInfo(
-            file=SourceFile(path=str(n), size=size),
-            schema=pa.schema([("a", pa.int8())]),
-            divisible=True,
-        )
-        for n, size in enumerate([10, 10, 100, 10, 10])
-    ]
-    tasks = divide(infos, 50)
-    assert [[piece.file.path for piece in task] for task in tasks] == [
-        ["0", "1"],
-        ["2"],
-        ["2"],
-        ["3", "4"],
-    ]
 
 
 def test_sources(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from pyarrow import parquet
 
 from lance_namespace_client.errors import (
-    ConcurrentModificationError,
     InternalError,
     InvalidInputError,
     TableAlreadyExistsError,
@@ -29,8 +27,6 @@ pytestmark = pytest.mark.xdist_group("spark one")
 
 
 class Importer:
-    """Imports into one lake, from one folder."""
-
     def __init__(self, lake: Lake, spark: Any, folder: Path) -> None:
         self.lake = lake
         self.folder = folder
@@ -68,33 +64,14 @@ def test_many_small_files_become_few_fragments(run: Importer) -> None:
     calls: list[tuple[int, int, int]] = []
     result = run("t", "", progress=lambda *call: calls.append(call))
     table = run.lake.dataset("t").to_table()
-    assert result == ImportResult(
-        table=("t",),
-        location=run.lake.path("t"),
-        version=1,
-        rows=300,
-        files=300,
-        fragments=1,
-        seconds=result.seconds,
-    )
+    assert (result.table, result.location, result.version) == (("t",), run.lake.path("t"), 1)
+    assert (result.rows, result.files, result.fragments) == (300, 300, 1)
     assert table["n"].to_pylist() == list(range(300))
     assert table.schema.field("half").type == pa.float64()
     assert 0 < result.seconds < 120
     assert calls[-1][0] == calls[-1][1]
     assert calls[-1][2] == 300
     assert all(done <= total for done, total, _ in calls)
-
-
-def test_large_files_are_read_by_several_tasks(run: Importer) -> None:
-    run.write("a.csv", "n\n" + "".join(f"{n}\n" for n in range(20_000)))
-    run.write("a.json", "".join(json.dumps({"n": n}) + "\n" for n in range(20_000)))
-    parquet.write_table(
-        pa.table({"n": range(20_000)}), run.folder / "a.parquet", row_group_size=1000
-    )
-    for name in ("csv", "json", "parquet"):
-        result = run(name, f"a.{name}", options={"task_bytes": "20000"})
-        assert result.fragments > 2, name
-        assert run.lake.dataset(name).to_table()["n"].to_pylist() == list(range(20_000)), name
 
 
 def test_modes(run: Importer) -> None:
@@ -118,7 +95,7 @@ def test_modes(run: Importer) -> None:
 
 def test_a_declared_table_is_filled(run: Importer) -> None:
     run.write("a.csv", "n\n1\n")
-    connect("dir", run.lake.properties).declare_table({"id": ["t"]})
+    run.lake.namespace.declare_table({"id": ["t"]})
     assert run("t", "a.csv").rows == 1
 
 
@@ -142,10 +119,7 @@ def test_what_is_added_takes_the_types_of_the_table(run: Importer) -> None:
             r"b\.csv: column n: Row #2.*'x'",
         ),
         ({"a.csv": "n\n1\n", "b.csv": "n,m\n1,2\n"}, {}, r"a\.csv: column m is missing"),
-        ({"a.json": '{"n":1}\n', "b.json": '{"n":"x"}\n'}, {}, r"b\.json: column n is string"),
-        ({"a.csv": "n\n1\n", "b.csv": "n\n1,2\n"}, {}, r"b\.csv: .*Expected 1 columns, got 2"),
         ({"a.csv": "", "b.csv": ""}, {}, "no columns to write"),
-        ({"a.csv": "x.y\n1\n"}, {}, "has a dot in its name"),
     ],
 )
 def test_a_file_that_does_not_fit_fails_the_import_and_commits_nothing(
@@ -174,24 +148,6 @@ def test_a_value_that_does_not_fit_leaves_the_table_and_its_files_as_they_were(
         run("t", "", mode=mode, options=options)
     assert run.lake.dataset("t").version == 1
     assert run.lake.data_files("t") == files
-
-
-def test_overwrite_does_not_drop_what_was_added_meanwhile(
-    run: Importer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run.lake.put("t", pa.table({"n": [1]}))
-    run.write("a.csv", "n\n2\n")
-    commit = file_import.commit
-
-    def late(*arguments: Any, **more: Any) -> int:
-        run.lake.put("t", pa.table({"n": [99]}), mode="append")
-        return commit(*arguments)
-
-    monkeypatch.setattr(file_import, "commit", late)
-    with pytest.raises(ConcurrentModificationError, match="table t was changed"):
-        run("t", "a.csv", mode="overwrite")
-    assert run.lake.dataset("t").to_table()["n"].to_pylist() == [1, 99]
-    assert len(run.lake.data_files("t")) == 2
 
 
 def test_only_empty_files(run: Importer) -> None:
@@ -252,7 +208,7 @@ def test_into_a_namespace_behind_a_server(run: Importer, spark: Any) -> None:
     from lance_namespace_impls.server import serving
 
     run.write("a.csv", "n\n1\n2\n")
-    with connect("dir", run.lake.properties) as namespace, serving(namespace) as address:
+    with run.lake.namespace as namespace, serving(namespace) as address:
         result = import_files(
             spark,
             impl="rest",

@@ -12,8 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lance_namespace_client.errors import TableNotFoundError, TableSchemaValidationError
-from lance_namespace_impls import connect
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls.ingest import file_import
 from lance_namespace_impls.spark import ImportResult, import_files
 from tests.spark.conftest import Lake
 
@@ -22,12 +26,7 @@ pytestmark = pytest.mark.xdist_group("spark one")
 
 def run(lake: Lake, folder: Path, table: str, spark: Any = None, **more: Any) -> ImportResult:
     return import_files(
-        spark,
-        impl="dir",
-        properties=lake.properties,
-        table=[table],
-        sources=[str(folder)],
-        **more,
+        spark, impl="dir", properties=lake.properties, table=[table], sources=[str(folder)], **more
     )
 
 
@@ -92,22 +91,31 @@ def test_spark_is_started_for_more_than_a_little(
     assert len(started) == starts
 
 
-def test_progress_is_told(quiet_lake: Lake, folder: Path) -> None:
-    fill(folder, "csv")
-    calls: list[tuple[int, int, int]] = []
-    run(quiet_lake, folder, "t", progress=lambda *call: calls.append(call), cores=2)
-    assert calls[-1][0] == calls[-1][1]
-    assert calls[-1][2] == 5000
-    assert calls == sorted(calls, key=lambda call: call[0])
-
-
 def test_a_file_that_does_not_fit_leaves_nothing(quiet_lake: Lake, folder: Path) -> None:
     fill(folder, "csv")
     (folder / "9.csv").write_text("n,half,s,none\nx,1,,\n")
     with pytest.raises(TableSchemaValidationError, match=r"9\.csv: column n: .*'x'"):
         run(quiet_lake, folder, "t", options={"types": "n:int64", "task_bytes": "1000"})
-    assert list(connect("dir", quiet_lake.properties).iter_tables()) == []
+    assert list(quiet_lake.namespace.iter_tables()) == []
     assert not Path(quiet_lake.path("t")).exists()
+
+
+def test_overwrite_does_not_drop_what_was_added_meanwhile(
+    quiet_lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet_lake.put("t", pa.table({"n": [1]}))
+    (folder / "a.csv").write_text("n\n2\n")
+    commit = file_import.commit
+
+    def late(*arguments: Any, **more: Any) -> int:
+        quiet_lake.put("t", pa.table({"n": [99]}), mode="append")
+        return commit(*arguments, **more)
+
+    monkeypatch.setattr(file_import, "commit", late)
+    with pytest.raises(ConcurrentModificationError, match="table t was changed"):
+        run(quiet_lake, folder, "t", mode="overwrite")
+    assert quiet_lake.values("n") == [1, 99]
+    assert len(quiet_lake.data_files("t")) == 2
 
 
 @pytest.mark.parametrize("after", [0, 1])
@@ -121,7 +129,7 @@ def test_an_interrupt_leaves_nothing(quiet_lake: Lake, folder: Path, after: int)
     with pytest.raises(KeyboardInterrupt):
         run(quiet_lake, folder, "t", progress=interrupt, cores=1, options={"task_bytes": "1000"})
     with pytest.raises(TableNotFoundError):
-        connect("dir", quiet_lake.properties).describe_table({"id": ["t"]})
+        quiet_lake.namespace.describe_table({"id": ["t"]})
     assert run(quiet_lake, folder, "t").rows == 5000
 
 
@@ -141,12 +149,3 @@ def test_neither_pyspark_nor_java_is_needed(quiet_lake: Lake, folder: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert quiet_lake.dataset("t").count_rows() == 5000
-    refused = subprocess.run(
-        [sys.executable, "-c", code, "import", "u", str(folder), *where, "--spark"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert refused.returncode == 1
-    assert "pip install 'lance-namespace-kit[spark]'" in refused.stderr

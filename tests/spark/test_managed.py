@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,35 +9,15 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_impls.server import ServerOptions, serving
-from lance_namespace_impls.sql import SqlNamespace, initialize
-from tests.servers.s3 import GuardedS3
+from tests.servers.managed import STORAGES, managed_catalog
 
 pytestmark = pytest.mark.xdist_group("spark one")
 
 
-@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.s3)])
-def storage(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
-    """Properties of where the tables are."""
-    if request.param == "disk":
-        yield {}
-        return
-    with GuardedS3() as s3:
-        options = {f"storage.{key}": value for key, value in s3.options().items()}
-        yield {"root": f"s3://{s3.bucket}/tables", **options}
-
-
 @pytest.mark.filterwarnings("ignore:.*committed without the catalog")
-def test_spark_commits_through_the_catalog(
-    spark: Any, tmp_path: Path, storage: dict[str, str]
-) -> None:
-    properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
-    initialize(properties)
-    options = ServerOptions(vend_storage_options=True)
-    with (
-        SqlNamespace.from_properties({**properties, **storage}) as catalog,
-        serving(catalog, options) as uri,
-    ):
+@pytest.mark.parametrize("storage", STORAGES)
+def test_spark_commits_through_the_catalog(spark: Any, tmp_path: Path, storage: str) -> None:
+    with managed_catalog(tmp_path, storage) as (catalog, uri):
 
         def save(rows: list[int], mode: str) -> None:
             frame = spark.createDataFrame([(each,) for each in rows], "a bigint")

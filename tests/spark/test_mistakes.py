@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.spark import (
     add_columns,
@@ -178,12 +177,11 @@ def _outcome(act: Callable[[], object]) -> tuple[bool, str | None]:
 @pytest.mark.slow
 def test_mistakes_have_a_code_and_change_nothing(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS)
-    namespace = connect("dir", lake.properties)
     wrong: dict[str, str] = {}
     failures = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, act in _mistakes(spark, lake, namespace).items():
+        for name, act in _mistakes(spark, lake, lake.namespace).items():
             before = lake.dataset("t").version
             failed, found = _outcome(act)
             failures += failed

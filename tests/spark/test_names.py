@@ -82,6 +82,15 @@ def test_options_are_typed() -> None:
         ("list<int64>", pa.list_(pa.int64())),
         ("float32[768]", pa.list_(pa.float32(), 768)),
         ("list<float16[2]>", pa.list_(pa.list_(pa.float16(), 2))),
+        ("timestamp[us, tz=UTC]", pa.timestamp("us", "UTC")),
+        ("timestamp[ns, tz=Europe/Berlin]", pa.timestamp("ns", "Europe/Berlin")),
+        ("timestamp[ms, +05:30]", pa.timestamp("ms", "+05:30")),
+        ("list<item: timestamp[us, tz=UTC]>", pa.list_(pa.timestamp("us", "UTC"))),
+        ("fixed_size_list<item: float>[2]", pa.list_(pa.float32(), 2)),
+        ("large_list<item: int64>", pa.large_list(pa.int64())),
+        ("decimal128(5, 2)", pa.decimal128(5, 2)),
+        ("date32[day]", pa.date32()),
+        ("halffloat", pa.float16()),
     ],
 )
 def test_types(text: str, kind: pa.DataType) -> None:
@@ -96,7 +105,7 @@ def test_types_of_columns() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["a", ":int8", "a:integer", "a:decimal(99, 2)", "a:"])
+@pytest.mark.parametrize("text", ["a", ":int8", "a:integer", "a:", "a:int8, a:int16"])
 def test_types_that_are_none(text: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_types(text)

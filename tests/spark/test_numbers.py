@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_namespace_client.errors import TableSchemaValidationError
-from lance_namespace_impls.ingest.readers import lines
 from lance_namespace_impls.ingest.schema import agree
-from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
+from tests.spark.test_formats import file_of, format_of, read_text
 
 BEYOND_53_BITS = "9007199254740993"
 BEYOND_64_BITS = "9223372036854775808"
@@ -55,32 +54,16 @@ PI = "3.14159265358979323846"
 )
 @pytest.mark.parametrize("block", [40, 8 << 20])
 def test_a_csv_column_has_a_type_that_gives_its_text_back(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    values: list[str],
-    kind: pa.DataType,
-    block: int,
+    tmp_path: Path, values: list[str], kind: pa.DataType, block: int
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", max(block, 2 * max(map(len, values)) + 20))
+    block = max(block, 2 * max(map(len, values)) + 20)
     content = "n,c\n" + "".join(f"{n},{value}\n" for n, value in enumerate(values * 9))
-    found = read_csv(tmp_path / "a.csv", content)["c"]
+    found = read_text(tmp_path / "a.csv", content, block)["c"]
     assert found.type == kind
     if pa.types.is_string(kind):
         assert found.to_pylist() == values * 9
     elif not pa.types.is_floating(kind):
         assert [Decimal(value) for value in found.to_pylist()] == [Decimal(v) for v in values * 9]
-
-
-def test_numbers_with_null_texts_among_them(tmp_path: Path) -> None:
-    table = read_csv(tmp_path / "a.csv", "z\n01\nNA\n02\n", nulls="NA")
-    assert table["z"].to_pylist() == ["01", None, "02"]
-    table = read_csv(tmp_path / "b.csv", "z\nNA\n1\nNA\n2.5\n", nulls="NA")
-    assert table["z"].to_pylist() == [None, 1.0, None, 2.5]
-
-
-def test_a_type_that_is_given_is_taken(tmp_path: Path) -> None:
-    table = read_csv(tmp_path / "a.csv", f"z,n\n01234,{PI}\n", types="z:int64,n:double")
-    assert table.to_pylist() == [{"z": 1234, "n": 3.141592653589793}]
 
 
 def test_csv_files_of_different_numbers(tmp_path: Path) -> None:
@@ -124,10 +107,8 @@ def is_the_same(text: str, value: object) -> bool:
 def test_every_csv_number_is_given_back(
     tmp_path_factory: pytest.TempPathFactory, values: list[str], block: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK_BYTES", block)
-        content = "n\n" + "".join(f"{value}\n" for value in values)
-        found = read_csv(tmp_path_factory.getbasetemp() / "numbers.csv", content)["n"]
+    content = "n\n" + "".join(f"{value}\n" for value in values)
+    found = read_text(tmp_path_factory.getbasetemp() / "numbers.csv", content, block)["n"]
     for text, value in zip(values, found.to_pylist(), strict=True):
         assert is_the_same(text, value), (values, found.type)
 
@@ -144,16 +125,10 @@ def test_every_csv_number_is_given_back(
 @pytest.mark.parametrize("block", [30, 8 << 20])
 @pytest.mark.parametrize("shape", ["%s", "[%s]", '{"x":[{"y":%s}]}'])
 def test_json_numbers(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    values: list[str],
-    kind: pa.DataType,
-    block: int,
-    shape: str,
+    tmp_path: Path, values: list[str], kind: pa.DataType, block: int, shape: str
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
     content = "".join('{"a":%s}\n' % (shape % value) for value in values)
-    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+    table = read_text(tmp_path / "a.json", content, block)
     text = json.dumps(table["a"].to_pylist(), default=str).replace('"', "")
     for value in values:
         assert (value if kind != pa.float64() else str(float(value))) in text
@@ -167,13 +142,11 @@ def test_json_numbers(
 @pytest.mark.parametrize("block", [30, 8 << 20])
 @pytest.mark.parametrize("shape", ["%s", "[%s]", '{"x":%s}'])
 def test_json_numbers_that_would_be_rounded_are_refused_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], block: int, shape: str
+    tmp_path: Path, values: list[str], block: int, shape: str
 ) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
     content = "".join('{"a":%s}\n' % (shape % value) for value in values)
-    file = file_of(tmp_path / "a.json", content)
     with pytest.raises(TableSchemaValidationError, match="column a has numbers with more digits"):
-        read_whole(format_of("json"), file)
+        read_text(tmp_path / "a.json", content, block)
 
 
 @pytest.mark.parametrize(("shape", "kind"), [("%s", "double"), ("[%s]", "list<double>")])
@@ -181,22 +154,19 @@ def test_json_numbers_are_rounded_where_that_is_asked_for(
     tmp_path: Path, shape: str, kind: str
 ) -> None:
     content = "".join('{"a":%s}\n' % (shape % value) for value in (BEYOND_53_BITS, "0.5"))
-    table = read_whole(format_of("json", types=f"a:{kind}"), file_of(tmp_path / "a.json", content))
+    table = read_text(tmp_path / "a.json", content, types=f"a:{kind}")
     rounded = [9007199254740992.0, 0.5]
     assert table["a"].to_pylist() == (rounded if shape == "%s" else [[each] for each in rounded])
 
 
 def test_json_text_that_looks_like_numbers(tmp_path: Path) -> None:
     content = json.dumps({"a": f"{PI} {BEYOND_64_BITS}", "ip": "100.100.100.100.100", "n": 0.5})
-    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+    table = read_text(tmp_path / "a.json", content)
     assert table.schema.field("n").type == pa.float64()
 
 
 def test_json_drift_is_told_in_the_types_of_tables(tmp_path: Path) -> None:
-    file = file_of(tmp_path / "a.json", '{"a":1}\n')
-    other = file_of(tmp_path / "b.json", '{"a":"x"}\n')
     reader = format_of("json")
-    with pytest.raises(
-        TableSchemaValidationError, match="column a is string, but int64 in earlier"
-    ):
-        agree([reader.inspect(file), reader.inspect(other)], reader, None, "table t")
+    files = [file_of(tmp_path / f"{value}.json", f'{{"a":{value}}}\n') for value in ("1", '"x"')]
+    with pytest.raises(TableSchemaValidationError, match="column a is string, but int64 in"):
+        agree([reader.inspect(file) for file in files], reader, None, "table t")

@@ -1,4 +1,4 @@
-"""A namespace that Spark names by a profile of the configuration file."""
+"""A session that was not made by `local_session`, and a namespace named by a profile in it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.profiles import ProfileError
 from lance_namespace_impls.distributed.failures import coded
+from lance_namespace_impls.distributed.secrets import ENVIRONMENT
 from lance_namespace_impls.spark import protocol_error_in
+from lance_namespace_impls.spark.java import use_java
 
 # A process of its own: Spark's workers have the environment that its Java was started with.
 SCRIPT = """
 import json, sys
-from lance_namespace_impls.spark import local_session, protocol_error_in
+from pyspark.sql import SparkSession
+from lance_namespace_impls.spark import protocol_error_in
 
 def source(it, **options):
     return it.format("lance_namespace").options(**options)
@@ -33,7 +36,7 @@ def error_of(**options):
         found = protocol_error_in(error)
         return [int(found.code), found.message, str(error)]
 
-spark = local_session("profiles", cores=1)
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 lake = dict(profile="lake")
 rows = spark.range(3)
 source(rows.write, **lake).mode("append").save("db.t")
@@ -42,7 +45,10 @@ read = source(spark.read, **lake).load("db.t")
 numbers = sorted(row.id for row in read.where("id > 0").collect())
 frame = source(spark.read).option("profile", "lake").option("filter", "id = 2").load("db.t")
 source(frame.write, **lake).mode("overwrite").save("db.u")
+own = {"impl": "dir", "root": sys.argv[1], "storage.aws_secret_access_key": "hidden"}
+source(spark.range(10).write, **own).mode("append").save("t")
 answers = {
+    "own": source(spark.read, **own).load("t").filter("id > 2").count(),
     "numbers": numbers,
     "copied": [row.id for row in source(spark.read, **lake).load("db.u").collect()],
     "added": error_of(profile="lake", manifest="maybe"),
@@ -66,7 +72,11 @@ def test_an_error_of_a_class_of_its_own_keeps_its_code() -> None:
     assert found.message == "no such profile"
 
 
-def test_a_profile_is_read_and_written(tmp_path: Path) -> None:
+def test_a_session_of_ones_own_finds_the_data_source_and_its_profiles_and_needs_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_java()
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
     root = tmp_path / "lake"
     with connect("dir", {"path": str(root), "manifest": "true"}) as namespace:
         namespace.create_namespace({"id": ["db"]})
@@ -75,28 +85,30 @@ def test_a_profile_is_read_and_written(tmp_path: Path) -> None:
         '[lake]\nimpl = "dir"\npath = "${LAKE}"\nmanifest = "true"\n'
         '[secret]\nimpl = "rest"\nuri = "http://127.0.0.1:9"\nauth_token = "${NO_SUCH}"\n'
     )
+    variables = {
+        "LANCE_NS_CONFIG": str(config),
+        "LAKE": str(root),
+        "PYSPARK_PYTHON": sys.executable,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "own")],
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "LANCE_NS_CONFIG": str(config), "LAKE": str(root)},
+        env={**os.environ, **variables},
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
+    assert found["own"] == 7
     assert found["numbers"] == [1, 1, 2, 2]
     assert found["copied"] == [2, 2]
     with connect("dir", {"path": str(root), "manifest": "true"}) as namespace:
         place = namespace.describe_table({"id": ["db", "t"]}).location
     assert place is not None
     assert sorted(lance.dataset(place).to_table()["id"].to_pylist()) == [0, 0, 1, 1, 2, 2]
-    assert {name: found[name][0] for name in ("added", "missing", "both", "unset")} == {
-        "added": 13,
-        "missing": 13,
-        "both": 13,
-        "unset": 13,
-    }
+    assert {found[name][0] for name in ("added", "missing", "both", "unset")} == {13}
     assert "manifest" in found["added"][1]
     assert "has no profile 'gone'; it has lake, secret" in found["missing"][1]
     assert "'impl' and 'profile' each name a namespace" in found["both"][1]

@@ -240,8 +240,7 @@ def check_frames(rng: random.Random, lake: Lake) -> None:
     lake.create("t", first)
     assert_values(rows, lake.rows("t"))
     more = pa.table(
-        [random_files.column(rng, kind, 4) for kind in rows.schema.types],
-        names=rows.column_names,
+        [random_files.column(rng, kind, 4) for kind in rows.schema.types], names=rows.column_names
     )
     mode = rng.choice(("append", "overwrite"))
     lake.namespace.table("t").add(rng.choice(forms)(more), mode=mode)

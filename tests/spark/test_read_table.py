@@ -22,10 +22,9 @@ from lance_namespace_client.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lance_namespace_impls import connect
 from lance_namespace_impls.spark import count_rows, read_table
 from tests.spark.conftest import Lake, failure_of
-from tests.spark.test_datasource import CAST, SAME
+from tests.spark.test_datasource import every_type
 
 pytestmark = pytest.mark.xdist_group("spark two")
 
@@ -37,11 +36,10 @@ def by_row(frame: Any) -> list[Any]:
 
 
 def test_every_type_as_the_data_source_has_it(lake: Lake, spark: Any) -> None:
-    columns = {**SAME, **{name: given for name, (given, _) in CAST.items()}}
-    lake.put("t", pa.table(columns))
+    lake.put("t", every_type())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        frame = read_table(spark, connect("dir", lake.properties), "t")
+        frame = read_table(spark, lake.namespace, "t")
     source = lake.load("t")
     assert frame.schema == source.schema
     assert by_row(frame) == by_row(source)
@@ -58,15 +56,13 @@ def test_one_column_of_numbers(lake: Lake, spark: Any, nullable: bool) -> None:
     lake.put("t", pa.table(columns, pa.schema(fields)), max_rows_per_file=9000)
     lake.dataset("t").delete("`a double` = 3")
     for field in fields:
-        frame = read_table(spark, connect("dir", lake.properties), "t", columns=[field.name])
+        frame = read_table(spark, lake.namespace, "t", columns=[field.name])
         source = lake.load("t", columns=field.name)
         assert frame.schema == source.schema
         assert frame.schema[0].metadata == source.schema[0].metadata
         assert frame.collect() == source.collect()
         assert frame.count() == lake.dataset("t").count_rows()
-    empty = read_table(
-        spark, connect("dir", lake.properties), "t", columns=["a double"], filter="`a double` > 200"
-    )
+    empty = read_table(spark, lake.namespace, "t", columns=["a double"], filter="`a double` > 200")
     assert empty.collect() == []
 
 
@@ -92,7 +88,7 @@ def test_the_same_rows_as_the_data_source(lake: Lake, spark: Any, asked: dict[st
     dataset.create_branch("side").insert(ROWS.slice(0, 7))
     dataset = lake.put("t", ROWS.slice(0, 5), mode="append")
     dataset.delete("n = 50")
-    frame = read_table(spark, connect("dir", lake.properties), ["t"], **asked)
+    frame = read_table(spark, lake.namespace, ["t"], **asked)
     options = {
         key: ",".join(value) if isinstance(value, list) else str(value)
         for key, value in asked.items()
@@ -106,12 +102,12 @@ def test_the_same_rows_as_the_data_source(lake: Lake, spark: Any, asked: dict[st
     counted = {
         key: value for key, value in asked.items() if key in ("filter", "version", "tag", "branch")
     }
-    assert count_rows(connect("dir", lake.properties), ["t"], **counted) == frame.count()
+    assert count_rows(lake.namespace, ["t"], **counted) == frame.count()
 
 
 def test_row_ids_are_long_and_lead_to_the_rows(lake: Lake, spark: Any) -> None:
     dataset = lake.put("t", ROWS, max_rows_per_file=30)
-    frame = read_table(spark, connect("dir", lake.properties), "t", with_row_id=True)
+    frame = read_table(spark, lake.namespace, "t", with_row_id=True)
     assert frame.schema["_rowid"].dataType.simpleString() == "bigint"
     expected = dataset.scanner(columns=["n"], with_row_id=True).to_table()
     assert {row.n: row._rowid for row in frame.collect()} == dict(
@@ -123,14 +119,13 @@ def test_the_version_at_a_time(lake: Lake, spark: Any) -> None:
     first = lake.put("t", ROWS)
     made = first.versions()[0]["timestamp"].astimezone(UTC)
     lake.put("t", ROWS, mode="append")
-    namespace = connect("dir", lake.properties)
     between = made + timedelta(microseconds=1)
-    assert read_table(spark, namespace, "t", timestamp=between).count() == 100
+    assert read_table(spark, lake.namespace, "t", timestamp=between).count() == 100
     assert lake.load("t", timestamp=between.isoformat()).count() == 100
-    assert count_rows(namespace, "t", timestamp=between.replace(tzinfo=None)) == 100
-    assert count_rows(namespace, "t", timestamp=datetime.now(UTC)) == 200
+    assert count_rows(lake.namespace, "t", timestamp=between.replace(tzinfo=None)) == 100
+    assert count_rows(lake.namespace, "t", timestamp=datetime.now(UTC)) == 200
     with pytest.raises(TableVersionNotFoundError, match="no version from 2001"):
-        count_rows(namespace, "t", timestamp=datetime(2001, 1, 1))
+        count_rows(lake.namespace, "t", timestamp=datetime(2001, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -152,15 +147,14 @@ def test_what_cannot_be_read_says_why_before_any_task(
     lake: Lake, spark: Any, asked: dict[str, Any], error: type[LanceNamespaceError]
 ) -> None:
     lake.put("t", ROWS)
-    namespace = connect("dir", lake.properties)
-    namespace.declare_table({"id": ["declared"]})
+    lake.namespace.declare_table({"id": ["declared"]})
     with pytest.raises(error):
-        read_table(spark, namespace, **{"table": "t", **asked})
+        read_table(spark, lake.namespace, **{"table": "t", **asked})
 
 
 def test_a_version_that_is_cleaned_up_meanwhile(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS)
-    frame = read_table(spark, connect("dir", lake.properties), "t")
+    frame = read_table(spark, lake.namespace, "t")
     lake.put("t", ROWS, mode="overwrite").cleanup_old_versions(older_than=timedelta(0))
     assert isinstance_of(frame.collect, TableVersionNotFoundError)
     with pytest.raises(TableVersionNotFoundError):
@@ -171,16 +165,9 @@ def isinstance_of(act: Callable[[], object], kind: type[LanceNamespaceError]) ->
     return isinstance(failure_of(act), kind)
 
 
-def test_a_table_without_rows(lake: Lake, spark: Any) -> None:
-    lake.put("t", ROWS.slice(0, 0))
-    frame = read_table(spark, connect("dir", lake.properties), "t")
-    assert frame.columns == ["n", "s", "v"]
-    assert frame.collect() == []
-
-
 def test_many_queries_of_one_frame(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS, max_rows_per_file=10)
-    frame = read_table(spark, connect("dir", lake.properties), "t")
+    frame = read_table(spark, lake.namespace, "t")
     few = frame.where("n < 10")
     assert (few.count(), frame.count(), few.union(frame).count()) == (10, 100, 110)
     assert few.alias("f").join(frame.alias("a"), "n").count() == 10
@@ -194,7 +181,7 @@ def test_digits_that_may_be_lost_are_told_once_by_column(lake: Lake, spark: Any)
         "t", pa.table({"id": [1], "at": fine, "deep": pa.array([[1]], pa.list_(pa.duration("ns")))})
     )
     with pytest.warns(UserWarning, match=r"table t: digits may be lost in at \(.*deep \(") as told:
-        read_table(spark, connect("dir", lake.properties), "t").collect()
+        read_table(spark, lake.namespace, "t").collect()
     assert sum("digits" in str(each.message) for each in told) == 1
 
 
@@ -207,7 +194,7 @@ def test_a_copy_of_blobs_has_blobs(lake: Lake, spark: Any) -> None:
             schema=pa.schema([pa.field("id", pa.int64()), lance.blob_field("b")]),
         ),
     )
-    for frame in (lake.load("t"), read_table(spark, connect("dir", lake.properties), "t")):
+    for frame in (lake.load("t"), read_table(spark, lake.namespace, "t")):
         lake.save(frame.where("id <> 1").select("b", "id"), "copy", "overwrite")
         copy = lake.dataset("copy")
         assert copy.schema.field("b").type == lance.blob_field("b").type
@@ -224,7 +211,7 @@ def test_a_copy_of_blobs_has_blobs(lake: Lake, spark: Any) -> None:
 def test_count_of_all_rows_reads_none_unless_it_fills_a_cache(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS, max_rows_per_file=30)
     lake.dataset("t").delete("n < 10")
-    frame = read_table(spark, connect("dir", lake.properties), "t")
+    frame = read_table(spark, lake.namespace, "t")
     lake.put("t", ROWS, mode="append")
 
     def jobs_of(count: Callable[[], int], expected: int) -> int:

@@ -39,12 +39,6 @@ def batches(reader: LanceReader) -> Iterator[pa.RecordBatch]:
         yield from worker.read(pickle.loads(pickle.dumps(partition)))
 
 
-def test_all_rows_in_spark_s_arrow_form(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", pa.table({"n": pa.array(range(100), pa.uint8())}), max_rows_per_file=7)
-    found = pa.Table.from_batches(batches(reader_of(quiet_lake)))
-    assert found == pa.table({"n": pa.array(range(100), pa.int16())})
-
-
 def test_batches_are_small_where_rows_are_wide(quiet_lake: Lake) -> None:
     wide = pa.FixedSizeListArray.from_arrays(
         pa.array(np.random.default_rng(1).random(2_000_000)), 5000

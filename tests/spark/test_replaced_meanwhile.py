@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ConcurrentModificationError
-from lance_namespace_impls import connect
 from lance_namespace_impls.distributed.runners import SparkRunner
 from lance_namespace_impls.spark import add_columns, backfill, delete, dml, update
 from lance_namespace_impls.spark.dataframe_reader import target_of
@@ -31,14 +30,13 @@ def test_a_change_does_not_come_to_a_later_table(
 ) -> None:
     """The new table has as many versions as the one that the workers changed."""
     lake.put("t", ROWS)
-    namespace = connect("dir", lake.properties)
 
     class Slow(SparkRunner):
         def run(self, *task: Any) -> list[str]:
             answers = super().run(*task)
             if not replaced:
                 replaced.append(True)
-                namespace.drop_table({"id": ["t"]})
+                lake.namespace.drop_table({"id": ["t"]})
                 lake.put("t", THEIRS)
             return answers
 
@@ -46,14 +44,14 @@ def test_a_change_does_not_come_to_a_later_table(
     for module in (dml, backfill):
         monkeypatch.setattr(module, "spark_runner", lambda spark: Slow(spark.sparkContext))
     with pytest.raises(ConcurrentModificationError, match="table t"):
-        CHANGES[name](spark, namespace)
+        CHANGES[name](spark, lake.namespace)
     assert replaced and lake.dataset("t").to_table() == THEIRS
     assert lake.dataset("t").version == 1
 
 
 def test_what_was_looked_up_is_not_read_of_a_later_table(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
-    with connect("dir", quiet_lake.properties) as namespace:
+    with quiet_lake.namespace as namespace:
         pinned = pin(target_of(namespace, "t"))
         assert pinned.open().to_table() == ROWS
         namespace.drop_table({"id": ["t"]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -15,24 +15,14 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls import connect
-from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.spark import Written, protocol_error_in, write_table
 from tests.spark.conftest import Lake
 
 pytestmark = pytest.mark.xdist_group("spark one")
 
 
-def values(lake: Lake) -> list[int]:
-    return sorted(lake.dataset("t").to_table()["id"].to_pylist())
-
-
-def notes(lake: Lake) -> list[Any]:
-    return list(Path(lake.path("t"), "_transactions").glob("*/"))
-
-
 def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
-    namespace = connect("dir", lake.properties)
+    namespace = lake.namespace
     frame = spark.range(0, 6, 1, 3)
     with pytest.raises(TableNotFoundError):
         write_table(frame, namespace, "t", "append")
@@ -44,7 +34,7 @@ def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
         write_table(frame, namespace, "t")
     assert write_table(frame, namespace, "t", "exist_ok") == Written(version=1, rows=0)
     assert write_table(frame.limit(2), namespace, ["t"], "append") == Written(version=2, rows=2)
-    assert values(lake) == sorted([*range(6), 0, 1])
+    assert lake.values() == sorted([*range(6), 0, 1])
     other = frame.selectExpr("id", "'x' AS s")
     with pytest.raises(TableSchemaValidationError):
         write_table(other, namespace, "t", "append")
@@ -52,48 +42,40 @@ def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
     assert lake.dataset("t").schema.names == ["id", "s"]
     with pytest.raises(InvalidInputError):
         write_table(frame, namespace, "t", "replace")
-    assert notes(lake) == []
+    assert lake.notes() == []
 
 
 def test_a_version_that_is_not_the_one_read_is_not_overwritten(
-    lake: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, spark: Any, before_commit: Callable[..., None]
 ) -> None:
-    namespace = connect("dir", lake.properties)
     lake.put("t", pa.table({"id": [1]}))
     lake.put("t", pa.table({"id": [2]}), mode="append")
     files = lake.data_files("t")
     with pytest.raises(ConcurrentModificationError, match="has version 2, not 1"):
-        write_table(spark.range(3), namespace, "t", "overwrite", if_version=1)
-    assert (values(lake), lake.data_files("t"), notes(lake)) == ([1, 2], files, [])
-    real = write_plan.commit
-
-    def late(*args: Any, **more: Any) -> int:
-        lake.put("t", pa.table({"id": [9]}), mode="append")
-        return real(*args, **more)
-
-    monkeypatch.setattr(write_plan, "commit", late)
+        write_table(spark.range(3), lake.namespace, "t", "overwrite", if_version=1)
+    assert (lake.values(), lake.data_files("t"), lake.notes()) == ([1, 2], files, [])
+    before_commit(lambda: lake.put("t", pa.table({"id": [9]}), mode="append"))
     with pytest.raises(ConcurrentModificationError):
-        write_table(spark.range(3), namespace, "t", "overwrite", if_version=2)
-    assert values(lake) == [1, 2, 9]
-    assert notes(lake) == []
+        write_table(spark.range(3), lake.namespace, "t", "overwrite", if_version=2)
+    assert lake.values() == [1, 2, 9]
+    assert lake.notes() == []
     with pytest.raises(ConcurrentModificationError, match="has version 3, not 0"):
-        write_table(spark.range(3), namespace, "t", "overwrite", if_version=0)
+        write_table(spark.range(3), lake.namespace, "t", "overwrite", if_version=0)
 
 
 def test_a_row_that_fails_leaves_no_table(lake: Lake, spark: Any) -> None:
-    namespace = connect("dir", lake.properties)
     # In one task: those beside one that fails are killed, and may leave files for `maintain`.
     frame = spark.range(0, 4, 1, 1).selectExpr("id", "assert_true(id < 3) AS bad")
     with pytest.raises(Exception, match="is not true"):
-        write_table(frame, namespace, "t")
-    assert list(namespace.iter_tables()) == []
+        write_table(frame, lake.namespace, "t")
+    assert list(lake.namespace.iter_tables()) == []
     frame = spark.sql("SELECT 1e300 AS x")
     lake.put("t", pa.table({"x": pa.array([1.0], pa.float32())}))
     with (
         pytest.warns(UserWarning, match="digits may be lost in x"),
         pytest.raises(Exception) as caught,
     ):
-        write_table(frame, namespace, "t", "append")
+        write_table(frame, lake.namespace, "t", "append")
     assert isinstance(protocol_error_in(caught.value), TableSchemaValidationError)
     assert lake.dataset("t").version == 1
-    assert notes(lake) == []
+    assert lake.notes() == []

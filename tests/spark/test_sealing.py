@@ -25,7 +25,6 @@ from lance_namespace_impls.distributed.secrets import (
 )
 from lance_namespace_impls.distributed.target import Target
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
-from lance_namespace_impls.spark.java import use_java
 
 SECRET = "hidden-6f1d2a"
 OPTIONS = {"impl": "dir", "root": "/data/lance", "storage.aws_secret_access_key": SECRET}
@@ -144,26 +143,3 @@ def test_a_key_that_others_can_read_is_not_used(cache: Path) -> None:
     (cache / "spark.key").chmod(0o640)
     with pytest.raises(InvalidInputError, match="no folder to store a key"):
         require_key()
-
-
-OWN_SESSION = """
-import sys
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
-spark.dataSource.register(LanceNamespaceDataSource)
-options = {"impl": "dir", "root": sys.argv[1], "storage.aws_secret_access_key": "hidden"}
-spark.range(10).write.format("lance_namespace").options(**options).mode("append").save("t")
-print(spark.read.format("lance_namespace").options(**options).load("t").count())
-"""
-
-
-def test_a_session_of_ones_own_needs_no_key(cache: Path, tmp_path: Path) -> None:
-    use_java()
-    done = subprocess.run(
-        [sys.executable, "-c", OWN_SESSION, str(tmp_path / "lake")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "10\n", done.stderr[-2000:]

@@ -11,18 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls.distributed.secrets import map_in_arrow
-from lance_namespace_impls.spark import extra, local_session
+from lance_namespace_impls.spark import local_session
 from tests.spark.conftest import Lake
 
 pytestmark = pytest.mark.xdist_group("spark one")
-
-
-def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "find_spec", lambda name: None)
-    with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[spark\]'"):
-        local_session()
 
 
 def test_the_session_talks_on_this_machine_only_and_in_utc(spark: Any) -> None:

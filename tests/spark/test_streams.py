@@ -17,9 +17,8 @@ from lance_namespace_client.errors import (
     TableVersionNotFoundError,
     UnsupportedError,
 )
-from lance_namespace_impls import connect
 from lance_namespace_impls.distributed import write_plan
-from lance_namespace_impls.distributed.write_plan import Mode, Target
+from lance_namespace_impls.distributed.write_plan import Mode
 from lance_namespace_impls.spark import merge_into, stream_writer
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
 from lance_namespace_impls.spark.read_plan import pin
@@ -34,7 +33,7 @@ def ids(start: int, count: int) -> pa.Table:
 
 
 def history(lake: Lake, *, skips: bool = False, filter: str | None = None) -> History:
-    target = Target(namespace=connect("dir", lake.properties), table=("t",))
+    target = lake.target()
     return History(pin(target, filter=filter), skips)
 
 
@@ -249,19 +248,9 @@ def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
 ) -> None:
     """A driver that was taken for dead commits between the look and the commit of the next one."""
     quiet_lake.put("t", ids(0, 3))
-    target = Target(namespace=connect("dir", quiet_lake.properties), table=("t",))
     real = write_plan.commit
-
-    def batch() -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
-        plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND)
-        assert plan is not None
-        rows = write_plan.write_rows(plan, ids(3, 2).to_batches())
-        return stream_writer.LanceStreamWriter(plan), stream_writer.WrittenBatch(
-            plan, "query", rows
-        )
-
-    writer, ours = batch()
-    _, theirs = batch()
+    writer, ours = batch_of(quiet_lake, 2)
+    _, theirs = batch_of(quiet_lake, 2)
 
     def late(*args: Any, **more: Any) -> int:
         monkeypatch.setattr(write_plan, "commit", real)
@@ -277,8 +266,7 @@ def batch_of(
     lake: Lake, rows: int, **more: Any
 ) -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
     """Write a batch, and what nobody names; return what is to commit it, and what its task says."""
-    target = Target(namespace=connect("dir", lake.properties), table=("t",))
-    plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND, **more)
+    plan = write_plan.plan_write(lake.target(), ids(0, 1).schema, Mode.APPEND, **more)
     assert plan is not None
     write_plan.write_rows(plan, ids(90, 2).to_batches())
     fragments = write_plan.write_rows(plan, ids(3, rows).to_batches()) if rows else []
@@ -295,7 +283,7 @@ def test_a_batch_without_rows_leaves_nothing(quiet_lake: Lake, there: bool) -> N
     writer, ours = batch_of(quiet_lake, 0, makes_table=True)
     writer.commit([ours, None], 0)
     assert quiet_lake.data_files("t") == before
-    assert list(connect("dir", quiet_lake.properties).iter_tables()) == ["t"] * there
+    assert list(quiet_lake.namespace.iter_tables()) == ["t"] * there
 
 
 def test_a_batch_that_was_committed_before_leaves_no_files(quiet_lake: Lake) -> None:
@@ -322,7 +310,6 @@ def test_a_batch_that_fails_takes_back_what_its_tasks_wrote(quiet_lake: Lake) ->
 
 def test_what_upserts_insert_alone_a_stream_shows(streams: Streams) -> None:
     source = streams._spark.range(8, 12)
-    namespace = connect("dir", streams.lake.properties)
-    merge_into(source, namespace, "t", "id", when_matched="keep")
+    merge_into(source, streams.lake.namespace, "t", "id", when_matched="keep")
     streams.run(streams.source(startingVersion="1"))
     assert streams.out() == list(range(12))

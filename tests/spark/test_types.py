@@ -26,7 +26,6 @@ from lance_namespace_impls.distributed.columns import (
 )
 from lance_namespace_impls.distributed.write_plan import Target
 from lance_namespace_impls.spark import read_table, write_table
-from lance_namespace_impls.spark import type_rules as typerules
 from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces
 from lance_namespace_impls.spark.type_rules import ARROW_TYPES, Rule, type_rules
 from tests.spark.conftest import Lake
@@ -221,10 +220,9 @@ def test_all_types_cross_spark_itself_at_once(lake: Lake, spark: Any) -> None:
     table = pa.table(arrays, schema=pa.schema(fields))
     lake.put("t", table, data_storage_version="2.2")
     lake.put("back", table.slice(0, 0), data_storage_version="2.2")
-    namespace = connect("dir", lake.properties)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of digits that may be lost
-        write_table(read_table(spark, namespace, "t"), namespace, "back", "append")
+        write_table(read_table(spark, lake.namespace, "t"), lake.namespace, "back", "append")
     found = [
         lake.dataset(name).scanner(blob_handling="all_binary").to_table() for name in ("t", "back")
     ]
@@ -251,11 +249,3 @@ def test_refusals_name_the_column_before_work_starts() -> None:
         )
         with pytest.raises(LanceNamespaceError, match="price"):
             refuse(schema)
-
-
-def test_the_rules_are_these() -> None:
-    """A change of a rule is a change of what users rely on."""
-    counts = {rule: sum(each.rule is rule for each in type_rules()) for rule in Rule}
-    assert counts[Rule.EXACT] == 19
-    assert counts[Rule.CUT] == 3
-    assert typerules._rule(pa.float16()).spark == "float"

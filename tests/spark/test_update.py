@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -17,8 +16,6 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls import connect
-from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.spark import update
 from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
@@ -37,10 +34,6 @@ def rows_of(lake: Lake) -> list[dict[str, Any]]:
     return sorted(lake.dataset("t").to_table().to_pylist(), key=lambda row: str(row))
 
 
-def notes(lake: Lake) -> list[Path]:
-    return list(Path(lake.path("t"), "_transactions").glob("*/"))
-
-
 @pytest.mark.parametrize(
     ("values", "where", "changed"),
     [
@@ -57,10 +50,10 @@ def test_rows_are_updated_in_one_commit(
     before = rows_of(table)
     expected = [changed(row) or row for row in before]
     count = sum(bool(changed(row)) for row in before)
-    change = update(spark, connect("dir", table.properties), "t", values, where)
+    change = update(spark, table.namespace, "t", values, where)
     assert change == Change(version=2 if count else 1, updated=count)
     assert rows_of(table) == sorted(expected, key=lambda row: str(row))
-    assert notes(table) == []
+    assert table.notes() == []
 
 
 def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> None:
@@ -75,7 +68,7 @@ def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> 
     )
     rows = [{"a": n, "v": [n, 1], "b": bytes([n]), "n": {"x": [n, None]}} for n in range(6)]
     before = lake.put("t", pa.Table.from_pylist(rows, schema)).schema
-    update(spark, connect("dir", lake.properties), ["t"], {"a": "a * 10"}, "a > 2")
+    update(spark, lake.namespace, ["t"], {"a": "a * 10"}, "a > 2")
     after = lake.dataset("t").scanner(blob_handling="all_binary").to_table()
     expected = [{**row, "a": row["a"] * 10 if row["a"] > 2 else row["a"]} for row in rows]
     assert sorted(after.to_pylist(), key=lambda row: row["b"]) == expected
@@ -84,29 +77,24 @@ def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> 
 
 @pytest.mark.parametrize("theirs", ["append", "delete", "overwrite"])
 def test_an_update_stands_beside_appends_alone(
-    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, theirs: str
+    table: Lake, spark: Any, before_commit: Callable[..., None], theirs: str
 ) -> None:
-    real = write_plan.commit
-
-    def late(*args: Any, **more: Any) -> int:
+    def change() -> None:
         if theirs == "delete":
             table.dataset("t").delete("a = 5")
         else:
-            rows = pa.table({"a": [200], "b": [1], "s": ["theirs"]})
-            table.put("t", rows, mode=theirs)
-        return real(*args, **more)
+            table.put("t", pa.table({"a": [200], "b": [1], "s": ["theirs"]}), mode=theirs)
 
-    monkeypatch.setattr(write_plan, "commit", late)
-    namespace = connect("dir", table.properties)
+    before_commit(change)
     if theirs == "append":
-        assert update(spark, namespace, "t", {"s": "'new'"}, "a < 10").version == 3
+        assert update(spark, table.namespace, "t", {"s": "'new'"}, "a < 10").version == 3
     else:
         with pytest.raises(ConcurrentModificationError):
-            update(spark, namespace, "t", {"s": "'new'"}, "a < 10")
+            update(spark, table.namespace, "t", {"s": "'new'"}, "a < 10")
     found = [row["s"] for row in rows_of(table)]
     assert found.count("new") == (10 if theirs == "append" else 0)
     assert len(found) == {"append": 101, "delete": 99, "overwrite": 1}[theirs]
-    assert notes(table) == []
+    assert table.notes() == []
 
 
 @pytest.mark.parametrize(
@@ -131,5 +119,5 @@ def test_what_cannot_be_updated_says_why_and_changes_nothing(
 ) -> None:
     files = table.data_files("t")
     with pytest.raises(error):
-        update(spark, connect("dir", table.properties), table_name, values, where)
-    assert (table.dataset("t").version, table.data_files("t"), notes(table)) == (1, files, [])
+        update(spark, table.namespace, table_name, values, where)
+    assert (table.dataset("t").version, table.data_files("t"), table.notes()) == (1, files, [])

@@ -18,16 +18,11 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls import connect
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.write_plan import Mode, Target, WritePlan
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"a": [1, 2, 3]})
-
-
-def target_of(lake: Lake, table: str = "t") -> Target:
-    return Target(namespace=connect("dir", lake.properties), table=(table,))
 
 
 def planned(target: Target, mode: Mode, rows: pa.Table = ROWS, **more: Any) -> WritePlan:
@@ -43,7 +38,7 @@ def written(plan: WritePlan, rows: pa.Table = ROWS) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", [Mode.CREATE, Mode.EXIST_OK, Mode.OVERWRITE])
 def test_a_new_table_appears_with_its_rows(quiet_lake: Lake, mode: Mode) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     plan = planned(target, mode)
     fragments = written(plan) + written(plan)
     assert list(target.namespace.iter_tables(include_declared=False)) == []
@@ -54,7 +49,7 @@ def test_a_new_table_appears_with_its_rows(quiet_lake: Lake, mode: Mode) -> None
 
 def test_modes_and_a_table_that_is_there(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     with pytest.raises(TableAlreadyExistsError):
         write_plan.plan_write(target, ROWS.schema, Mode.CREATE)
     assert write_plan.plan_write(target, ROWS.schema, Mode.EXIST_OK) is None
@@ -66,7 +61,7 @@ def test_modes_and_a_table_that_is_there(quiet_lake: Lake) -> None:
 
 
 def test_a_table_that_is_not_there_and_append(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     with pytest.raises(TableNotFoundError):
         write_plan.plan_write(target, ROWS.schema, Mode.APPEND)
     plan = planned(target, Mode.APPEND, makes_table=True)
@@ -74,7 +69,7 @@ def test_a_table_that_is_not_there_and_append(quiet_lake: Lake) -> None:
 
 
 def test_a_declared_table_is_filled(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     target.namespace.declare_table({"id": ["t"]})
     plan = planned(target, Mode.CREATE)
     assert not plan.declared
@@ -105,19 +100,10 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
     ],
 )
 def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, message: str) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     with pytest.raises(TableSchemaValidationError, match=message):
         write_plan.plan_write(target, schema, Mode.CREATE)
     assert list(target.namespace.iter_tables()) == []
-
-
-def test_appends_at_once_all_count(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", ROWS)
-    target = target_of(quiet_lake)
-    plans = [planned(target, Mode.APPEND) for _ in range(3)]
-    versions = [write_plan.commit(plan, written(plan)) for plan in plans]
-    assert versions == [2, 3, 4]
-    assert quiet_lake.dataset("t").count_rows() == 12
 
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite"])
@@ -125,7 +111,7 @@ def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
     quiet_lake: Lake, theirs: str
 ) -> None:
     quiet_lake.put("t", ROWS)
-    plan = planned(target_of(quiet_lake), Mode.OVERWRITE)
+    plan = planned(quiet_lake.target(), Mode.OVERWRITE)
     fragments = written(plan)
     quiet_lake.put("t", ROWS, mode=theirs)
     files = quiet_lake.data_files("t")
@@ -137,7 +123,7 @@ def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
 
 def test_append_after_an_overwrite_is_refused(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
-    plan = planned(target_of(quiet_lake), Mode.APPEND)
+    plan = planned(quiet_lake.target(), Mode.APPEND)
     fragments = written(plan)
     quiet_lake.put("t", ROWS, mode="overwrite")
     with pytest.raises(ConcurrentModificationError):
@@ -146,7 +132,7 @@ def test_append_after_an_overwrite_is_refused(quiet_lake: Lake) -> None:
 
 
 def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     first = planned(target, Mode.OVERWRITE)
     second = planned(target, Mode.OVERWRITE)
     assert (first.declared, second.declared) == (True, False)
@@ -160,7 +146,7 @@ def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
 
 
 def test_abort_takes_back_files_and_the_declared_table(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     plan = planned(target, Mode.CREATE)
     write_plan.abort(plan, written(plan))
     assert list(target.namespace.iter_tables()) == []
@@ -170,7 +156,7 @@ def test_abort_takes_back_files_and_the_declared_table(quiet_lake: Lake) -> None
 
 
 def test_abort_leaves_a_table_that_others_declared(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     target.namespace.declare_table({"id": ["t"]})
     plan = planned(target, Mode.CREATE)
     write_plan.abort(plan, written(plan))
@@ -180,7 +166,7 @@ def test_abort_leaves_a_table_that_others_declared(quiet_lake: Lake) -> None:
 
 def test_abort_deletes_only_what_no_version_holds(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
-    plan = planned(target_of(quiet_lake), Mode.APPEND)
+    plan = planned(quiet_lake.target(), Mode.APPEND)
     committed, lost = written(plan), written(plan)
     write_plan.commit(plan, committed)
     quiet_lake.put("t", ROWS, mode="overwrite")
@@ -190,7 +176,7 @@ def test_abort_deletes_only_what_no_version_holds(quiet_lake: Lake) -> None:
 
 
 def test_rows_that_fail_midway_leave_nothing(quiet_lake: Lake) -> None:
-    plan = planned(target_of(quiet_lake), Mode.CREATE, rows_per_file=3)
+    plan = planned(quiet_lake.target(), Mode.CREATE, rows_per_file=3)
 
     def batches() -> Any:
         yield from ROWS.to_batches() * 3
@@ -204,7 +190,7 @@ def test_rows_that_fail_midway_leave_nothing(quiet_lake: Lake) -> None:
 def test_a_table_that_moved_is_not_written_to(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     quiet_lake.put("other", ROWS)
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     plan = planned(target, Mode.APPEND)
     target.namespace.rename_table({"id": ["t"], "new_table_name": "gone"})
     with pytest.raises(TableNotFoundError):
@@ -215,7 +201,7 @@ def test_a_table_that_moved_is_not_written_to(quiet_lake: Lake) -> None:
 
 
 def test_no_rows_for_a_new_table_and_for_an_old_one(quiet_lake: Lake) -> None:
-    target = target_of(quiet_lake)
+    target = quiet_lake.target()
     create = planned(target, Mode.CREATE)
     assert written(create, ROWS.slice(0, 0)) == []
     assert write_plan.commit(create, []) == 1
@@ -227,7 +213,7 @@ def test_no_rows_for_a_new_table_and_for_an_old_one(quiet_lake: Lake) -> None:
 def test_files_that_cannot_be_deleted_are_named(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = planned(target_of(quiet_lake), Mode.CREATE)
+    plan = planned(quiet_lake.target(), Mode.CREATE)
     fragments = written(plan)
 
     def refuse(*_: Any) -> None:
@@ -238,16 +224,10 @@ def test_files_that_cannot_be_deleted_are_named(
         assert not write_plan.delete_files(plan, [fragments[0]["files"][0]["path"]])
 
 
-def test_a_schema_that_pylance_refuses_is_code_20(quiet_lake: Lake) -> None:
-    rows = pa.table({"a": pa.array([1], pa.decimal32(5, 2))})
-    with pytest.raises(TableSchemaValidationError, match="Lance has no type decimal32"):
-        planned(target_of(quiet_lake), Mode.CREATE, rows)
-
-
 def test_a_commit_that_fails_otherwise_keeps_the_files(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = planned(target_of(quiet_lake), Mode.CREATE)
+    plan = planned(quiet_lake.target(), Mode.CREATE)
     fragments = written(plan)
 
     def unknown(*_: Any, **__: Any) -> None:

@@ -9,9 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls import connect
 from lance_namespace_impls.distributed.columns import cast_batch, spark_arrow_schema
-from lance_namespace_impls.spark.dataframe_reader import target_of
 from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces, told
 from tests.spark.conftest import Lake
 
@@ -21,7 +19,7 @@ UNKNOWN = ["Mars/Base", "tz=UTC", "utc"]
 
 
 def read(lake: Lake, **more: Any) -> list[dict[str, Any]]:
-    pinned = pin(target_of(connect("dir", lake.properties), "t"), **more)
+    pinned = pin(lake.target(), **more)
     schema = spark_arrow_schema(told(pinned))
     tasks = plan_tasks(pinned)
     return [

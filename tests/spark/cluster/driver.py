@@ -87,7 +87,6 @@ class Lake:
         self.namespace = connect("dir", {"path": str(self.root)})
 
     def base(self) -> None:
-        """Make the table with 100 rows."""
         rows = pa.table({"id": range(100), "s": ["base"] * 100})
         lance.write_dataset(rows, str(self.root / "t.lance"), max_rows_per_file=30)
 
@@ -105,7 +104,6 @@ class Lake:
         return rows.mapInArrow(slowly, rows.schema)
 
     def rows(self) -> Counter[tuple[int, str]]:
-        """Return the rows of the table."""
         found = lance.dataset(str(self.root / "t.lance")).to_table().to_pylist()
         return Counter((row["id"], row["s"]) for row in found)
 
@@ -145,7 +143,6 @@ def kill_executor() -> None:
 
 
 def fail() -> None:
-    """Fail as user code may."""
     raise ValueError("the task fails")
 
 
@@ -193,33 +190,32 @@ def race(lake: Lake, *acts: Callable[[], object]) -> list[str]:
     return found
 
 
-def two_appends(lake: Lake, _: Any) -> dict[str, Any]:
-    """Both appends are in the table."""
+Rows = Counter[tuple[int, str]]
+
+
+def two_writes(lake: Lake, mode: str) -> tuple[Rows, Rows, Rows, list[str]]:
+    """Write in a mode while others append; return the rows before and of both, and their ends."""
     lake.base()
     one, other = lake.frame(1000, "one"), lake.frame(2000, "other")
     ends = race(
         lake,
-        lambda: write_table(one, lake.namespace, "t", "append"),
+        lambda: write_table(one, lake.namespace, "t", mode),
         lambda: write_table(other, lake.namespace, "t", "append"),
     )
-    whole = Counter((n, "base") for n in range(100))
-    whole.update((1000 + n, "one") for n in range(ROWS))
-    whole.update((2000 + n, "other") for n in range(ROWS))
-    return {"exact": lake.rows() == whole, "ends": ends}
+    base = Counter((n, "base") for n in range(100))
+    ones = Counter((1000 + n, "one") for n in range(ROWS))
+    return base, ones, Counter((2000 + n, "other") for n in range(ROWS)), ends
+
+
+def two_appends(lake: Lake, _: Any) -> dict[str, Any]:
+    """Both appends are in the table."""
+    base, one, other, ends = two_writes(lake, "append")
+    return {"exact": lake.rows() == base + one + other, "ends": ends}
 
 
 def overwrite_and_append(lake: Lake, _: Any) -> dict[str, Any]:
     """The table is as after one order of what was done."""
-    lake.base()
-    new, more = lake.frame(1000, "new"), lake.frame(2000, "more")
-    ends = race(
-        lake,
-        lambda: write_table(new, lake.namespace, "t", "overwrite"),
-        lambda: write_table(more, lake.namespace, "t", "append"),
-    )
-    base = Counter((n, "base") for n in range(100))
-    over = Counter((1000 + n, "new") for n in range(ROWS))
-    added = Counter((2000 + n, "more") for n in range(ROWS))
+    base, over, added, ends = two_writes(lake, "overwrite")
     orders = {
         ("done", "done"): [over, over + added],
         ("done", "conflict"): [over],
@@ -458,7 +454,6 @@ SCENARIOS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[], None]]] =
 
 
 def main() -> None:
-    """Run a scenario for each seed."""
     master, root, name, *seeds = sys.argv[1:]
     scenario, act = SCENARIOS[name]
     more = {}
@@ -478,10 +473,7 @@ def main() -> None:
         scratch = Path(root, "scratch")
         scratch.mkdir(parents=True)
         os.environ["SPARK_WORKER_DIR"] = str(scratch)
-        more = {
-            "spark.local.dir": str(scratch),
-            "spark.broadcast.UDFCompressionThreshold": "1",
-        }
+        more = {"spark.local.dir": str(scratch), "spark.broadcast.UDFCompressionThreshold": "1"}
     spark = session(master, more)
     for seed in map(int, seeds):
         lake = Lake(spark, Path(root), seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 from pyarrow import parquet
 
 from lance_namespace_client.errors import ErrorCode, InvalidInputError
-from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance.state import JobState
 from lance_namespace_impls.spark import ImportRow, import_tables, table_import
 from lance_namespace_impls.spark.import_mapping import read_mapping
@@ -75,10 +74,7 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
     state = tmp_path / "state"
     seen: list[tuple[int, int, str]] = []
     rows = import_tables(
-        connect("dir", lake.properties),
-        mapping,
-        state=state,
-        progress=lambda *each: seen.append(each),
+        lake.namespace, mapping, state=state, progress=lambda *each: seen.append(each)
     )
     assert results(rows) == WHOLE
     assert list(dict.fromkeys(seen)) == [
@@ -103,13 +99,10 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
 
 
 def simple(data: Path) -> dict[str, Any]:
+    options = {"delimiter": ";", "nulls": "NA"}
     return {
         "table": [
-            {
-                "id": "orders",
-                "files": [f"{data}/orders-*.csv"],
-                "options": {"delimiter": ";", "nulls": "NA"},
-            },
+            {"id": "orders", "files": [f"{data}/orders-*.csv"], "options": options},
             {"id": "items", "files": [f"{data}/items.parquet"], "mode": "append"},
             {"id": "events", "files": [f"{data}/events.jsonl.gz"]},
         ]
@@ -119,7 +112,7 @@ def simple(data: Path) -> dict[str, Any]:
 def test_a_table_that_is_there_and_is_kept_is_no_failure(lake: Lake, data: Path) -> None:
     """It is not compared with the source, whose rows it need not have; the row tells its columns."""
     only = {"table": [{**simple(data)["table"][1], "mode": "exist_ok"}]}
-    (row,) = import_tables(connect("dir", lake.properties), only)
+    (row,) = import_tables(lake.namespace, only)
     assert (row.version, row.rows, row.problem, row.checked) == (1, 0, None, False)
     assert row.columns == ("a: int64",)
     assert lake.dataset("items").to_table()["a"].to_pylist() == [100]
@@ -128,7 +121,7 @@ def test_a_table_that_is_there_and_is_kept_is_no_failure(lake: Lake, data: Path)
 def test_a_dry_run_shows_separators_nulls_and_types_and_does_nothing(
     lake: Lake, data: Path, tmp_path: Path
 ) -> None:
-    rows = import_tables(connect("dir", lake.properties), simple(data), dry_run=True)
+    rows = import_tables(lake.namespace, simple(data), dry_run=True)
     assert [row.problem for row in rows] == [None] * 3
     assert "format csv" in str(rows[0].read_with)
     assert "delimiter ';'" in str(rows[0].read_with)
@@ -141,7 +134,7 @@ def test_a_dry_run_shows_separators_nulls_and_types_and_does_nothing(
 def test_a_table_that_fails_is_told_and_the_next_run_does_it_alone(
     lake: Lake, data: Path, tmp_path: Path
 ) -> None:
-    state, namespace = tmp_path / "state", connect("dir", lake.properties)
+    state, namespace = tmp_path / "state", lake.namespace
     parquet.write_table(pa.table({"b": ["x"]}), data / "items.parquet")
     rows = import_tables(namespace, simple(data), state=state)
     assert results(rows) == [WHOLE[0], ("items", None, 20, False), WHOLE[2]]
@@ -153,25 +146,33 @@ def test_a_table_that_fails_is_told_and_the_next_run_does_it_alone(
     assert not state.exists()
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_run_that_was_cut_short_is_resumed(
-    lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+def cut_import(
+    monkeypatch: pytest.MonkeyPatch, table: str, when: str, run: Callable[[], object]
 ) -> None:
-    """It is cut right before or after the state tells that the second table is done."""
-    state, namespace = tmp_path / "state", connect("dir", lake.properties)
+    """Run an import that is cut before or after its state tells that a table is done."""
     real = JobState.add
 
     def cut(self: JobState, key: str, value: Any) -> None:
-        if key == "table\0items" and when == "before":
-            raise KeyboardInterrupt
-        real(self, key, value)
-        if key == "table\0items":
+        if when == "after" or key != f"table\0{table}":
+            real(self, key, value)
+        if key == f"table\0{table}":
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(JobState, "add", cut)
         with pytest.raises(KeyboardInterrupt):
-            import_tables(namespace, simple(data), state=state)
+            run()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_run_that_was_cut_short_is_resumed(
+    lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """It is cut right before or after the state tells that the second table is done."""
+    state, namespace = tmp_path / "state", lake.namespace
+    cut_import(
+        monkeypatch, "items", when, lambda: import_tables(namespace, simple(data), state=state)
+    )
     # Others go on with the table meanwhile.
     lake.put("items", pa.table({"a": [7]}), mode="append")
     rows = import_tables(namespace, simple(data), state=state)
@@ -184,22 +185,14 @@ def test_a_run_that_was_cut_short_is_resumed(
 def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
     lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, namespace = tmp_path / "state", connect("dir", lake.properties)
+    state, only = tmp_path / "state", {"table": simple(data)["table"][:1]}
 
-    real = JobState.add
+    def run() -> Any:
+        return import_tables(lake.namespace, only, state=state)
 
-    def cut(self: JobState, key: str, value: Any) -> None:
-        if key == "table\0orders":
-            raise KeyboardInterrupt
-        real(self, key, value)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobState, "add", cut)
-        with pytest.raises(KeyboardInterrupt):
-            import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
+    cut_import(monkeypatch, "orders", "before", run)
     assert lake.dataset("orders").count_rows() == 3
-    rows = import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
-    assert results(rows) == WHOLE[:1]
+    assert results(run()) == WHOLE[:1]
     assert lake.dataset("orders").version == 1
 
 
@@ -214,7 +207,7 @@ def test_rows_that_are_not_there_at_the_end_are_told(
 
     monkeypatch.setattr(table_import, "import_into", half)
     table = {"id": "items", "files": [f"{data}/items*.parquet"], "mode": "append"}
-    (row,) = import_tables(connect("dir", lake.properties), {"table": [table]})
+    (row,) = import_tables(lake.namespace, {"table": [table]})
     assert (row.code, row.checked) == (ErrorCode.INTERNAL, False)
     assert "5 rows of the import" in str(row.problem)
     assert "the source has 6" in str(row.problem)
@@ -240,7 +233,7 @@ def test_a_wrong_mapping_is_refused_before_anything_is_done(
     lake: Lake, given: Mapping[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        import_tables(connect("dir", lake.properties), given)
+        import_tables(lake.namespace, given)
 
 
 def test_secrets_come_from_the_environment_and_are_not_shown(
@@ -283,13 +276,9 @@ def test_tables_queries_and_databases_are_read_by_spark(
         started.append(1)
         return spark
 
-    namespace = connect("dir", lake.properties)
-    dry = import_tables(namespace, given, spark=start, dry_run=True)
-    assert [row.columns for row in dry][:2] == [
-        ("id: int64",),
-        ("v: fixed_size_list<float32>[1]",),
-    ]
-    rows = import_tables(namespace, given, spark=start)
+    dry = import_tables(lake.namespace, given, spark=start, dry_run=True)
+    assert [row.columns for row in dry][:2] == [("id: int64",), ("v: fixed_size_list<float32>[1]",)]
+    rows = import_tables(lake.namespace, given, spark=start)
     assert results(rows)[:3] == [
         ("three", 3, None, True),
         ("two", 2, None, True),
