@@ -12,11 +12,9 @@ import pytest
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.confinement import is_within
-from lance_namespace_impls.server import Limits, ServerOptions, serving
+from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.execution import inline, limits
-from lance_namespace_impls.server.execution.handler import Service
 from lance_namespace_impls.server.execution.inline import Shortcut
-from lance_namespace_impls.server.execution.limits import Pool
 from tests.servers.http_client import http_client
 
 pytestmark = pytest.mark.skipif(
@@ -40,26 +38,6 @@ def test_only_quick_reads_of_a_local_disk_are_done_at_once(tmp_path):
     for impl in ("memory",):
         other = Shortcut(connect(impl))
         assert not any(other.fits(row, b"") for row in OPERATIONS.values())
-
-
-def test_no_more_queries_of_a_local_disk_run_at_once_than_cores_carry(tmp_path, monkeypatch):
-    asked = {}
-
-    def noted(kind, size, limits, at_once=None):
-        asked[kind] = (size, at_once)
-        return Pool(kind, size, limits, at_once)
-
-    monkeypatch.setattr(limits, "Pool", noted)
-    monkeypatch.setattr(limits, "cores", lambda: 3)
-    others = {"calls": (40, None), "uploads": (15, None)}
-    for properties, queries in (
-        (("dir", {"path": str(tmp_path)}), (17, 5)),
-        (("memory", {}), (17, None)),
-    ):
-        with connect(*properties) as namespace:
-            options = ServerOptions(limits=Limits(queries=17, uploads=15))
-            Service(namespace, options).close()
-        assert asked == {**others, "queries": queries}
 
 
 @pytest.mark.parametrize(

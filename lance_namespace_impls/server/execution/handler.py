@@ -75,7 +75,7 @@ class Service:
         self._options = options
         self._limits = options.limits
         self._shortcut = Shortcut(namespace)
-        self._pools = Pools(options.limits, local=self._shortcut.is_on)
+        self._pools = Pools(options.limits)
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
         self._keeps = self._may_keep()
