@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -14,7 +14,6 @@ from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
-from ..catalog.operation import deferred
 from ..catalog.services.folders import Folders
 from ..core.errors import first_line
 from ..core.file_stamps import Stamp
@@ -22,7 +21,7 @@ from ..core.identifiers import Identifier
 from ..core.location import is_uri
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
-from ..tables.query import few_rows, is_lasting
+from ..tables.query import is_lasting
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .flat import FlatTables
@@ -33,11 +32,6 @@ from .mirrored import RootTables
 from .names import check_level, check_name
 from .nested import NestedTables
 from .versions import ManifestVersions
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from lance_namespace_client.models import QueryTableRequest
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -174,16 +168,6 @@ class DirectoryNamespace(CatalogNamespace):
         if len(identifier) != 1:
             return opened()
         return self._datasets.get(identifier[0], opened)
-
-    def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
-        names = request.id or ()
-        if len(names) != 1 or request.version is not None or request.branch is not None:
-            return None
-        dataset = self._datasets.find(names[0])
-        if dataset is None:
-            return None
-        run = deferred(self, "QueryTable", request, lambda: few_rows(dataset, request))()
-        return None if run is None else deferred(self, "QueryTable", request, run)
 
     @property
     def max_concurrency(self) -> int:

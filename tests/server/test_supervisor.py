@@ -13,6 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import ServiceUnavailableError
 from lance_namespace_impls.server import ServerOptions
+from lance_namespace_impls.server.execution.limits import cores
 from lance_namespace_impls.server.workers import supervisor
 from lance_namespace_impls.server.workers.supervisor import Job, Supervisor
 from tests.servers.echo import EchoNamespace
@@ -255,3 +256,28 @@ def test_the_environment_is_as_it_was_afterwards(
     monkeypatch.delenv(supervisor.LANCE_THREADS, raising=False)
     with Workers(9)._environment():
         assert os.environ[supervisor.LANCE_THREADS] == "1"
+
+
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [(None, 5), ("", 5), ("3", 3), ("1", 1), ("0", 1), ("x", 5), ("-1", 5), ("²", 5), ("٣", 5)],
+)
+def test_a_process_has_its_share_of_the_cores_or_all_that_it_may_use(
+    monkeypatch: pytest.MonkeyPatch, share: str | None, found: int
+) -> None:
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    if share is not None:
+        monkeypatch.setenv("TOKIO_WORKER_THREADS", share)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: set(range(5))}[process])
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert cores() == found
+
+
+@pytest.mark.parametrize(("count", "found"), [(7, 7), (None, 1)])
+def test_where_a_system_does_not_tell_which_cores_may_be_used(
+    monkeypatch: pytest.MonkeyPatch, count: int | None, found: int
+) -> None:
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
+    assert cores() == found

@@ -13,14 +13,13 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
-from ...catalog.catalog import CatalogNamespace
 from ...catalog.namespace import Namespace
 from ...core.identifiers import ROOT, Identifier, parse_identifier
 from ...core.options import is_secret_option
 from ...core.storage import EXPIRES_AT_MILLIS
 from ...tables.align import aligned
 from ..http.requests import Headers, read_request
-from ..http.responses import Reply, Vend, listing_reply, reply, table_reply
+from ..http.responses import Reply, Vend, listing_reply, reply
 from ..http.routing import Endpoint
 from ..lancedb.clone import CLONE_TABLE, clone
 from ..lancedb.dialect import Databases
@@ -66,10 +65,6 @@ class Performer:
         """
         if self._guard is not None:
             self._guard.check_operation(operation, caller)
-
-    def is_protocol(self, headers: Headers) -> bool:
-        """Return whether a request uses the protocol itself rather than a dialect that adds work."""
-        return self._databases.dialect(headers) is None
 
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
         """Return whether the body has a content type that only the dialect accepts."""
@@ -117,31 +112,6 @@ class Performer:
             if error.http_status >= 500:
                 raise
             return dialect.signed(dialect.failed(error))
-
-    def prepare(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Run the quick part of a query if it returns few rows from a table that is open.
-
-        The request must use the protocol itself, and its caller must be known.
-
-        Returns:
-            a function that runs the rest, to be called in a thread; None if `perform` has to run
-            the whole query.
-
-        Raises:
-            LanceNamespaceError: the request cannot be read.
-            PermissionDeniedError: code 15, the caller does not have permission.
-        """
-        if not isinstance(self._namespace, CatalogNamespace):
-            return None
-        operation, caller = call.endpoint.operation, call.caller
-        request = call.request = self._read(call, body)
-        self._check(operation, request, caller)
-        self._options.reach.check(operation, request, self._namespace)
-        with self._options.reach.bounds():
-            run = self._namespace.prepared_query(request)
-        if run is None:
-            return None
-        return lambda: table_reply(operation, run())
 
     def still_allows(
         self,

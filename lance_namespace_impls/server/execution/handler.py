@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, BinaryIO, TypeVar
@@ -39,8 +37,7 @@ from ..security.authentication import Credentials
 from ..security.origin import Access, check_content_type
 from .context import Call, over
 from .executor import Performer
-from .inline import Shortcut
-from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, contained, out_of_time
+from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, out_of_time
 
 __all__ = ["Service", "raw_path"]
 
@@ -50,7 +47,7 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
-# Largest body of a query that is decoded, with its SQL measured, on the event loop itself.
+# Largest body that is searched for credentials on the event loop itself.
 QUICK_BYTES = 16 << 10
 # Limits for the unread rest of a body once the response is ready. A little is read before the
 # response, so that the connection can be reused. More is read after it, so that the client receives
@@ -74,7 +71,6 @@ class Service:
         self._namespace = namespace
         self._options = options
         self._limits = options.limits
-        self._shortcut = Shortcut(namespace)
         self._pools = Pools(options.limits)
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
@@ -87,9 +83,8 @@ class Service:
         """Whether responses may be repeated without repeating every check."""
         authentication = self.performer.authentication
         return (
-            self._shortcut.is_on
             # A custom access check may count requests or depend on the time.
-            and type(self._options.access) is Access
+            type(self._options.access) is Access
             # Vended credentials expire.
             and self._options.vend_role is None
             and not self._options.vend_storage_options
@@ -253,57 +248,14 @@ class Service:
         # Many queries differ only in a few numbers; caching each of them costs more than it saves.
         if self._keeps and not self._seen.before(call.target, call.query_string, body):
             call.keep = None
-        if self._is_quick(call, body):
-            reply = self._at_once(call, body)
-            if reply.rest is not None:  # the rest of a listing is read in threads
-                await call.enter(pool)
-            return reply
         await call.enter(pool)
         if pool is self._pools.metadata:
             return await _done(call.start(self._perform, call, body))
         return await self._query(call, body, receive)
 
-    def _is_quick(self, call: Call, body: bytes) -> bool:
-        """Return whether a call takes less time than handing it to a thread."""
-        return self._shortcut.fits(
-            call.endpoint.operation, body, call.query_string
-        ) and self.performer.is_protocol(call.headers)
-
-    def _at_once(self, call: Call, body: bytes) -> Reply:
-        """Execute a quick call on the event loop itself."""
-        started = time.perf_counter()
-        try:
-            return contained(self._perform, call, body)
-        finally:
-            self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
-
-    def _prepared(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Run the quick part of a query on the event loop; return a function for the rest, if any.
-
-        Threads that also run the beginnings of queries slow each other down.
-        """
-        operation = call.endpoint.operation
-        if (
-            operation.name != "QueryTable"
-            or call.keep is not None
-            or len(body) > QUICK_BYTES
-            or not self._shortcut.is_open(operation)
-            or not self.performer.is_protocol(call.headers)
-        ):
-            return None
-        started = time.perf_counter()
-        try:
-            return contained(self.performer.prepare, call, body)
-        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
-            failed = self._failed(error, call)
-            return lambda: failed
-        finally:
-            self._shortcut.took(operation, time.perf_counter() - started)
-
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run a query, which may take long; cancel it at its deadline or if the client disconnects."""
-        rest = self._prepared(call, body)
-        begun = call.start(self._perform, call, body, None, rest)
+        begun = call.start(self._perform, call, body)
         # Most queries finish within this time, so the client's connection need not be watched.
         if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
             return begun.result()
@@ -339,25 +291,16 @@ class Service:
             filling.cancel()
             await asyncio.wait((filling,))
 
-    def _perform(
-        self,
-        call: Call,
-        body: bytes,
-        rows: BinaryIO | None = None,
-        rest: Callable[[], Reply] | None = None,
-    ) -> Reply:
+    def _perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
         """Execute an operation in a worker thread, including decoding and encoding.
 
         Args:
             call: the request.
             body: its JSON body.
             rows: the body, if it contains rows.
-            rest: runs the rest of an operation that has already begun.
         """
         try:
             with self.observer.working(call):
-                if rest is not None:
-                    return rest()
                 return self.performer.perform(call, body, rows)
         except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             return self._failed(error, call)

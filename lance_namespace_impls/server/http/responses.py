@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lance_namespace_client.arrow import file_chunks, to_reader
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
@@ -17,16 +17,12 @@ from ...core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 from .routing import Found
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = [
     "Reply",
     "error_reply",
     "gather",
     "listing_reply",
     "reply",
-    "table_reply",
     "wrong_method_reply",
 ]
 
@@ -159,19 +155,6 @@ def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
     body, more = gather(chunks)
     if more:
         return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)
-    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
-
-
-def table_reply(operation: Operation[Any, Any], table: pa.Table) -> Reply:
-    """Encode a complete result of few rows in one piece."""
-    import pyarrow as pa
-
-    # Arrow writes directly into this buffer. A Python file would wait for other threads with each
-    # piece.
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
-        writer.write_table(table)
-    body = sink.getvalue().to_pybytes()
     return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
 
 
