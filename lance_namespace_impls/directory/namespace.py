@@ -21,7 +21,6 @@ from ..core.identifiers import Identifier
 from ..core.location import is_uri
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
-from ..tables.query import is_lasting
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .flat import FlatTables
@@ -37,14 +36,6 @@ __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
 Tables: TypeAlias = FlatTables | NestedTables
 
-# Reads with cacheable responses, and whether they use the newest version.
-_OPENS: Mapping[str, Callable[[Any], bool]] = {
-    "CountTableRows": lambda request: True,
-    "DescribeTable": lambda request: bool(request.load_detailed_metadata or request.check_declared),
-    "QueryTable": lambda request: True,
-    "TableExists": lambda request: False,
-}
-_CHOICES = ("version", "tag", "branch", "predicate")
 _MAKES = ("CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable")
 
 
@@ -137,21 +128,6 @@ class DirectoryNamespace(CatalogNamespace):
         """The path of the directory; None if it is on an object store, or may have a manifest."""
         return self._directory.root if self._flat.is_plain() else None
 
-    def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return the current state of everything that the response to a read of one table depends
-        on.
-
-        Supported for tables of a local directory without a manifest.
-        """
-        opens = _OPENS.get(operation)
-        if opens is None or not self._has_stamps() or len(request.id or ()) != 1:
-            return None
-        if any(getattr(request, name, None) is not None for name in _CHOICES):
-            return None
-        if operation == "QueryTable" and not is_lasting(request):
-            return None
-        return self._flat.stamp(request.id[0], with_versions=opens(request))
-
     def _has_stamps(self) -> bool:
         """Return whether a table is fully described by its directory and its name in the root."""
         # A subclass's operations may depend on more.
@@ -162,7 +138,7 @@ class DirectoryNamespace(CatalogNamespace):
         )
 
     def _stamp_of(self, name: str) -> Stamp | None:
-        return self._flat.stamp(name, with_versions=True) if self._has_stamps() else None
+        return self._flat.stamp(name) if self._has_stamps() else None
 
     def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
         if len(identifier) != 1:

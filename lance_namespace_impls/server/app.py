@@ -20,7 +20,6 @@ from lance_namespace_client.namespace import LanceNamespace
 from .execution.context import CERTIFICATE
 from .execution.handler import Service, raw_path
 from .http.requests import Headers
-from .http.response_cache import KEEP
 from .http.responses import error_reply
 from .observability.health import Readiness
 from .options import ServerOptions
@@ -91,13 +90,10 @@ class _App(Starlette):
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Inner layers must not cache: middleware has to see every request, and pages send other
-        # requests.
-        keep = scope.pop(KEEP, None)
         if scope["type"] == "http" and not self.user_middleware:
             found = self._service.routes.find(raw_path(scope))
             if found is not None:
-                await self._service.handle(found, scope, receive, send, keep)
+                await self._service.handle(found, scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 

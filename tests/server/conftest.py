@@ -12,8 +12,8 @@ from tests.servers.http_client import http_client
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Treat the clock of the disk as exact."""
+def exact_clock(monkeypatch):
+    """Treat the clock of the disk as exact, so that datasets stay open between changes."""
     monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
 
 

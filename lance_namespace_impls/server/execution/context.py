@@ -18,10 +18,8 @@ from starlette.types import Scope
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body
 
-from ...core.file_stamps import Stamp
 from ..http.bodies import ClientGoneError
 from ..http.requests import Headers
-from ..http.response_cache import Keep
 from ..http.responses import Reply
 from ..http.routing import Endpoint
 from ..observability.tracing import Span
@@ -47,8 +45,7 @@ class Call:
 
     __slots__ = (
         "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "credentials",
-        "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
-        "stamp", "started", "target",
+        "endpoint", "headers", "identifier", "query_string", "request", "segments", "span", "started",
     )  # fmt: skip
 
     def __init__(
@@ -56,8 +53,6 @@ class Call:
     ) -> None:
         self.endpoint = endpoint
         self.segments = segments
-        self.target: bytes = scope.get("raw_path") or scope["path"].encode()
-        """The requested path, as sent."""
         self.query_string: bytes = scope["query_string"]
         self.headers = headers
         self.started = asyncio.get_running_loop().time()
@@ -71,10 +66,6 @@ class Call:
         self.request: Model | None = None
         """The operation's request, once it has been read."""
         self.span: Span | None = None
-        self.keep: Keep | None = None
-        """Stores the response in the response cache."""
-        self.stamp: Stamp | None = None
-        """State that the response depends on, recorded before the operation runs."""
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None

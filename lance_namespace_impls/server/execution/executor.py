@@ -13,7 +13,6 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
-from ...catalog.namespace import Namespace
 from ...core.identifiers import ROOT, Identifier, parse_identifier
 from ...core.options import is_secret_option
 from ...core.storage import EXPIRES_AT_MILLIS
@@ -24,7 +23,7 @@ from ..http.routing import Endpoint
 from ..lancedb.clone import CLONE_TABLE, clone
 from ..lancedb.dialect import Databases
 from ..options import ServerOptions
-from ..security.authentication import Authentication, Caller, Credentials
+from ..security.authentication import Authentication, Caller
 from ..security.authorization import Guard
 from ..security.vending import AssumeRole, Rights
 from .context import Call
@@ -92,8 +91,6 @@ class Performer:
         if dialect is None:
             request = call.request = self._read(call, body)
             self._check(operation, request, caller)
-            if call.keep is not None and isinstance(self._namespace, Namespace):
-                call.stamp = self._namespace.stamp(operation.name, request)
             if self._comes_in_pages(operation, request):
                 return self._listing(operation, request, caller)
             return self._reply(
@@ -112,24 +109,6 @@ class Performer:
             if error.http_status >= 500:
                 raise
             return dialect.signed(dialect.failed(error))
-
-    def still_allows(
-        self,
-        operation: Operation[Any, Any],
-        request: Any,
-        caller: Caller | None,
-        credentials: Credentials | None,
-    ) -> bool:
-        """Return whether the credentials are still valid and the caller still has permission."""
-        try:
-            if self._authentication is not None and (
-                credentials is None or self._authentication.known(credentials) != caller
-            ):
-                return False
-            self._check(operation, request, caller)
-        except Exception:  # noqa: BLE001 - the request is executed again and reports the error
-            return False
-        return True
 
     def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
         """Return whether a full listing is requested from a catalog that is read in pages.

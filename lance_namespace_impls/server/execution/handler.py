@@ -7,7 +7,6 @@ import io
 import logging
 import traceback
 from concurrent.futures import Future
-from functools import partial
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
 
@@ -28,13 +27,12 @@ from ...core.errors import scrub
 from ...core.requests import secrets_in_headers
 from ..http.bodies import ClientGoneError, Incoming, Rows
 from ..http.requests import Headers
-from ..http.response_cache import Keep, Repeat, Seen
 from ..http.responses import Reply, error_reply, gather, wrong_method_reply
 from ..http.routing import Found, RouteTable
 from ..observability.observer import Observer, Outcome
 from ..options import ServerOptions
 from ..security.authentication import Credentials
-from ..security.origin import Access, check_content_type
+from ..security.origin import check_content_type
 from .context import Call, over
 from .executor import Performer
 from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, out_of_time
@@ -74,31 +72,14 @@ class Service:
         self._pools = Pools(options.limits)
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
-        self._keeps = self._may_keep()
-        self._seen = Seen()
-        """Paths and bodies of requests whose responses may be cached."""
         self._unsent = self._under_way = 0
-
-    def _may_keep(self) -> bool:
-        """Whether responses may be repeated without repeating every check."""
-        authentication = self.performer.authentication
-        return (
-            # A custom access check may count requests or depend on the time.
-            type(self._options.access) is Access
-            # Vended credentials expire.
-            and self._options.vend_role is None
-            and not self._options.vend_storage_options
-            and (authentication is None or not authentication.waits)
-        )
 
     def close(self) -> None:
         """Start no new operation; running ones finish."""
         self._pools.close()
         self.observer.close()
 
-    async def handle(
-        self, found: Found, scope: Scope, receive: Receive, send: Send, keep: Keep | None = None
-    ) -> None:
+    async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to a known path.
 
         Args:
@@ -106,7 +87,6 @@ class Service:
             scope: the ASGI scope of the request.
             receive: returns the parts of the body.
             send: sends the parts of the response.
-            keep: stores the response in the response cache; None if it must not be cached.
         """
         method = scope["method"]
         headers = Headers(scope["headers"])
@@ -119,36 +99,18 @@ class Service:
             self.observer.answered(None, outcome, incoming.bytes)
             return
         call = Call(endpoint, found.segments, scope, headers)
-        call.keep = keep if self._keeps else None
         incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
         self.observer.begin(call)
         self._under_way += 1
         try:
             answer = await self._answered(call, incoming, receive)
             await self._send(answer, incoming, receive, send, outcome, call)
-            self._keep(call, answer, incoming, outcome)
         except ClientGoneError:
             return
         finally:
             self._under_way -= 1
             call.leave()
             self.observer.answered(call, outcome, incoming.bytes)
-
-    def _keep(self, call: Call, answer: Reply, incoming: Incoming, outcome: Outcome) -> None:
-        """Cache a response for identical requests, if it can be cached."""
-        if call.keep is None or call.stamp is None:
-            return
-        if not outcome.whole or answer.code is not None or answer.rest is not None:
-            return
-        is_allowed = partial(
-            self.performer.still_allows,
-            call.endpoint.operation,
-            call.request,
-            call.caller,
-            call.credentials,
-        )
-        note = self.observer.noting(call, outcome, incoming.bytes)
-        call.keep(Repeat(answer, call.stamp, is_allowed, note))
 
     async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         try:
@@ -245,9 +207,6 @@ class Service:
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
         await self._find_caller_in(call, body)
-        # Many queries differ only in a few numbers; caching each of them costs more than it saves.
-        if self._keeps and not self._seen.before(call.target, call.query_string, body):
-            call.keep = None
         await call.enter(pool)
         if pool is self._pools.metadata:
             return await _done(call.start(self._perform, call, body))

@@ -150,9 +150,10 @@ class Authentication:
             UnauthenticatedError: code 16, no source recognizes the credentials.
             ThrottlingError: code 21, likewise, and this address has failed too often.
         """
-        caller = self.known(credentials)
-        if caller is not None:
-            return caller
+        for source in self._sources:
+            caller = source.find(credentials)
+            if caller is not None:
+                return caller
         if not credentials:
             raise UnauthenticatedError(
                 "authentication required: send a token in the header Authorization (Bearer "
@@ -165,14 +166,6 @@ class Authentication:
                 retry_after=wait,
             )
         raise UnauthenticatedError("the credentials are not valid, or have expired")
-
-    def known(self, credentials: Credentials) -> Caller | None:
-        """Return the caller of a request, or None if unknown, which does not count as a failure."""
-        for source in self._sources:
-            caller = source.find(credentials)
-            if caller is not None:
-                return caller
-        return None
 
     def _count(self, address: str) -> float:
         """Record a failure; return the seconds to wait if there were too many."""
