@@ -60,7 +60,7 @@ def create_app(
         operations.ask,
         options.access,
         service.unknown,
-        asks_who_calls=service.performer.authentication is not None,
+        asks_who_calls=service.authentication is not None,
     )
     pages = explorer.routes() if options.ui else []
     health = _Health(service, namespace, options)
@@ -125,14 +125,13 @@ class _Health:
 
     async def metrics(self, request: Request) -> Response:
         headers = Headers(request.scope["headers"])
-        authentication = self._service.performer.authentication
+        authentication = self._service.authentication
         try:
             self._options.access.check(headers)
             if authentication is not None and not self._options.open_metrics:
                 shown = Credentials.of(headers, request.scope.get(CERTIFICATE))
                 address = request.client.host if request.client else ""
-                await authentication.prepare(shown)
-                await asyncio.to_thread(authentication.find, shown, address)
+                await authentication.authenticate(shown, address)
         except LanceNamespaceError as error:
             answer = error_reply(error)
             return Response(
