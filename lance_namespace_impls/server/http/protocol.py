@@ -14,7 +14,6 @@ from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 from ..execution.context import ABORT, CERTIFICATE, network_of
 from ..execution.limits import RETRY_SECONDS, HeadersTooLargeError, Limits
-from ..workers.dispatcher import Intake
 from .responses import Reply, error_reply
 
 __all__ = ["bounded_protocol"]
@@ -27,21 +26,13 @@ class _HeadersTooLateError(InvalidInputError):
     http_status = 408
 
 
-def bounded_protocol(limits: Limits, intake: Intake | None = None) -> type[HttpToolsProtocol]:
-    """Return the HTTP protocol class of a server with these limits.
-
-    Args:
-        limits: the limits.
-        intake: source of the connections, notified when one ends; None if the server accepts them
-            itself.
-    """
-    own = {"limits": limits, "intake": intake}
-    return type("Protocol", (_Bounded,), own)
+def bounded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
+    """Return the HTTP protocol class of a server with these limits."""
+    return type("Protocol", (_Bounded,), {"limits": limits})
 
 
 class _Bounded(HttpToolsProtocol):
     limits: Limits
-    intake: Intake | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -83,8 +74,6 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._headers_came()
-        if self.intake is not None:
-            self.intake.ended()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
