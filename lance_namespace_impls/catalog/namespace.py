@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
-    from ..core.file_stamps import Stamp
     from ..objects.table import Table
     from .capabilities import Capabilities
 
@@ -113,20 +112,6 @@ class Namespace(Configured, LanceNamespace):
         if reason is None:
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
-
-    def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return the state that the response to a read depends on.
-
-        As long as it is current, the same request has the same response.
-
-        Args:
-            operation: the operation's name.
-            request: its model.
-
-        Returns:
-            the state, or None if it is unknown without repeating the operation.
-        """
-        return None
 
     def close(self) -> None:
         """Close the connections; the namespace cannot be used afterwards."""

@@ -16,14 +16,14 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Action, Operation
 
-from ..core.errors import about, first_line
+from ..core.errors import first_line
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
 from .operation_cache import RESPONSES
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
 
-__all__ = ["deferred", "listing", "operation"]
+__all__ = ["listing", "operation"]
 
 
 logger = logging.getLogger(__name__)
@@ -96,36 +96,6 @@ def operation(
                 logger.info("%s took %.0f ms", _subject(row, coerced), spent)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
-
-
-def deferred(
-    self: Implementation, name: str, request: Model, run: Callable[[], Response]
-) -> Callable[[], Response]:
-    """Return a callable that finishes the operation, possibly on another thread.
-
-    It translates errors like the operation itself.
-
-    Args:
-        self: the namespace.
-        name: the operation.
-        request: its request.
-        run: performs the remaining work.
-    """
-    row = OPERATIONS[name]
-
-    def call() -> Response:
-        before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
-        try:
-            with about(_subject(row, request)):
-                return run()
-        except BaseException as error:
-            if (failure := _failure(self, row, request, error)) is error:
-                raise
-            raise failure from error
-        finally:
-            SHOWN_DELIMITER.reset(before)
-
-    return call
 
 
 class BoundListing(Protocol[Request_contra, Response_co]):

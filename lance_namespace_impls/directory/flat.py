@@ -142,12 +142,11 @@ class FlatTables(TableFolders):
         """Return whether the directory is on local storage and cannot have a manifest."""
         return self.directory.is_local and not self.directory.has(MANIFEST)
 
-    def stamp(self, name: str, *, with_versions: bool) -> Stamp | None:
-        """Return the current state of everything that is read to find a table.
+    def stamp(self, name: str) -> Stamp | None:
+        """Return the current state of everything that a table and its newest version depend on.
 
         Args:
             name: the table.
-            with_versions: whether to include the state of its versions.
         """
         own = self._own_folders(name)
         found = [
@@ -157,11 +156,9 @@ class FlatTables(TableFolders):
         if folder is None or folder not in found:
             return None
         # The root shows its entries, and a table's directory shows its markers.
-        paths = [".", *found]
+        paths = [".", *found, f"{folder}/{VERSIONS}"]
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] != "missing":
             paths.append(f"{folder}/{PROPERTIES}")
-        if with_versions:
-            paths.append(f"{folder}/{VERSIONS}")
         return self.directory.stamp(*paths)
 
     def _own_folders(self, name: str) -> tuple[str, ...]:

@@ -27,11 +27,6 @@ class KeptDatasets:
         self._kept: dict[str, tuple[Stamp, Any]] = {}
         self._lock = threading.Lock()
 
-    def find(self, name: str) -> Any:
-        """Return a table's dataset at its latest version; None if no valid one is cached."""
-        found = self._kept.get(name)
-        return found[1] if found is not None and found[0].is_current() else None
-
     def get(self, name: str, opened: Callable[[], Any]) -> Any:
         """Return a table's dataset at its latest version.
 
@@ -39,8 +34,9 @@ class KeptDatasets:
             name: the table.
             opened: opens its dataset, if no valid one is cached.
         """
-        if (found := self.find(name)) is not None:
-            return found
+        kept = self._kept.get(name)
+        if kept is not None and kept[0].is_current():
+            return kept[1]
         stamp = self._stamp(name)  # before opening, to detect concurrent changes
         dataset = opened()
         with self._lock:

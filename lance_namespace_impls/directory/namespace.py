@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -14,7 +14,6 @@ from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
-from ..catalog.operation import deferred
 from ..catalog.services.folders import Folders
 from ..core.errors import first_line
 from ..core.file_stamps import Stamp
@@ -22,7 +21,6 @@ from ..core.identifiers import Identifier
 from ..core.location import is_uri
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
-from ..tables.query import few_rows, is_lasting
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .flat import FlatTables
@@ -34,23 +32,10 @@ from .names import check_level, check_name
 from .nested import NestedTables
 from .versions import ManifestVersions
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from lance_namespace_client.models import QueryTableRequest
-
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
 Tables: TypeAlias = FlatTables | NestedTables
 
-# Reads with cacheable responses, and whether they use the newest version.
-_OPENS: Mapping[str, Callable[[Any], bool]] = {
-    "CountTableRows": lambda request: True,
-    "DescribeTable": lambda request: bool(request.load_detailed_metadata or request.check_declared),
-    "QueryTable": lambda request: True,
-    "TableExists": lambda request: False,
-}
-_CHOICES = ("version", "tag", "branch", "predicate")
 _MAKES = ("CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable")
 
 
@@ -143,21 +128,6 @@ class DirectoryNamespace(CatalogNamespace):
         """The path of the directory; None if it is on an object store, or may have a manifest."""
         return self._directory.root if self._flat.is_plain() else None
 
-    def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return the current state of everything that the response to a read of one table depends
-        on.
-
-        Supported for tables of a local directory without a manifest.
-        """
-        opens = _OPENS.get(operation)
-        if opens is None or not self._has_stamps() or len(request.id or ()) != 1:
-            return None
-        if any(getattr(request, name, None) is not None for name in _CHOICES):
-            return None
-        if operation == "QueryTable" and not is_lasting(request):
-            return None
-        return self._flat.stamp(request.id[0], with_versions=opens(request))
-
     def _has_stamps(self) -> bool:
         """Return whether a table is fully described by its directory and its name in the root."""
         # A subclass's operations may depend on more.
@@ -168,22 +138,12 @@ class DirectoryNamespace(CatalogNamespace):
         )
 
     def _stamp_of(self, name: str) -> Stamp | None:
-        return self._flat.stamp(name, with_versions=True) if self._has_stamps() else None
+        return self._flat.stamp(name) if self._has_stamps() else None
 
     def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
         if len(identifier) != 1:
             return opened()
         return self._datasets.get(identifier[0], opened)
-
-    def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
-        names = request.id or ()
-        if len(names) != 1 or request.version is not None or request.branch is not None:
-            return None
-        dataset = self._datasets.find(names[0])
-        if dataset is None:
-            return None
-        run = deferred(self, "QueryTable", request, lambda: few_rows(dataset, request))()
-        return None if run is None else deferred(self, "QueryTable", request, run)
 
     @property
     def max_concurrency(self) -> int:

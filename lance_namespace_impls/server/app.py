@@ -20,7 +20,6 @@ from lance_namespace_client.namespace import LanceNamespace
 from .execution.context import CERTIFICATE
 from .execution.handler import Service, raw_path
 from .http.requests import Headers
-from .http.response_cache import KEEP
 from .http.responses import error_reply
 from .observability.health import Readiness
 from .options import ServerOptions
@@ -61,7 +60,7 @@ def create_app(
         operations.ask,
         options.access,
         service.unknown,
-        asks_who_calls=service.performer.authentication is not None,
+        asks_who_calls=service.authentication is not None,
     )
     pages = explorer.routes() if options.ui else []
     health = _Health(service, namespace, options)
@@ -91,13 +90,10 @@ class _App(Starlette):
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Inner layers must not cache: middleware has to see every request, and pages send other
-        # requests.
-        keep = scope.pop(KEEP, None)
         if scope["type"] == "http" and not self.user_middleware:
             found = self._service.routes.find(raw_path(scope))
             if found is not None:
-                await self._service.handle(found, scope, receive, send, keep)
+                await self._service.handle(found, scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
@@ -129,14 +125,13 @@ class _Health:
 
     async def metrics(self, request: Request) -> Response:
         headers = Headers(request.scope["headers"])
-        authentication = self._service.performer.authentication
+        authentication = self._service.authentication
         try:
             self._options.access.check(headers)
             if authentication is not None and not self._options.open_metrics:
                 shown = Credentials.of(headers, request.scope.get(CERTIFICATE))
                 address = request.client.host if request.client else ""
-                await authentication.prepare(shown)
-                await asyncio.to_thread(authentication.find, shown, address)
+                await authentication.authenticate(shown, address)
         except LanceNamespaceError as error:
             answer = error_reply(error)
             return Response(

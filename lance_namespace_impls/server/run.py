@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import attrs
@@ -25,8 +25,7 @@ from .app import create_app
 from .http.protocol import bounded_protocol
 from .options import ServerOptions
 from .security.origin import Access, is_loopback, is_wildcard
-from .workers.dispatcher import Intake
-from .workers.supervisor import Job, Supervisor, check_workers
+from .workers.supervisor import Job, Listeners, Supervisor, check_workers
 
 __all__ = ["serve", "serving"]
 
@@ -34,6 +33,7 @@ DEFAULT_PORT = 2333
 # Longer than clients keep an idle connection, so that the client closes it.
 KEEP_ALIVE_SECONDS = 120
 STOP_SECONDS = 10
+BACKLOG = 2048
 
 
 def serve(
@@ -77,15 +77,15 @@ def serve(
     if workers != 1:
         check_workers(job, workers)
     try:
-        with _listen(host, port) as listener:
+        with _listen(host, port, workers) as listeners:
 
             def started() -> None:
-                say(_address(listener, options.tls is not None))
+                say(_address(listeners[0], options.tls is not None))
 
             if workers == 1:
-                _run(namespace, options, listener, started)
+                _run(namespace, options, listeners[0], started)
             else:
-                Supervisor(job, listener, workers).run(started)
+                Supervisor(job, listeners).run(started)
     finally:
         if isinstance(namespace, Namespace):
             namespace.close()
@@ -94,7 +94,7 @@ def serve(
 def _run(
     namespace: LanceNamespace,
     options: ServerOptions,
-    source: socket.socket | Intake,
+    source: socket.socket | Listeners,
     on_started: Callable[[], None],
 ) -> None:
     with _stop_signals() as stop:
@@ -109,8 +109,9 @@ def _run(
             gc.freeze()
             on_started()
 
-        if isinstance(source, Intake):
-            _Server(namespace, options, started, source, stop=stop).run([])
+        if isinstance(source, Listeners):
+            own = source.sockets[source.own]
+            _Server(namespace, options, started, source, stop).run([own])
         else:
             _Server(namespace, options, started, stop=stop).run([source])
 
@@ -132,7 +133,7 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
         ServiceUnavailableError: code 17, the server did not start.
     """
     started = threading.Event()
-    with _listen("127.0.0.1", 0) as listener:
+    with _listen("127.0.0.1", 0) as (listener,):
         options = options or ServerOptions()
         server = _Server(namespace, options, started.set)
         thread = threading.Thread(
@@ -156,19 +157,23 @@ class _Server(uvicorn.Server):
         namespace: LanceNamespace,
         options: ServerOptions,
         on_started: Callable[[], None],
-        intake: Intake | None = None,
+        listeners: Listeners | None = None,
         stop: _Stop | None = None,
     ) -> None:
         self._on_started = on_started
         self._stop = stop or _Stop()
-        self._intake = intake
+        self._listeners = listeners
+        self._adopted: dict[int, asyncio.Server] = {}
+        """Servers on the sockets of workers that are not serving."""
+        self._adoption = asyncio.Lock()
+        self._adopting: set[asyncio.Task[None]] = set()
         self._tls = options.tls
         self._context = options.tls.context() if options.tls is not None else None
         self._marks = options.tls.marks() if options.tls is not None else ()
         super().__init__(
             uvicorn.Config(
                 create_app(namespace, options),
-                http=bounded_protocol(options.limits, intake),
+                http=bounded_protocol(options.limits),
                 ws="none",
                 proxy_headers=False,
                 log_config=None,
@@ -182,30 +187,45 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self._context is not None:
             self.config.ssl = self._context
-        if self._intake is None:
-            await super().startup(sockets)
-        else:
-            await super().startup([])
-            self._intake.start(self._connect)
+        await super().startup(sockets)
+        if self._listeners is not None:
+            asyncio.get_running_loop().add_reader(self._listeners.orphans, self._note_orphans)
         if not self._stop.is_requested:
             self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._intake is not None:
-            self._intake.stop()
+        if self._listeners is not None:
+            asyncio.get_running_loop().remove_reader(self._listeners.orphans)
+            await self._adopt(self._listeners.sockets, frozenset())
         await super().shutdown(sockets)
 
-    async def _connect(self, connection: socket.socket) -> None:
-        """Serve a connection that another process has accepted."""
-        await asyncio.get_running_loop().connect_accepted_socket(
-            lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
-                config=self.config,
-                server_state=self.server_state,
-                app_state=self.lifespan.state,
-            ),
-            connection,
-            ssl=self.config.ssl,
-        )
+    def _note_orphans(self) -> None:
+        assert self._listeners is not None
+        try:
+            slots = self._listeners.orphans.recv()
+        except EOFError:  # the first process has ended
+            asyncio.get_running_loop().remove_reader(self._listeners.orphans)
+            return
+        task = asyncio.create_task(self._adopt(self._listeners.sockets, slots))
+        self._adopting.add(task)
+        task.add_done_callback(self._adopting.discard)
+
+    async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
+        """Accept connections from the sockets of exactly these workers, besides the own one."""
+        async with self._adoption:
+            for slot in self._adopted.keys() - slots:
+                self._adopted.pop(slot).close()
+            for slot in slots - self._adopted.keys():
+                self._adopted[slot] = await asyncio.get_running_loop().create_server(
+                    lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
+                        config=self.config,
+                        server_state=self.server_state,
+                        app_state=self.lifespan.state,
+                    ),
+                    sock=sockets[slot].dup(),
+                    ssl=self.config.ssl,
+                    backlog=BACKLOG,
+                )
 
     async def on_tick(self, counter: int) -> bool:
         """Reload changed TLS files and check for a stop; uvicorn calls it ten times a second."""
@@ -237,10 +257,30 @@ def _check_safe(host: str, options: ServerOptions) -> None:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+@contextlib.contextmanager
+def _listen(host: str, port: int, count: int = 1) -> Iterator[list[socket.socket]]:
+    """Yield a listening socket for each of several workers.
+
+    Linux distributes connections among several sockets of one port; elsewhere, the workers have the
+    same socket.
+    """
+    with contextlib.ExitStack() as stack:
+        # Not reusing the port shows whether another server has it.
+        found = [stack.enter_context(_listener(host, port))]
+        if count > 1 and sys.platform == "linux":
+            port = found.pop().getsockname()[1]
+            stack.close()
+            for _ in range(count):
+                found.append(stack.enter_context(_listener(host, port, reuse_port=True)))
+        yield found if len(found) == count else found * count
+
+
+def _listener(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server(
+            (host, port), family=family, backlog=BACKLOG, reuse_port=reuse_port
+        )
     except (OSError, OverflowError) as error:
         raise InvalidInputError(
             f"cannot listen on {host}, port {port}: {first_line(error)}; choose another"

@@ -16,16 +16,14 @@ from ..core.imports import load
 from .context import ORDER_BY
 from .full_text import check_terms, full_text_query
 from .hybrid import fused, is_hybrid
-from .sql import SqlCheck, calls_nothing
+from .sql import SqlCheck
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lance_namespace_client.models import QueryTableRequest
-
     from .hybrid import Query
 
-__all__ = ["analyze", "explain", "is_lasting", "scan"]
+__all__ = ["analyze", "explain", "scan"]
 
 # pylance reads up to 2 GiB ahead by default, but a server answers many clients concurrently. It
 # reads a whole page of a column regardless of its size, so large fragments are read in ranges.
@@ -198,16 +196,6 @@ def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
         return None
     run: Callable[[], pa.Table] = scanner(dataset, request).to_table
     return run
-
-
-def is_lasting(request: QueryTableRequest) -> bool:
-    """Return whether a query has the same result as long as its table does not change.
-
-    A query that calls a function does not, because its value could vary, like that of `now`.
-    """
-    columns = request.columns
-    aliases = columns.column_aliases if columns is not None else None
-    return all(map(calls_nothing, (request.filter or "", *(aliases or {}).values())))
 
 
 @attrs.frozen

@@ -37,7 +37,7 @@ from .sql_texts import check_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SqlCheck", "calls_nothing", "check_sql", "columns_read", "sql_of"]
+__all__ = ["SqlCheck", "check_sql", "columns_read", "sql_of"]
 
 # In process, a larger computed value, in bytes, is a mistake.
 MAX_COMPUTED = 64 << 20
@@ -74,8 +74,6 @@ class _Analysis:
     """Texts in double quotes."""
     functions: tuple[str, ...]
     """Names of functions, in lower case."""
-    converts: bool
-    """Whether it casts a value."""
     stored: tuple[tuple[str, str], ...]
     """Functions that parse binary values, and the columns that they read."""
     result: Size
@@ -279,15 +277,6 @@ def check_sql(text: str | None, what: str, schema: pa.Schema | None = None) -> N
     SqlCheck(schema).condition(text, what)
 
 
-def calls_nothing(sql: str) -> bool:
-    """Return whether an expression calls no function and casts nothing."""
-    try:
-        found = _analyzed(sql) if sql else None
-    except SqlError:
-        return False
-    return found is None or not (found.functions or found.converts)
-
-
 def columns_read(sql: str) -> frozenset[str]:
     """Return the names of the top-level columns that an expression reads, in lower case."""
     try:
@@ -338,7 +327,6 @@ class _Costs:
         self._columns: set[str] = set()
         self._quoted: list[str] = []
         self._functions: dict[str, None] = {}
-        self._converts = False
         self._stored: list[tuple[str, str]] = []
         self._peak = Size()
         self._steps = Size()
@@ -351,7 +339,6 @@ class _Costs:
             top_level=frozenset(self._columns),
             quoted=tuple(self._quoted),
             functions=tuple(self._functions),
-            converts=self._converts,
             stored=tuple(self._stored),
             result=result,
             peak=self._peak,
@@ -396,7 +383,6 @@ class _Costs:
         ):
             self._compared(node)
         if kind == Kind.CAST or kind == Kind.TYPED:
-            self._converts = self._converts or kind == Kind.CAST
             if node.name == "JSONB":
                 self._check_json(node.args[0].value)
             self._step(sizes[0])

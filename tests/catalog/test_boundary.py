@@ -13,12 +13,10 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ErrorCode, LanceNamespaceError, error_for
-from lance_namespace_client.models import QueryTableRequest
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog import operation
 from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.operation import deferred
 from lance_namespace_impls.catalog.operation_cache import (
     RESPONSES,
     cached_response,
@@ -27,7 +25,6 @@ from lance_namespace_impls.catalog.operation_cache import (
 from lance_namespace_impls.core.identifiers import (
     SHOWN_DELIMITER,
     Identifier,
-    format_identifier,
 )
 from tests.behaviour.memory import MemoryConfig, Mixed
 
@@ -139,52 +136,6 @@ def test_messages_join_names_as_the_catalog_does(tmp_path: Path) -> None:
             with pytest.raises(LanceNamespaceError, match=said):
                 namespace.describe_table(T)
             assert SHOWN_DELIMITER.get() == "$"
-
-
-# --- what ends later
-
-
-def query(namespace: Any, run: Callable[[], Any]) -> Callable[[], Any]:
-    return deferred(namespace, "QueryTable", QueryTableRequest(id=["n", "t"], k=1), run)
-
-
-@pytest.mark.parametrize(
-    ("failure", "code", "said"),
-    [
-        (error_for(11, "no such version"), 11, "QueryTable n.t: no such version"),
-        (error_for(20, "no such type"), 13, "QueryTable n.t: no such type"),
-        (error_for(4, "gone", subject="a table"), 4, "a table: gone"),
-        (PermissionError("not yours"), 15, "QueryTable n.t: not yours"),
-        (KeyError("odd"), 18, "QueryTable n.t: KeyError: 'odd'"),
-        (PanicException("odd"), 18, "QueryTable n.t: pylance failed: odd"),
-    ],
-    ids=str,
-)
-def test_what_ends_an_operation_later_fails_as_the_operation_does(
-    tmp_path: Path, failure: BaseException, code: int, said: str
-) -> None:
-    def run() -> Any:
-        raise failure
-
-    with (
-        connected(Dotted, tmp_path) as namespace,
-        pytest.raises(LanceNamespaceError) as caught,
-    ):
-        query(namespace, run)()
-    assert (caught.value.code, str(caught.value)) == (code, said)
-    assert SHOWN_DELIMITER.get() == "$"
-
-
-def test_what_ends_an_operation_later_returns_what_it_ran_for(tmp_path: Path) -> None:
-    with connected(Dotted, tmp_path) as namespace:
-        assert query(namespace, lambda: format_identifier(("n", "t")))() == "n.t"
-        assert SHOWN_DELIMITER.get() == "$"
-
-        def run() -> Any:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            query(namespace, run)()
 
 
 # --- what is asked once

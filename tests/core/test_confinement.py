@@ -226,3 +226,18 @@ def test_a_table_of_the_namespace_follows_no_links(
         patched.setattr(confinement_module.os.path, "realpath", slow)
         assert is_within(f"{tmp_path}/t.lance", str(tmp_path))
     assert not is_within(f"{tmp_path}/u.lance", str(tmp_path))
+
+
+def test_a_link_below_a_place_leads_out_of_it(tmp_path: Path) -> None:
+    place, outside = tmp_path / "place", tmp_path / "outside"
+    place.mkdir(), outside.mkdir()
+    (place / "plain").mkdir()
+    (place / "link").symlink_to(outside)
+    (tmp_path / "alias").symlink_to(place)
+    assert is_within(str(place / "plain" / "t.lance"), str(place))
+    assert not is_within(str(place / "link" / "t.lance"), str(place))
+    assert not is_within(f"{place}/plain/../../outside", str(place))
+    assert not is_within(f"{place}/%2e%2e/outside", str(place))
+    assert not is_within(f"{place}beside/t", str(place))
+    assert is_within(f"{tmp_path}/alias/t", str(place))
+    assert is_within(f"{place}/t", f"{tmp_path}/alias")

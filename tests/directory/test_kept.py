@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
-from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core import file_stamps
@@ -115,58 +114,6 @@ def test_a_change_by_another_program_shows_at_once(
         else:
             assert ids(namespace) == expected != [1, 2, 3]
             assert namespace.count_table_rows(T).count == len(expected)
-
-
-READS: list[tuple[str, dict[str, Any], bool]] = [
-    ("CountTableRows", {}, True),
-    ("QueryTable", {"k": 1, "vector": {}, "filter": "id < 5"}, True),
-    ("DescribeTable", {"load_detailed_metadata": True}, True),
-    ("DescribeTable", {"check_declared": True}, True),
-    ("DescribeTable", {}, False),
-    ("TableExists", {}, False),
-]
-
-
-@pytest.mark.parametrize(("operation", "request_", "opens"), READS)
-def test_what_an_answer_depends_on(
-    namespace: Namespace, root: Path, operation: str, request_: dict[str, Any], opens: bool
-) -> None:
-    def stamp(*, of: Namespace = namespace, **more: Any) -> Any:
-        request = OPERATIONS[operation].request_type.coerce({**T, **request_, **more})
-        return of.stamp(operation, request)
-
-    taken = stamp()
-    assert taken.is_current()
-    for change, unseen in (("append", not opens), ("deregister", False)):
-        CHANGES[change](root)
-        assert taken.is_current() is unseen
-    assert stamp() is None
-    (root / "t.lance/.lance-deregistered").unlink()
-    assert stamp().is_current()
-    for more in ({"id": ["n", "t"]}, {"id": []}, {"id": ["none"]}):
-        assert stamp(**more) is None
-    with connect("dir", {"path": str(root), "manifest": "true"}) as other:
-        assert stamp(of=other) is None
-
-
-@pytest.mark.parametrize(
-    ("operation", "request_"),
-    [
-        ("CountTableRows", {"version": 1}),
-        ("CountTableRows", {"predicate": "id < 5"}),
-        ("CountTableRows", {"branch": "b"}),
-        ("DescribeTable", {"version": 1}),
-        ("QueryTable", {"k": 1, "vector": {}, "version": 1}),
-        ("QueryTable", {"k": 1, "vector": {}, "filter": "id < random()"}),
-        ("QueryTable", {"k": 1, "vector": {}, "columns": {"column_aliases": {"a": "now()"}}}),
-        ("GetTableStats", {}),
-    ],
-)
-def test_an_answer_that_depends_on_more(
-    namespace: Namespace, operation: str, request_: dict[str, Any]
-) -> None:
-    request = OPERATIONS[operation].request_type.coerce({**T, **request_})
-    assert namespace.stamp(operation, request) is None
 
 
 def test_on_the_disk_of_another_machine_nothing_is_kept(

@@ -7,16 +7,14 @@ import pytest
 from lance_namespace_impls import connect
 from lance_namespace_impls.core import file_stamps
 from lance_namespace_impls.server import Limits, ServerOptions, serving
-from lance_namespace_impls.server.execution import inline
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Take the clock of the disk for exact, and no machine for too busy."""
+def exact_clock(monkeypatch):
+    """Treat the clock of the disk as exact, so that datasets stay open between changes."""
     monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
-    monkeypatch.setattr(inline, "LONGEST_SECONDS", 3600.0)
 
 
 @pytest.fixture(scope="module")

@@ -31,13 +31,14 @@ from lance_namespace_client.wire import STREAM_TYPE
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import serving
+from lance_namespace_impls.server.http.dialect import PROTOCOL
 from lance_namespace_impls.server.http.requests import Headers
 from lance_namespace_impls.server.lancedb.dialect import (
     ALL_ROWS,
     DATABASE_HEADER,
     MAX_FOUND,
     Databases,
-    Dialect,
+    LanceDBDialect,
 )
 from lance_namespace_impls.tables.context import ORDER_BY, REPLACE
 from tests.servers.http_client import http_client
@@ -55,8 +56,8 @@ def namespace() -> Iterator[Namespace]:
 
 
 @pytest.fixture
-def dialect(namespace: Namespace) -> Dialect:
-    return Dialect(Databases(namespace), "db")
+def dialect(namespace: Namespace) -> LanceDBDialect:
+    return LanceDBDialect(Databases(namespace), "db")
 
 
 CAT = {"match": {"terms": "cat", "column": "s"}}
@@ -156,23 +157,25 @@ SENT: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize(("operation", "sent", "read"), SENT)
 def test_a_body_becomes_the_protocols(
-    dialect: Dialect, operation: str, sent: dict[str, Any], read: dict[str, Any]
+    dialect: LanceDBDialect, operation: str, sent: dict[str, Any], read: dict[str, Any]
 ) -> None:
     body = dialect.read_body(OPERATIONS[operation], NO_HEADERS, json.dumps(sent).encode())
     assert json.loads(body) == read
 
 
 @pytest.mark.parametrize("body", [b"", b" ", b"{", b"[1]", b"null"])
-def test_what_is_no_object_is_left_to_the_reader_of_requests(dialect: Dialect, body: bytes) -> None:
+def test_what_is_no_object_is_left_to_the_reader_of_requests(
+    dialect: LanceDBDialect, body: bytes
+) -> None:
     assert dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, body) == body
 
 
-def test_columns_are_names_or_pairs(dialect: Dialect) -> None:
+def test_columns_are_names_or_pairs(dialect: LanceDBDialect) -> None:
     with pytest.raises(InvalidInputError, match="columns must be names, or pairs"):
         dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, b'{"columns": [["a", "b", "c"]]}')
 
 
-def test_an_arrow_schema_adds_columns_of_nulls(dialect: Dialect) -> None:
+def test_an_arrow_schema_adds_columns_of_nulls(dialect: LanceDBDialect) -> None:
     adding, headers = (
         OPERATIONS["AlterTableAddColumns"],
         Headers([(b"content-type", STREAM_TYPE.encode())]),
@@ -181,9 +184,9 @@ def test_an_arrow_schema_adds_columns_of_nulls(dialect: Dialect) -> None:
     schema = pa.schema({"n": pa.int32(), "v": pa.list_(pa.float32(), 2)})
     with pa.ipc.new_stream(sink, schema):
         pass
-    assert dialect.takes(adding, headers)
-    assert not dialect.takes(adding, NO_HEADERS)
-    assert not dialect.takes(OPERATIONS["InsertIntoTable"], headers)
+    assert dialect.accepts(adding, headers)
+    assert not dialect.accepts(adding, NO_HEADERS)
+    assert not dialect.accepts(OPERATIONS["InsertIntoTable"], headers)
     columns = json.loads(dialect.read_body(adding, headers, sink.getvalue()))["new_columns"]
     assert [column["name"] for column in columns] == ["n", "v"]
     assert columns[0]["expression"] == "arrow_cast(NULL, 'Int32')"
@@ -200,12 +203,12 @@ def test_an_arrow_schema_adds_columns_of_nulls(dialect: Dialect) -> None:
     ],
 )
 def test_a_409_is_left_to_what_a_client_should_try_again(
-    error: LanceNamespaceError, status: int
+    dialect: LanceDBDialect, error: LanceNamespaceError, status: int
 ) -> None:
-    reply = Dialect.failed(error)
+    reply = dialect.encode_error(error)
     assert reply.status == status
     assert json.loads(reply.body)["code"] == error.code
-    assert (b"phalanx-version", b"0.3.0") in Dialect.signed(reply).headers
+    assert (b"phalanx-version", b"0.3.0") in reply.headers
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def test_identifiers_are_below_the_database(
     namespace: Namespace, named: dict[str, tuple[str, ...]], above: list[str]
 ) -> None:
     dialect = Databases(namespace, named).dialect(Headers([(DATABASE_HEADER.encode(), b"db")]))
-    assert dialect is not None
+    assert isinstance(dialect, LanceDBDialect)
     describing, request = dialect.place(
         OPERATIONS["DescribeTable"], models.DescribeTableRequest(id=["t"])
     )
@@ -245,15 +248,15 @@ def test_identifiers_are_below_the_database(
 
 
 def test_another_client_is_not_looked_at(namespace: Namespace) -> None:
-    assert Databases(namespace).dialect(NO_HEADERS) is None
+    assert Databases(namespace).dialect(NO_HEADERS) is PROTOCOL
 
 
 @pytest.mark.parametrize("name", ["", "other"])
 def test_a_database_has_to_be_a_namespace_or_named(namespace: Namespace, name: str) -> None:
     with pytest.raises(NamespaceNotFoundError, match=f"there is no database '{name}'"):
-        Dialect(Databases(namespace), name).require_database()
-    Dialect(Databases(namespace, {name: ()}), name).require_database()
-    Dialect(Databases(namespace), "db").require_database()
+        LanceDBDialect(Databases(namespace), name).check_target()
+    LanceDBDialect(Databases(namespace, {name: ()}), name).check_target()
+    LanceDBDialect(Databases(namespace), "db").check_target()
 
 
 @pytest.mark.parametrize(
@@ -287,11 +290,11 @@ def test_a_database_that_was_found_is_not_looked_for_again(namespace: Namespace)
         Databases(namespace).require("db")
 
 
-def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: Dialect) -> None:
+def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: LanceDBDialect) -> None:
     def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
         given = OPERATIONS[operation].request_type.coerce({"id": ["db", "t"], **request})
-        reply = dialect.reply(OPERATIONS[operation], given, answer, namespace)
-        return None if reply is None else json.loads(reply.body)
+        reply = dialect.encode(OPERATIONS[operation], given, answer, None)
+        return json.loads(reply.body)
 
     namespace.create_table({"id": ["db", "t"]}, ROWS)
     described = namespace.describe_table({"id": ["db", "t"], "load_detailed_metadata": True})
@@ -310,14 +313,13 @@ def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: Dialec
     tags = namespace.list_table_tags({"id": ["db", "t"]})
     assert answered("ListTableTags", {}, tags)["a"]["version"] == 1
     counted = namespace.count_table_rows({"id": ["db", "t"]})
-    assert answered("CountTableRows", {}, counted) is None
+    assert answered("CountTableRows", {}, counted) == counted.count
 
 
-def test_answers_about_a_branch(namespace: Namespace, dialect: Dialect) -> None:
+def test_answers_about_a_branch(namespace: Namespace, dialect: LanceDBDialect) -> None:
     def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
         given = OPERATIONS[operation].request_type.coerce({**table, **request})
-        reply = dialect.reply(OPERATIONS[operation], given, answer, namespace)
-        assert reply is not None
+        reply = dialect.encode(OPERATIONS[operation], given, answer, None)
         return json.loads(reply.body)
 
     table = {"id": ["db", "t"]}
@@ -333,7 +335,7 @@ def test_answers_about_a_branch(namespace: Namespace, dialect: Dialect) -> None:
     assert found["version"] == deleted.version
 
 
-def test_a_version_of_a_branch_is_the_one_that_is_asked_for(dialect: Dialect) -> None:
+def test_a_version_of_a_branch_is_the_one_that_is_asked_for() -> None:
     asked = []
 
     class Kept(LanceNamespace):
@@ -344,29 +346,28 @@ def test_a_version_of_a_branch_is_the_one_that_is_asked_for(dialect: Dialect) ->
 
     request = models.DescribeTableRequest(id=["db", "t"], branch="old", version=3)
     answer = models.DescribeTableResponse(version=9)
-    reply = dialect.reply(OPERATIONS["DescribeTable"], request, answer, Kept())
-    assert reply is not None
+    dialect = LanceDBDialect(Databases(Kept()), "db")
+    reply = dialect.encode(OPERATIONS["DescribeTable"], request, answer, None)
     assert json.loads(reply.body)["version"] == 3
     assert asked == [models.DescribeTableVersionRequest(id=["db", "t"], branch="old", version=3)]
 
 
 @pytest.mark.parametrize("version", [None, 0])
-def test_a_deletion_without_a_version_is_not_counted(dialect: Dialect, version: int | None) -> None:
+def test_a_deletion_without_a_version_is_not_counted(
+    dialect: LanceDBDialect, version: int | None
+) -> None:
     answer = models.DeleteFromTableResponse(version=version)
     request = models.DeleteFromTableRequest(id=["db", "t"], predicate="true")
-    nobody: Any = None
-    reply = dialect.reply(OPERATIONS["DeleteFromTable"], request, answer, nobody)
-    assert reply is not None
+    reply = dialect.encode(OPERATIONS["DeleteFromTable"], request, answer, None)
     assert json.loads(reply.body) == answer.to_dict()
 
 
-def test_a_description_holds_nothing_that_was_for_the_server(dialect: Dialect) -> None:
+def test_a_description_holds_nothing_that_was_for_the_server(dialect: LanceDBDialect) -> None:
     answer = models.DescribeTableResponse(
         location="/t", storage_options={"aws_secret_access_key": "x"}, context={"a": "b"}
     )
-    request, nobody = models.DescribeTableRequest(id=["db", "t"]), None
-    reply = dialect.reply(OPERATIONS["DescribeTable"], request, answer, nobody)  # type: ignore[arg-type]
-    assert reply is not None
+    request = models.DescribeTableRequest(id=["db", "t"])
+    reply = dialect.encode(OPERATIONS["DescribeTable"], request, answer, None)
     assert json.loads(reply.body) == {"location": "/t"}
 
 
@@ -391,3 +392,19 @@ def test_a_failure_in_the_server_is_logged_and_has_an_id(caplog: pytest.LogCaptu
     )
     assert "request r-1: TableExists failed" in caplog.text
     assert "s3cr3t-key" not in caplog.text + answer.text
+    assert answer.headers["phalanx-version"] == "0.3.0"
+
+
+class Rejecting(Broken):
+    """Quotes the caller's key in an error about the request."""
+
+    def table_exists(self, request: Any) -> Any:
+        raise InvalidInputError("s3cr3t-key is not a table")
+
+
+def test_an_error_about_the_request_does_not_repeat_the_key() -> None:
+    headers = {DATABASE_HEADER: "db", "x-api-key": "s3cr3t-key"}
+    with serving(Rejecting()) as uri, http_client(uri, timeout=300) as client:
+        answer = client.post("/v1/table/t/exists", headers=headers)
+    assert answer.json()["code"] == 13
+    assert "s3cr3t-key" not in answer.text

@@ -13,6 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import ServiceUnavailableError
 from lance_namespace_impls.server import ServerOptions
+from lance_namespace_impls.server.execution.limits import cores
 from lance_namespace_impls.server.workers import supervisor
 from lance_namespace_impls.server.workers.supervisor import Job, Supervisor
 from tests.servers.echo import EchoNamespace
@@ -54,23 +55,6 @@ class Process:
         self._events.append(f"close {self.pid}")
 
 
-class Dispatcher:
-    """Stands for what hands connections over."""
-
-    def __init__(self, events: list[str]) -> None:
-        self.is_running = True
-        self.events = events
-
-    def add(self, lane: str) -> None:
-        self.events.append(f"add {lane}")
-
-    def remove(self, lane: str) -> None:
-        self.events.append(f"remove {lane}")
-
-    def close(self) -> None:
-        self.events.append("close")
-
-
 class Workers(Supervisor):
     """Starts workers that are none; `starts` says how each does."""
 
@@ -78,20 +62,22 @@ class Workers(Supervisor):
     """Their pipes and sockets, which are closed after the test."""
 
     def __init__(self, count: int, *starts: str) -> None:
-        super().__init__(Job(EchoNamespace(), ServerOptions(), print), socket.socket(), count)  # type: ignore[arg-type]
-        self.made.append(self._listener)
+        listeners = [socket.socket() for _ in range(count)]
+        super().__init__(Job(EchoNamespace(), ServerOptions(), print), listeners)  # type: ignore[arg-type]
+        self.made += listeners
         self.events: list[str] = []
         self.starts = list(starts)
-        self._dispatcher: Any = Dispatcher(self.events)
         self.started = 0
 
-    def _start(self) -> Any:
+    def _start(self, slot: int) -> Any:
         self.started += 1
         process: Any = Process(self.started, self.events)
         ready, tell = self._context.Pipe(duplex=False)
         watch, life = self._context.Pipe(duplex=False)
         self.made += [ready, tell, watch, life, process.sentinel, process.other_end]
-        made = supervisor._Worker(process, f"lane {self.started}", ready, life)  # type: ignore[arg-type]
+        received, orphans = self._context.Pipe(duplex=False)
+        self.made += [received, orphans]
+        made = supervisor._Worker(process, slot, orphans, ready, life)
         made.started = supervisor.time.monotonic()
         how = self.starts.pop(0) if self.starts else "ready"
         if how == "ready":
@@ -106,6 +92,11 @@ class Workers(Supervisor):
     @property
     def pids(self) -> list[int | None]:
         return [each.process.pid for each in self._workers]
+
+    @property
+    def adopted(self) -> dict[int | None, set[int]]:
+        """The slots from which each worker accepts in addition to its own."""
+        return {each.process.pid: set(each.adopted) for each in self._workers}
 
 
 @pytest.fixture(autouse=True)
@@ -130,8 +121,33 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_all_have_connections_once_they_serve() -> None:
     made = Workers(3)
     made._start_all()
-    assert sorted(made.events) == ["add lane 1", "add lane 2", "add lane 3"]
     assert all(each.is_ready for each in made._workers)
+    assert [each.slot for each in made._workers] == [0, 1, 2]
+    assert made.adopted == {1: set(), 2: set(), 3: set()}
+
+
+def test_the_others_accept_connections_for_a_worker_that_ended(clock: list[float]) -> None:
+    made = Workers(3)
+    made._start_all()
+    made.starts = ["slow"]
+    made._workers[1].process.end(3)  # type: ignore[attr-defined]
+    made._restart_dead()
+    assert made.adopted == {1: {1}, 3: {1}}
+    clock[0] += 60.0
+    made._restart_dead()
+    assert made.adopted == {1: {1}, 3: {1}, 4: set()}, "its replacement is not ready"
+    made._workers[2].is_ready = True
+    made._share_out()
+    assert made.adopted == {1: set(), 3: set(), 4: set()}
+
+
+def test_workers_with_one_socket_accept_for_each_other_already() -> None:
+    made = Workers(2)
+    made._listeners = [made._listeners[0]] * 2
+    made._start_all()
+    made._workers[0].process.end(3)  # type: ignore[attr-defined]
+    made._share_out()
+    assert made.adopted == {1: set(), 2: set()}
 
 
 def test_one_that_does_not_start_is_code_17() -> None:
@@ -149,18 +165,7 @@ def test_a_stop_while_they_start_is_heeded() -> None:
     made = Workers(1, "slow")
     made._stop = True
     made._start_all()
-    assert made.events == []
-
-
-def test_without_connections_it_ends_with_code_17(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Workers(2)
-    made._dispatcher.is_running = False
-    monkeypatch.setattr(supervisor, "Dispatcher", lambda listener: made._dispatcher)
-    said = []
-    with pytest.raises(ServiceUnavailableError, match="no longer accepts connections"):
-        made.run(lambda: said.append("started"))
-    assert said == ["started"]
-    assert made.events[2:5] == ["close", "remove lane 1", "terminate 1"] and made.pids == []
+    assert not any(each.is_ready for each in made._workers)
 
 
 def test_one_that_ends_is_started_again_later_and_later(
@@ -180,7 +185,7 @@ def test_one_that_ends_is_started_again_later_and_later(
         made._restart_dead()
         assert made.pids == [number + 1], pause
     assert "worker 1 ended with status 3; starting another" in caplog.text
-    assert made.events[1:3] == ["remove lane 1", "close 1"]
+    assert made.events[0] == "close 1"
     clock[0] += 6.0
     made._workers[0].process.end(3)  # type: ignore[attr-defined]
     made._restart_dead()
@@ -204,9 +209,9 @@ def test_each_is_replaced_once_the_new_one_serves() -> None:
     made._replace_all()
     assert made.pids == [3, 4]
     assert made.events == [
-        "add lane 3", "remove lane 1", "terminate 1", "close 1",
-        "add lane 4", "remove lane 2", "terminate 2", "close 2",
+        "terminate 1", "close 1", "terminate 2", "close 2",
     ]  # fmt: skip
+    assert [each.slot for each in made._workers] == [0, 1]
 
 
 def test_where_no_new_one_starts_those_of_before_go_on(
@@ -228,11 +233,10 @@ def test_one_that_does_not_end_is_killed(
     gone: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = Workers(2, "ready", "stuck")
-    made._workers = [made._start(), made._start()]
+    made._workers = [made._start(0), made._start(1)]
     made._stop_workers(made._workers)
     assert made.events == [
-        "remove lane 1", "terminate 1", "remove lane 2", "terminate 2",
-        "close 1", "kill 2", "close 2",
+        "terminate 1", "terminate 2", "close 1", "kill 2", "close 2",
     ]  # fmt: skip
     assert (made.pids, gone) == ([], [1, 2])
     assert "worker 2 did not stop in time and was killed" in caplog.text
@@ -255,3 +259,28 @@ def test_the_environment_is_as_it_was_afterwards(
     monkeypatch.delenv(supervisor.LANCE_THREADS, raising=False)
     with Workers(9)._environment():
         assert os.environ[supervisor.LANCE_THREADS] == "1"
+
+
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [(None, 5), ("", 5), ("3", 3), ("1", 1), ("0", 1), ("x", 5), ("-1", 5), ("²", 5), ("٣", 5)],
+)
+def test_a_process_has_its_share_of_the_cores_or_all_that_it_may_use(
+    monkeypatch: pytest.MonkeyPatch, share: str | None, found: int
+) -> None:
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    if share is not None:
+        monkeypatch.setenv("TOKIO_WORKER_THREADS", share)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: set(range(5))}[process])
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert cores() == found
+
+
+@pytest.mark.parametrize(("count", "found"), [(7, 7), (None, 1)])
+def test_where_a_system_does_not_tell_which_cores_may_be_used(
+    monkeypatch: pytest.MonkeyPatch, count: int | None, found: int
+) -> None:
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
+    assert cores() == found

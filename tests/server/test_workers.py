@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import re
@@ -23,8 +24,9 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
-from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
-from lance_namespace_impls.server.workers.supervisor import Job, check_workers
+from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, run, serve
+from lance_namespace_impls.server.run import _Server
+from lance_namespace_impls.server.workers.supervisor import Job, Listeners, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
@@ -100,29 +102,50 @@ def test_workers_share_the_port_and_count_together(tmp_path):
             wait_until(lambda: count() == 60)
 
 
-def open_connections(pid, port):
-    """Return how many connections to a port a process has open."""
-    found = set()
-    with open("/proc/net/tcp") as lines:
-        for line in lines:
-            _, local, _, state, *_, inode = line.split()[:10]
-            if local.endswith(f":{port:04X}") and state == "01":
-                found.add(f"socket:[{inode}]")
-    count = 0
-    for each in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            count += os.readlink(f"/proc/{pid}/fd/{each}") in found
-    return count
+def test_a_taken_port_is_rejected(tmp_path):
+    namespace = connect("dir", {"path": str(tmp_path)})
+    with running(tmp_path) as (_, uri), pytest.raises(InvalidInputError, match="cannot listen on"):
+        serve(namespace, port=int(uri.rpartition(":")[2]), workers=2)
 
 
-def test_workers_have_as_many_connections_each(tmp_path):
-    table(tmp_path)
-    with running(tmp_path) as (process, uri), contextlib.ExitStack() as clients:
-        for _ in range(8):
-            client = clients.enter_context(http_client(uri, timeout=PATIENCE))
-            assert client.post("/v1/table/t/describe", json={}).status_code == 200
-        port = int(uri.rpartition(":")[2])
-        assert [open_connections(pid, port) for pid in children(process)] == [4, 4]
+def test_a_worker_accepts_from_the_sockets_of_workers_that_do_not_serve():
+    received, orphans = multiprocessing.Pipe(duplex=False)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as own,
+        socket.create_server(("127.0.0.1", 0)) as other,
+        received,
+        orphans,
+    ):
+        started = threading.Event()
+        listeners = Listeners([own, other], 0, received)
+        server = _Server(EchoNamespace(), ServerOptions(), started.set, listeners)
+        thread = threading.Thread(target=server.run, args=([own.dup()],), daemon=True)
+        thread.start()
+        try:
+            assert started.wait(PATIENCE)
+            address = f"http://127.0.0.1:{other.getsockname()[1]}/healthz"
+            for _ in range(2):
+                orphans.send(frozenset({1}))
+                assert httpx.get(address, timeout=PATIENCE).status_code == 200
+                orphans.send(frozenset())
+                wait_until(lambda: not server._adopted)
+                with pytest.raises(httpx.ReadTimeout):
+                    httpx.get(address, timeout=0.5)
+            port = own.getsockname()[1]
+            assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).is_success
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(("platform", "distinct"), [("linux", 3), ("darwin", 1)])
+def test_each_worker_has_a_socket_where_the_system_balances_them(monkeypatch, platform, distinct):
+    monkeypatch.setattr(run.sys, "platform", platform)
+    with run._listen("127.0.0.1", 0, 3) as found:
+        assert (len(found), len({*found})) == (3, distinct)
+        assert len({each.getsockname() for each in found}) == 1
+    assert {each.fileno() for each in found} == {-1}
 
 
 def counted(uri, calls):

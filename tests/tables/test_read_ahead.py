@@ -14,7 +14,6 @@ from lance_namespace_impls.tables.query import (
     READ_AHEAD_BYTES,
     _Shape,
     few_rows,
-    is_lasting,
     scan,
     scanner,
 )
@@ -254,21 +253,6 @@ def test_a_failure_while_rows_are_read_is_translated(tmp_path):
     reader = scan(lance.dataset(dataset.uri), query(), lambda error: LookupError("told"))
     with reader, pytest.raises(Exception, match="told"):
         reader.read_all()
-
-
-@pytest.mark.parametrize(
-    ("more", "is_lasting_"),
-    [
-        ({}, True),
-        ({"filter": "id > 1"}, True),
-        ({"filter": "now() > t"}, False),
-        ({"columns": {"column_names": ["now()"]}}, True),
-        ({"columns": {"column_aliases": {"a": "id + 1"}}}, True),
-        ({"columns": {"column_aliases": {"a": "id", "b": "random()"}}}, False),
-    ],
-)
-def test_a_query_that_calls_a_function_may_not_last(more, is_lasting_):
-    assert is_lasting(query(**more)) is is_lasting_
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whether an expression plainly calls no function, and where its bounds are."""
+"""Bounds of SQL expressions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.tables.sql import calls_nothing, check_sql
+from lance_namespace_impls.tables.sql import check_sql
 from lance_namespace_impls.tables.sql_functions import MAX_GROWTH
 from lance_namespace_impls.tables.sql_parser import (
     MAX_CASES,
@@ -15,38 +15,6 @@ from lance_namespace_impls.tables.sql_parser import (
     MAX_DEPTH,
     MAX_LEVELS,
 )
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "",
-        "id > 3",
-        "(id > 3 AND (name = 'now()')) or not (id in (1, 2) and s like 'a(b)')",
-        '"current date" is null',
-        "-- now()\nid between (1) and (2)",
-    ],
-)
-def test_names_values_and_operators_call_nothing(sql: str) -> None:
-    assert calls_nothing(sql)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "now() > t",
-        "NOW /* here */ () > t",
-        '"now"() > t',
-        "`random`() > 0.5",
-        "t > Current_Date",
-        "t < localtimestamp",
-        "u = current_user",
-        "cast(t as date) > s",
-        "a[0] > 1 and b[random()] > 2",
-    ],
-)
-def test_functions_with_and_without_brackets_are_seen(sql: str) -> None:
-    assert not calls_nothing(sql)
 
 
 @pytest.mark.parametrize(

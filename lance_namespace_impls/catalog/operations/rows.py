@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -140,17 +139,6 @@ class RowOperations(CatalogBase, abstract=True):
         with Opener(self).read("QueryTable", request) as dataset:
             what = subject_of("QueryTable", request.id or ())
             return scan(dataset, request, lambda error: self.translate(error, what))
-
-    def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
-        """Return a callable that runs a query for few rows, if preparing it requires no reads.
-
-        None for any other query, which `query_table` handles completely. A backend that keeps
-        datasets open overrides this.
-
-        Raises:
-            InvalidInputError: code 13, the parts of the request contradict each other.
-        """
-        return None
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:

@@ -15,17 +15,15 @@ from urllib.parse import parse_qs, unquote
 
 from starlette.types import Scope
 
-from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body
 
-from ...core.file_stamps import Stamp
 from ..http.bodies import ClientGoneError
+from ..http.dialect import Dialect
 from ..http.requests import Headers
-from ..http.response_cache import Keep
 from ..http.responses import Reply
 from ..http.routing import Endpoint
 from ..observability.tracing import Span
-from ..security.authentication import Caller, Credentials
+from ..security.authentication import Caller
 from .limits import Pool
 
 __all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "network_of", "new_id", "over"]
@@ -46,35 +44,30 @@ class Call:
     """One request to an operation, and its place in a pool."""
 
     __slots__ = (
-        "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "credentials",
-        "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
-        "stamp", "started", "target",
+        "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "dialect",
+        "endpoint", "headers", "identifier", "query_string", "segments", "span", "started",
     )  # fmt: skip
 
     def __init__(
-        self, endpoint: Endpoint, segments: tuple[str, ...], scope: Scope, headers: Headers
+        self,
+        endpoint: Endpoint,
+        segments: tuple[str, ...],
+        scope: Scope,
+        headers: Headers,
+        dialect: Dialect,
     ) -> None:
         self.endpoint = endpoint
         self.segments = segments
-        self.target: bytes = scope.get("raw_path") or scope["path"].encode()
-        """The requested path, as sent."""
+        self.dialect = dialect
         self.query_string: bytes = scope["query_string"]
         self.headers = headers
         self.started = asyncio.get_running_loop().time()
         self.address: str = (scope.get("client") or ("",))[0]
         self.certificate: Any = scope.get(CERTIFICATE)
         self.caller: Caller | None = scope.get(CALLER)
-        self.credentials: Credentials | None = None
-        """Credentials of the request, if the server authenticates callers."""
         self.identifier: Sequence[str] | None = None
         """Identifier of the object, once it has been read."""
-        self.request: Model | None = None
-        """The operation's request, once it has been read."""
         self.span: Span | None = None
-        self.keep: Keep | None = None
-        """Stores the response in the response cache."""
-        self.stamp: Stamp | None = None
-        """State that the response depends on, recorded before the operation runs."""
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None

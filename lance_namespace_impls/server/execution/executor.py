@@ -9,57 +9,59 @@ from typing import Any, BinaryIO
 from attrs import evolve
 
 from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
-from ...catalog.catalog import CatalogNamespace
-from ...catalog.namespace import Namespace
 from ...core.identifiers import ROOT, Identifier, parse_identifier
 from ...core.options import is_secret_option
 from ...core.storage import EXPIRES_AT_MILLIS
 from ...tables.align import aligned
-from ..http.requests import Headers, read_request
-from ..http.responses import Reply, Vend, listing_reply, reply, table_reply
-from ..http.routing import Endpoint
+from ..http.responses import Pages, Reply, Vend
 from ..lancedb.clone import CLONE_TABLE, clone
-from ..lancedb.dialect import Databases
+from ..observability.observer import Observer
 from ..options import ServerOptions
-from ..security.authentication import Authentication, Caller, Credentials
+from ..security.authentication import Caller
 from ..security.authorization import Guard
 from ..security.vending import AssumeRole, Rights
 from .context import Call
+from .failures import Failures
 
-__all__ = ["Performer"]
+__all__ = ["Executor"]
 
 # The year 2100.
 NEVER = "4102444800000"
 
 
-class Performer:
-    """Executes operations; called from worker threads.
+class Executor:
+    """Runs operations: decode, authorize, execute, encode. Called from worker threads.
 
     Args:
         namespace: the served namespace.
         options: server options.
+        observer: observes the calls to the catalog.
+        failures: encodes failures.
     """
 
-    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
+    def __init__(
+        self,
+        namespace: LanceNamespace,
+        options: ServerOptions,
+        observer: Observer,
+        failures: Failures,
+    ) -> None:
         self._namespace = namespace
         self._options = options
-        self._databases = Databases(namespace, options.lancedb_databases)
-        self._authentication = Authentication(options.sources) if options.sources else None
+        self._observer = observer
+        self._failures = failures
         self._page_sizes: Sequence[int] = getattr(namespace, "page_sizes", ())
+        self._authenticates = bool(options.sources)
         policy = options.policies
         self._guard = None if policy is None else Guard(policy, namespace)
 
-    @property
-    def authentication(self) -> Authentication | None:
-        """The authentication of callers; None if there is none."""
-        return self._authentication
-
     def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
         """Reject an operation that the policy does not allow the caller on any object.
+
+        Called before anything of the request is read.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -67,17 +69,8 @@ class Performer:
         if self._guard is not None:
             self._guard.check_operation(operation, caller)
 
-    def is_protocol(self, headers: Headers) -> bool:
-        """Return whether a request uses the protocol itself rather than a dialect that adds work."""
-        return self._databases.dialect(headers) is None
-
-    def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
-        """Return whether the body has a content type that only the dialect accepts."""
-        dialect = self._databases.dialect(headers)
-        return dialect is not None and dialect.takes(endpoint.operation, headers)
-
-    def perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
-        """Execute an operation.
+    def run(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
+        """Execute an operation; return its response, or that of its failure.
 
         Args:
             call: the request; its identifier is recorded there.
@@ -86,80 +79,35 @@ class Performer:
 
         Returns:
             the response; its rows are read while it is sent.
-
-        Raises:
-            LanceNamespaceError: the request cannot be read, or the operation fails.
-            PermissionDeniedError: code 15, the caller does not have permission.
         """
-        endpoint, headers, caller = call.endpoint, call.headers, call.caller
-        dialect = self._databases.dialect(headers)
-        operation = endpoint.operation
-        if dialect is None:
-            request = call.request = self._read(call, body)
-            self._check(operation, request, caller)
-            if call.keep is not None and isinstance(self._namespace, Namespace):
-                call.stamp = self._namespace.stamp(operation.name, request)
-            if self._comes_in_pages(operation, request):
-                return self._listing(operation, request, caller)
-            return self._reply(
-                operation, request, self._do(operation, request, rows, caller), caller
-            )
+        caller = call.caller
         try:
-            body = dialect.read_body(operation, headers, body)
-            operation, request = dialect.place(operation, self._read(call, body))
-            call.identifier = getattr(request, "id", None)
-            self._check(operation, request, caller)
-            dialect.require_database()
-            answer = self._do(operation, request, rows, caller)
-            found = dialect.reply(operation, request, answer, self._namespace)
-            return dialect.signed(found or self._reply(operation, request, answer, caller))
-        except LanceNamespaceError as error:
-            if error.http_status >= 500:
-                raise
-            return dialect.signed(dialect.failed(error))
+            with self._observer.working(call):
+                operation, request = self._decode(call, body)
+                self._authorize(call, operation, request)
+                if self._comes_in_pages(operation, request):
+                    answer: Any = self._pages(operation, request, caller)
+                else:
+                    answer = self._execute(operation, request, rows, caller)
+                vend = self._vending(request, caller)
+                return call.dialect.encode(operation, request, answer, vend)
+        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
+            return self._failures.reply(error, call)
 
-    def prepare(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Run the quick part of a query if it returns few rows from a table that is open.
+    def _decode(self, call: Call, body: bytes) -> tuple[Operation[Any, Any], Any]:
+        operation, request = call.dialect.decode(
+            call.endpoint, call.segments, call.query_string, call.headers, body
+        )
+        call.identifier = getattr(request, "id", None)
+        if self._authenticates:
+            # The credentials for this server must not reach the namespace.
+            request.identity = None
+        return operation, request
 
-        The request must use the protocol itself, and its caller must be known.
-
-        Returns:
-            a function that runs the rest, to be called in a thread; None if `perform` has to run
-            the whole query.
-
-        Raises:
-            LanceNamespaceError: the request cannot be read.
-            PermissionDeniedError: code 15, the caller does not have permission.
-        """
-        if not isinstance(self._namespace, CatalogNamespace):
-            return None
-        operation, caller = call.endpoint.operation, call.caller
-        request = call.request = self._read(call, body)
-        self._check(operation, request, caller)
-        self._options.reach.check(operation, request, self._namespace)
-        with self._options.reach.bounds():
-            run = self._namespace.prepared_query(request)
-        if run is None:
-            return None
-        return lambda: table_reply(operation, run())
-
-    def still_allows(
-        self,
-        operation: Operation[Any, Any],
-        request: Any,
-        caller: Caller | None,
-        credentials: Credentials | None,
-    ) -> bool:
-        """Return whether the credentials are still valid and the caller still has permission."""
-        try:
-            if self._authentication is not None and (
-                credentials is None or self._authentication.known(credentials) != caller
-            ):
-                return False
-            self._check(operation, request, caller)
-        except Exception:  # noqa: BLE001 - the request is executed again and reports the error
-            return False
-        return True
+    def _authorize(self, call: Call, operation: Operation[Any, Any], request: Any) -> None:
+        if self._guard is not None:
+            self._guard.check(operation, request, call.caller)
+        call.dialect.check_target()
 
     def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
         """Return whether a full listing is requested from a catalog that is read in pages.
@@ -173,33 +121,17 @@ class Performer:
             and bool(self._page_sizes)
         )
 
-    def _listing(
-        self, operation: Operation[Any, Any], request: Any, caller: Caller | None
-    ) -> Reply:
+    def _pages(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> Pages:
         """Return a full listing; its first page is sent before the others are read."""
 
         def page(size: int, token: str | None) -> Any:
             part = evolve(request, limit=size, page_token=token)
-            return self._do(operation, part, None, caller)
+            return self._execute(operation, part, None, caller)
 
         first = page(self._page_sizes[0], request.page_token)
-        return listing_reply(operation, first, partial(page, self._page_sizes[-1]))
+        return Pages(first, partial(page, self._page_sizes[-1]))
 
-    def _read(self, call: Call, body: bytes) -> Any:
-        request: Any = read_request(
-            call.endpoint, call.segments, call.query_string, call.headers, body
-        )
-        call.identifier = getattr(request, "id", None)
-        if self._authentication is not None:
-            # The credentials for this server must not reach the namespace.
-            request.identity = None
-        return request
-
-    def _check(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> None:
-        if self._guard is not None:
-            self._guard.check(operation, request, caller)
-
-    def _do(
+    def _execute(
         self,
         operation: Operation[Any, Any],
         request: Any,
@@ -234,16 +166,13 @@ class Performer:
             may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
         )
 
-    def _reply(
-        self, operation: Operation[Any, Any], request: Any, answer: Any, caller: Caller | None
-    ) -> Reply:
-        vend: Vend | None = None
-        if getattr(request, "vend_credentials", None) is not False:
-            if self._options.vend_role is not None:
-                vend = partial(self._vend, self._options.vend_role, request, caller)
-            elif self._options.vend_storage_options:
-                vend = _as_they_are
-        return reply(operation, answer, vend=vend)
+    def _vending(self, request: Any, caller: Caller | None) -> Vend | None:
+        """Return the conversion of a table's storage options to those for the caller, if any."""
+        if getattr(request, "vend_credentials", None) is False:
+            return None
+        if self._options.vend_role is not None:
+            return partial(self._vend, self._options.vend_role, request, caller)
+        return _as_they_are if self._options.vend_storage_options else None
 
     def _vend(
         self,

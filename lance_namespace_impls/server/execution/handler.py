@@ -5,42 +5,32 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import time
-import traceback
-from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.types import Message, Receive, Scope, Send
 
 from lance_namespace_client.errors import (
-    ErrorCode,
-    InternalError,
-    LanceNamespaceError,
     ServiceUnavailableError,
     ThrottlingError,
     UnsupportedError,
 )
 from lance_namespace_client.namespace import LanceNamespace
 
-from ...catalog.namespace import Namespace
-from ...core.errors import scrub
-from ...core.requests import secrets_in_headers
 from ..http.bodies import ClientGoneError, Incoming, Rows
 from ..http.requests import Headers
-from ..http.response_cache import Keep, Repeat, Seen
 from ..http.responses import Reply, error_reply, gather, wrong_method_reply
 from ..http.routing import Found, RouteTable
+from ..lancedb.dialect import Databases
 from ..observability.observer import Observer, Outcome
 from ..options import ServerOptions
-from ..security.authentication import Credentials
-from ..security.origin import Access, check_content_type
+from ..security.authentication import Authentication, Credentials
+from ..security.origin import check_content_type
 from .context import Call, over
-from .executor import Performer
-from .inline import Shortcut
-from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, contained, out_of_time
+from .executor import Executor
+from .failures import Failures
+from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, out_of_time
 
 __all__ = ["Service", "raw_path"]
 
@@ -50,7 +40,7 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
-# Largest body of a query that is decoded, with its SQL measured, on the event loop itself.
+# Largest body that is searched for credentials on the event loop itself.
 QUICK_BYTES = 16 << 10
 # Limits for the unread rest of a body once the response is ready. A little is read before the
 # response, so that the connection can be reused. More is read after it, so that the client receives
@@ -71,39 +61,23 @@ class Service:
 
     def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
         self.routes = RouteTable()
-        self._namespace = namespace
         self._options = options
         self._limits = options.limits
-        self._shortcut = Shortcut(namespace)
-        self._pools = Pools(options.limits, local=self._shortcut.is_on)
-        self.performer = Performer(namespace, options)
+        self._pools = Pools(options.limits)
+        self.authentication = Authentication(options.sources) if options.sources else None
+        """The authentication of callers; None if there is none."""
         self.observer = Observer(self._pools)
-        self._keeps = self._may_keep()
-        self._seen = Seen()
-        """Paths and bodies of requests whose responses may be cached."""
+        self._databases = Databases(namespace, options.lancedb_databases)
+        self._failures = Failures(namespace)
+        self._executor = Executor(namespace, options, self.observer, self._failures)
         self._unsent = self._under_way = 0
-
-    def _may_keep(self) -> bool:
-        """Whether responses may be repeated without repeating every check."""
-        authentication = self.performer.authentication
-        return (
-            self._shortcut.is_on
-            # A custom access check may count requests or depend on the time.
-            and type(self._options.access) is Access
-            # Vended credentials expire.
-            and self._options.vend_role is None
-            and not self._options.vend_storage_options
-            and (authentication is None or not authentication.waits)
-        )
 
     def close(self) -> None:
         """Start no new operation; running ones finish."""
         self._pools.close()
         self.observer.close()
 
-    async def handle(
-        self, found: Found, scope: Scope, receive: Receive, send: Send, keep: Keep | None = None
-    ) -> None:
+    async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to a known path.
 
         Args:
@@ -111,7 +85,6 @@ class Service:
             scope: the ASGI scope of the request.
             receive: returns the parts of the body.
             send: sends the parts of the response.
-            keep: stores the response in the response cache; None if it must not be cached.
         """
         method = scope["method"]
         headers = Headers(scope["headers"])
@@ -123,15 +96,14 @@ class Service:
             await self._send(answer, incoming, receive, send, outcome)
             self.observer.answered(None, outcome, incoming.bytes)
             return
-        call = Call(endpoint, found.segments, scope, headers)
-        call.keep = keep if self._keeps else None
+        dialect = self._databases.dialect(headers)
+        call = Call(endpoint, found.segments, scope, headers, dialect)
         incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
         self.observer.begin(call)
         self._under_way += 1
         try:
             answer = await self._answered(call, incoming, receive)
             await self._send(answer, incoming, receive, send, outcome, call)
-            self._keep(call, answer, incoming, outcome)
         except ClientGoneError:
             return
         finally:
@@ -139,35 +111,17 @@ class Service:
             call.leave()
             self.observer.answered(call, outcome, incoming.bytes)
 
-    def _keep(self, call: Call, answer: Reply, incoming: Incoming, outcome: Outcome) -> None:
-        """Cache a response for identical requests, if it can be cached."""
-        if call.keep is None or call.stamp is None:
-            return
-        if not outcome.whole or answer.code is not None or answer.rest is not None:
-            return
-        is_allowed = partial(
-            self.performer.still_allows,
-            call.endpoint.operation,
-            call.request,
-            call.caller,
-            call.credentials,
-        )
-        note = self.observer.noting(call, outcome, incoming.bytes)
-        call.keep(Repeat(answer, call.stamp, is_allowed, note))
-
     async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         try:
             if not call.is_bounded:
                 self._check_bounds(call)
             self._options.access.check(call.headers)
-            await self._find_caller(call)
-            if self.performer.authentication is None or call.caller is not None:
-                self.performer.check_allowed(call.endpoint.operation, call.caller)
+            await self._authenticate(call)
             return await self._answer(call, incoming, receive)
         except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
-            return self._failed(error, call)
+            return self._failures.reply(error, call)
 
     def _check_bounds(self, call: Call) -> None:
         """Reject a request that the server of `serve` would have rejected on the connection."""
@@ -204,106 +158,45 @@ class Service:
         finally:
             self.observer.answered(None, outcome, incoming.bytes)
 
-    async def _find_caller(self, call: Call) -> None:
-        """Authenticate the caller before the body is read, unless the body may contain credentials.
+    async def _authenticate(self, call: Call, body: bytes | None = None) -> None:
+        """Identify the caller, and reject an operation that it may not call on any object.
+
+        This happens before the body is read; if the body may contain the credentials, once it has
+        been read, but before the call takes a place in a pool.
 
         Raises:
             UnauthenticatedError: code 16.
+            PermissionDeniedError: code 15.
         """
-        if self.performer.authentication is None or call.caller is not None:
-            return
-        credentials = Credentials.of(call.headers, call.certificate)
-        if credentials or not call.may_name_caller:
-            await self._authenticate(call, credentials)
-
-    async def _find_caller_in(self, call: Call, body: bytes) -> None:
-        """Authenticate the caller by the body, before the call takes a place in a pool.
-
-        Raises:
-            UnauthenticatedError: code 16.
-            PermissionDeniedError: code 15, the policy does not allow the operation on any object.
-        """
-        if self.performer.authentication is None or call.caller is not None:
-            return
-        if len(body) > QUICK_BYTES:
-            credentials = await asyncio.to_thread(Credentials.of_body, body)
-        else:
-            credentials = Credentials.of_body(body)
-        await self._authenticate(call, credentials)
-        self.performer.check_allowed(call.endpoint.operation, call.caller)
-
-    async def _authenticate(self, call: Call, credentials: Credentials) -> None:
-        authentication = self.performer.authentication
-        assert authentication is not None
-        call.credentials = credentials
-        await authentication.prepare(credentials)
-        if authentication.waits:
-            call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
-        else:
-            call.caller = authentication.find(credentials, call.address)
+        if body is not None and (self.authentication is None or call.caller is not None):
+            return  # done before the body was read
+        if self.authentication is not None and call.caller is None:
+            credentials = Credentials.of(call.headers, call.certificate)
+            if not credentials and call.may_name_caller:
+                if body is None:
+                    return
+                parse = Credentials.of_body
+                is_long = len(body) > QUICK_BYTES
+                credentials = await asyncio.to_thread(parse, body) if is_long else parse(body)
+            call.caller = await self.authentication.authenticate(credentials, call.address)
+        self._executor.check_allowed(call.endpoint.operation, call.caller)
 
     async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         pool = self._pools.of(call.endpoint.operation)
         if pool is self._pools.uploads:
             return await self._take_rows(call, incoming)
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
-        if body.strip() and not self.performer.takes(call.endpoint, call.headers):
+        if body.strip() and not call.dialect.accepts(call.endpoint.operation, call.headers):
             check_content_type(call.endpoint, call.headers)
-        await self._find_caller_in(call, body)
-        # Many queries differ only in a few numbers; caching each of them costs more than it saves.
-        if self._keeps and not self._seen.before(call.target, call.query_string, body):
-            call.keep = None
-        if self._is_quick(call, body):
-            reply = self._at_once(call, body)
-            if reply.rest is not None:  # the rest of a listing is read in threads
-                await call.enter(pool)
-            return reply
+        await self._authenticate(call, body)
         await call.enter(pool)
         if pool is self._pools.metadata:
-            return await _done(call.start(self._perform, call, body))
+            return await _done(call.start(self._executor.run, call, body))
         return await self._query(call, body, receive)
-
-    def _is_quick(self, call: Call, body: bytes) -> bool:
-        """Return whether a call takes less time than handing it to a thread."""
-        return self._shortcut.fits(
-            call.endpoint.operation, body, call.query_string
-        ) and self.performer.is_protocol(call.headers)
-
-    def _at_once(self, call: Call, body: bytes) -> Reply:
-        """Execute a quick call on the event loop itself."""
-        started = time.perf_counter()
-        try:
-            return contained(self._perform, call, body)
-        finally:
-            self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
-
-    def _prepared(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
-        """Run the quick part of a query on the event loop; return a function for the rest, if any.
-
-        Threads that also run the beginnings of queries slow each other down.
-        """
-        operation = call.endpoint.operation
-        if (
-            operation.name != "QueryTable"
-            or call.keep is not None
-            or len(body) > QUICK_BYTES
-            or not self._shortcut.is_open(operation)
-            or not self.performer.is_protocol(call.headers)
-        ):
-            return None
-        started = time.perf_counter()
-        try:
-            return contained(self.performer.prepare, call, body)
-        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
-            failed = self._failed(error, call)
-            return lambda: failed
-        finally:
-            self._shortcut.took(operation, time.perf_counter() - started)
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run a query, which may take long; cancel it at its deadline or if the client disconnects."""
-        rest = self._prepared(call, body)
-        begun = call.start(self._perform, call, body, None, rest)
+        begun = call.start(self._executor.run, call, body)
         # Most queries finish within this time, so the client's connection need not be watched.
         if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
             return begun.result()
@@ -334,69 +227,13 @@ class Service:
             await rows.begun()
             await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
-            return await _done(call.start(self._perform, call, b"", file))
+            return await _done(call.start(self._executor.run, call, b"", file))
         finally:
             filling.cancel()
             await asyncio.wait((filling,))
 
-    def _perform(
-        self,
-        call: Call,
-        body: bytes,
-        rows: BinaryIO | None = None,
-        rest: Callable[[], Reply] | None = None,
-    ) -> Reply:
-        """Execute an operation in a worker thread, including decoding and encoding.
-
-        Args:
-            call: the request.
-            body: its JSON body.
-            rows: the body, if it contains rows.
-            rest: runs the rest of an operation that has already begun.
-        """
-        try:
-            with self.observer.working(call):
-                if rest is not None:
-                    return rest()
-                return self.performer.perform(call, body, rows)
-        except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
-            return self._failed(error, call)
-
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-    def _failed(self, error: Exception, call: Call) -> Reply:
-        """Encode a failure; log the server's own faults under the request's id."""
-        secrets = self._secrets(call)
-        if isinstance(error, LanceNamespaceError):
-            error.text = scrub(error.text, secrets)
-            error.subject = error.subject and scrub(error.subject, secrets)
-            error.detail = error.detail and scrub(error.detail, secrets)
-            if error.http_status < 500:
-                return error_reply(error)
-        name = call.endpoint.operation.name
-        if not isinstance(error, LanceNamespaceError):
-            found: LanceNamespaceError = InternalError(
-                f"{name} failed in the server; its log has the cause under request {call.id}"
-            )
-            found.__cause__ = error
-        else:
-            found = error
-        found.instance = found.instance or call.id
-        if found.code is ErrorCode.INTERNAL:
-            self._log_cause(found.__cause__ or found, f"request {call.id}: {name} failed", secrets)
-        else:
-            logger.warning("request %s: %s: %s", call.id, name, found.message)
-        return error_reply(found)
-
-    def _secrets(self, call: Call) -> frozenset[str]:
-        """Return the secrets of the namespace and the caller, to be kept out of responses and logs."""
-        own = self._namespace.config.secrets() if isinstance(self._namespace, Namespace) else set()
-        return secrets_in_headers(call.headers).union(own)
-
-    def _log_cause(self, error: BaseException, what: str, secrets: frozenset[str]) -> None:
-        lines = "".join(traceback.format_exception(error))
-        logger.error("%s\n%s", what, scrub(lines, secrets))
 
     async def _send(
         self,
@@ -474,8 +311,7 @@ class Service:
             logger.warning("request %s: %s was interrupted within its rows: %s", call.id, name, why)
             call.cut()
         except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to
-            what = f"request {call.id}: {name} was interrupted within its rows"
-            self._log_cause(error, what, self._secrets(call))
+            self._failures.log_interrupted(error, call)
         finally:
             self._unsent -= held
             gone.cancel()

@@ -22,8 +22,6 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import Body, Operation
 
-from .thread_pool import Turns
-
 __all__ = [
     "LANCE_THREADS",
     "RETRY_SECONDS",
@@ -336,11 +334,10 @@ class Pool:
         kind: kind of calls, for messages.
         size: number of places.
         limits: limits on the number of waiting calls and on their waiting time.
-        at_once: number of calls that run concurrently while they are quick; defaults to all.
     """
 
-    def __init__(self, kind: str, size: int, limits: Limits, at_once: int | None = None) -> None:
-        self._threads = Turns(ThreadPoolExecutor(size, f"lance-ns-{kind}"), at_once or size)
+    def __init__(self, kind: str, size: int, limits: Limits) -> None:
+        self._threads = ThreadPoolExecutor(size, f"lance-ns-{kind}")
         self.size = size
         self.running: Figure = _Uncounted()
         self.waiting: Figure = _Uncounted()
@@ -381,7 +378,7 @@ class Pool:
 
     def close(self) -> None:
         """Start no new operation; running ones finish."""
-        self._threads.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
@@ -396,13 +393,11 @@ class Pools:
 
     Args:
         limits: sizes of the pools.
-        local: whether all data is on this machine, so that no operation waits for a network.
     """
 
-    def __init__(self, limits: Limits, *, local: bool = False) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.metadata = Pool("calls", limits.metadata_calls, limits)
-        at_once = min(cores() + 2, limits.queries) if local else None
-        self.queries = Pool("queries", limits.queries, limits, at_once)
+        self.queries = Pool("queries", limits.queries, limits)
         self.uploads = Pool("uploads", limits.uploads, limits)
 
     def of(self, operation: Operation[Any, Any]) -> Pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lance_namespace_client.arrow import file_chunks, to_reader
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
@@ -17,16 +17,14 @@ from ...core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 from .routing import Found
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = [
+    "Pages",
     "Reply",
+    "Vend",
     "error_reply",
     "gather",
-    "listing_reply",
+    "json_reply",
     "reply",
-    "table_reply",
     "wrong_method_reply",
 ]
 
@@ -53,12 +51,21 @@ class Reply(NamedTuple):
 Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
 
 
+class Pages(NamedTuple):
+    """A full listing whose pages are read while it is sent."""
+
+    first: Any
+    """The first page, a response model."""
+    following: Callable[[str], Any]
+    """Returns the page of a token."""
+
+
 def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
     """Encode the result of an operation.
 
     Args:
         operation: the operation.
-        answer: its response model, or a ``pyarrow.RecordBatchReader``.
+        answer: its response model, a ``pyarrow.RecordBatchReader``, or the `Pages` of a listing.
         vend: converts the location and storage options of a table to those for the caller; without
             it, they contain no credentials.
 
@@ -67,6 +74,10 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
     """
     if operation.answer is Body.ARROW:
         return _rows(operation, answer)
+    if isinstance(answer, Pages):
+        if answer.first.page_token:
+            return _listing_reply(operation, answer)
+        answer = answer.first
     answer = operation.response_type.coerce(answer)
     headers, context = _split_context(answer.context)
     if operation.answer is Body.NONE:
@@ -85,24 +96,15 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
     return json_reply(operation.status, data, headers)
 
 
-def listing_reply(
-    operation: Operation[Any, Any], first: Any, following: Callable[[str], Any]
-) -> Reply:
-    """Encode a full listing whose pages are read while it is sent.
-
-    Args:
-        operation: the listing.
-        first: its first page.
-        following: returns the page of a token. If it fails, the response is incomplete.
-    """
-    if not first.page_token:
-        return reply(operation, first, vend=None)
+def _listing_reply(operation: Operation[Any, Any], listing: Pages) -> Reply:
+    """Encode a full listing; if a later page fails, the response is incomplete."""
+    first = listing.first
     (field,) = (name for name in ("tables", "namespaces") if hasattr(first, name))
 
     def rest() -> Iterator[bytes]:
         token = first.page_token
         while token:
-            page = following(token)
+            page = listing.following(token)
             for name in getattr(page, field):
                 yield b"," + _to_json(name).encode("ascii")
             token = page.page_token
@@ -159,19 +161,6 @@ def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
     body, more = gather(chunks)
     if more:
         return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)
-    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
-
-
-def table_reply(operation: Operation[Any, Any], table: pa.Table) -> Reply:
-    """Encode a complete result of few rows in one piece."""
-    import pyarrow as pa
-
-    # Arrow writes directly into this buffer. A Python file would wait for other threads with each
-    # piece.
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
-        writer.write_table(table)
-    body = sink.getvalue().to_pybytes()
     return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from attrs import frozen
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import to_reader
@@ -29,12 +31,14 @@ from lance_namespace_client.wire import STREAM_TYPE
 
 from ...tables.context import ORDER_BY, REPLACE
 from ...tables.lance_types import sql_type_name, to_lance_schema
+from ..http.dialect import PROTOCOL, Dialect
 from ..http.requests import Headers
-from ..http.responses import Reply, error_reply, json_reply
+from ..http.responses import Reply, Vend, json_reply
+from ..http.routing import Endpoint
 from ..security.origin import media_type
 from .clone import CLONE_TABLE
 
-__all__ = ["DATABASE_HEADER", "Databases", "Dialect"]
+__all__ = ["DATABASE_HEADER", "Databases", "LanceDBDialect"]
 
 DATABASE_HEADER = "x-lancedb-database"
 # Server version reported to the clients. From this version on, they send several vectors and
@@ -63,10 +67,15 @@ class Databases:
         self._named = dict(named or {})
         self._found: set[str] = set()
 
-    def dialect(self, headers: Headers) -> Dialect | None:
-        """Return the dialect for a request of a LanceDB client; None for any other client."""
+    @property
+    def namespace(self) -> LanceNamespace:
+        """The served namespace."""
+        return self._namespace
+
+    def dialect(self, headers: Headers) -> Dialect:
+        """Return the dialect of a request: LanceDB's for its clients, the protocol for others."""
         name = headers.get(DATABASE_HEADER)
-        return None if name is None else Dialect(self, name)
+        return PROTOCOL if name is None else LanceDBDialect(self, name)
 
     def find(self, name: str) -> tuple[str, ...]:
         """Return the identifier of a database's namespace, whether or not it exists."""
@@ -104,15 +113,53 @@ class Databases:
         ) from cause
 
 
-class Dialect(NamedTuple):
+@frozen
+class LanceDBDialect(Dialect):
     """Decodes one request of a LanceDB client and encodes its response."""
 
     databases: Databases
     database: str
 
-    def takes(self, operation: Operation[Any, Any], headers: Headers) -> bool:
-        """Return whether only this dialect accepts the body's content type."""
+    def accepts(self, operation: Operation[Any, Any], headers: Headers) -> bool:
+        """Return whether the body is an Arrow schema of new columns."""
         return operation.name == "AlterTableAddColumns" and media_type(headers) == STREAM_TYPE
+
+    def decode(
+        self,
+        endpoint: Endpoint,
+        segments: tuple[str, ...],
+        query_string: bytes,
+        headers: Headers,
+        body: bytes,
+    ) -> tuple[Operation[Any, Any], Any]:
+        """Return the operation to execute and its request, below the database."""
+        body = self.read_body(endpoint.operation, headers, body)
+        return self.place(*super().decode(endpoint, segments, query_string, headers, body))
+
+    def check_target(self) -> None:
+        """Raise an error if the database does not exist.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        self.databases.require(self.database)
+
+    def encode(
+        self, operation: Operation[Any, Any], request: Any, answer: Any, vend: Vend | None
+    ) -> Reply:
+        """Encode the result of an operation as these clients read it."""
+        change = _ANSWERS.get(operation.name)
+        if change is None:
+            return _signed(super().encode(operation, request, answer, vend))
+        answer = operation.response_type.coerce(answer)
+        data = change(answer, request, self.databases.namespace)
+        return _signed(json_reply(operation.status, data, []))
+
+    def encode_error(self, error: LanceNamespaceError) -> Reply:
+        """Encode an error; the clients retry after status 409, so a permanent error becomes 400."""
+        found = super().encode_error(error)
+        is_final = found.status == 409 and error.code is not ErrorCode.CONCURRENT_MODIFICATION
+        return _signed(found._replace(status=400) if is_final else found)
 
     def read_body(self, operation: Operation[Any, Any], headers: Headers, body: bytes) -> bytes:
         """Return the body in the protocol's format.
@@ -120,7 +167,7 @@ class Dialect(NamedTuple):
         Raises:
             InvalidInputError: code 13, the body cannot be read.
         """
-        if self.takes(operation, headers):
+        if self.accepts(operation, headers):
             return json.dumps({"new_columns": _null_columns(body)}).encode()
         change = _BODIES.get(operation.name)
         if change is None or not body.strip():
@@ -139,8 +186,7 @@ class Dialect(NamedTuple):
     ) -> tuple[Operation[Any, Any], Model]:
         """Return the operation and its request with all identifiers below the database.
 
-        This does not check whether the database exists: `require_database` does, after the caller
-        has been authorized.
+        This does not check whether the database exists: `check_target` does.
         """
         above = list(self.databases.find(self.database))
         if operation.name == "ListAllTables":
@@ -161,35 +207,10 @@ class Dialect(NamedTuple):
             request.load_detailed_metadata = True
         return operation, request
 
-    def require_database(self) -> None:
-        """Raise an error if the database does not exist.
 
-        Raises:
-            NamespaceNotFoundError: code 1.
-        """
-        self.databases.require(self.database)
-
-    def reply(
-        self, operation: Operation[Any, Any], request: Any, answer: Any, namespace: LanceNamespace
-    ) -> Reply | None:
-        """Return the response in LanceDB's format; None if it is the same as the protocol's."""
-        change = _ANSWERS.get(operation.name)
-        if change is None:
-            return None
-        data = change(operation.response_type.coerce(answer), request, namespace)
-        return json_reply(operation.status, data, [])
-
-    @staticmethod
-    def failed(error: LanceNamespaceError) -> Reply:
-        """Encode an error; the clients retry after status 409, so a permanent error becomes 400."""
-        found = error_reply(error)
-        is_final = found.status == 409 and error.code is not ErrorCode.CONCURRENT_MODIFICATION
-        return found._replace(status=400) if is_final else found
-
-    @staticmethod
-    def signed(reply: Reply) -> Reply:
-        """Return a response with the server version, from which clients derive its features."""
-        return reply._replace(headers=[*reply.headers, VERSION_HEADER])
+def _signed(reply: Reply) -> Reply:
+    """Return a response with the server version, from which clients derive its features."""
+    return reply._replace(headers=[*reply.headers, VERSION_HEADER])
 
 
 # --- requests

@@ -8,14 +8,13 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...core.identifiers import DEFAULT_DELIMITER
 from ...core.instrumentation import UPSTREAM_OBSERVER, UpstreamCall
-from ..execution.context import Call, new_id
+from ..execution.context import Call
 from ..execution.limits import Pools
 from .metrics import Metrics
 from .tracing import Tracing, find_tracing
@@ -34,7 +33,6 @@ LONGEST_NAME = 500
 WRITE_SECONDS, MOST_LINES = 0.1, 10_000
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
-_quoted = lru_cache(1024)(_to_json)
 
 
 def log_requests() -> None:
@@ -216,37 +214,6 @@ class Observer:
                 sent_bytes=outcome.sent,
                 address=None if call is None else call.address,
             )
-
-    def noting(self, call: Call, outcome: Outcome, received: int) -> Callable[[str, float], None]:
-        """Return a function that records that a cached response was sent with the same outcome.
-
-        Its arguments are the client address and the duration in seconds.
-        """
-        name, sent = call.endpoint.operation.name, outcome.sent
-        given = call.given_id
-        given_id = _to_json(given) if given else None
-        known = _to_json(
-            {
-                "principal": None if call.caller is None else call.caller.name[:LONGEST_NAME],
-                "operation": name,
-                "id": _identifier(call),
-                "status": outcome.status,
-                "result": OK,
-                "code": None,
-                "received_bytes": received,
-                "sent_bytes": sent,
-            }
-        )[1:-1]
-
-        def note(address: str, seconds: float) -> None:
-            self._count(name, OK, received, sent, seconds)
-            if requests.isEnabledFor(logging.INFO):
-                _write(
-                    f'{{"time":{time.time():.3f},"request_id":{given_id or _to_json(new_id())},'
-                    f'{known},"ms":{seconds * 1e3:.3f},"address":{_quoted(address)}}}'
-                )
-
-        return note
 
     def _count(self, name: str, result: str, received: int, sent: int, seconds: float) -> None:
         found = self._operations.get(name)

@@ -113,16 +113,23 @@ class Authentication:
 
     def __init__(self, sources: Collection[CallerSource]) -> None:
         self._sources = tuple(sources)
-        self.waits = any(getattr(source, "waits", True) for source in self._sources)
+        self._waits = any(getattr(source, "waits", True) for source in self._sources)
         self._preparing = 0
         self._failures: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    async def prepare(self, credentials: Credentials) -> None:
-        """Wait until `find` can decide on the credentials, if that requires external data.
+    async def authenticate(self, credentials: Credentials, address: str) -> Caller:
+        """Return the caller of a request; the arguments and errors are those of `find`.
 
         Raises:
-            ThrottlingError: code 21, too many calls are already waiting.
+            ThrottlingError: code 21, also if too many calls wait for external data.
         """
+        await self._prepare(credentials)
+        if self._waits:
+            return await asyncio.to_thread(self.find, credentials, address)
+        return self.find(credentials, address)
+
+    async def _prepare(self, credentials: Credentials) -> None:
+        """Wait until `find` can decide on the credentials, if that requires external data."""
         for source in self._sources:
             begin = getattr(source, "prepare", None)
             begun = begin(credentials) if begin is not None else None
@@ -150,9 +157,10 @@ class Authentication:
             UnauthenticatedError: code 16, no source recognizes the credentials.
             ThrottlingError: code 21, likewise, and this address has failed too often.
         """
-        caller = self.known(credentials)
-        if caller is not None:
-            return caller
+        for source in self._sources:
+            caller = source.find(credentials)
+            if caller is not None:
+                return caller
         if not credentials:
             raise UnauthenticatedError(
                 "authentication required: send a token in the header Authorization (Bearer "
@@ -165,14 +173,6 @@ class Authentication:
                 retry_after=wait,
             )
         raise UnauthenticatedError("the credentials are not valid, or have expired")
-
-    def known(self, credentials: Credentials) -> Caller | None:
-        """Return the caller of a request, or None if unknown, which does not count as a failure."""
-        for source in self._sources:
-            caller = source.find(credentials)
-            if caller is not None:
-                return caller
-        return None
 
     def _count(self, address: str) -> float:
         """Record a failure; return the seconds to wait if there were too many."""

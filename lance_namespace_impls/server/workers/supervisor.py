@@ -1,8 +1,9 @@
 """Supervisor of several processes that serve one namespace on one port.
 
-The first process accepts the connections and passes each to the worker with the fewest. While a
-worker is restarting, the others receive them; while all are, connections wait, and none is refused.
-Workers are spawned, not forked: neither Lance nor the threads of a client survive a fork.
+The first process holds the listening sockets, so that none of them closes with a worker: on Linux
+one for each worker, among which the system distributes connections; elsewhere one for all. While a
+worker is restarting, the others accept from its socket; while all are, connections wait, and none is
+refused. Workers are spawned, not forked: neither Lance nor the threads of a client survive a fork.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
@@ -35,9 +36,8 @@ from ...core.errors import first_line
 from ..execution.limits import LANCE_THREADS, cores
 from ..observability.metrics import MULTIPROCESS_FOLDER
 from ..options import ServerOptions
-from .dispatcher import COUNTS, Dispatcher, Intake, Lane
 
-__all__ = ["Job", "Supervisor", "check_workers"]
+__all__ = ["Job", "Listeners", "Supervisor", "check_workers"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
@@ -50,7 +50,20 @@ SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
-Run = Callable[[LanceNamespace, ServerOptions, Intake, Callable[[], None]], None]
+
+@attrs.frozen
+class Listeners:
+    """The listening sockets of all workers, for one of them."""
+
+    sockets: Sequence[socket.socket]
+    """The sockets by worker."""
+    own: int
+    """Index of the worker."""
+    orphans: Connection
+    """Receives the set of workers that are not serving, from whose sockets to accept as well."""
+
+
+Run = Callable[[LanceNamespace, ServerOptions, Listeners, Callable[[], None]], None]
 
 
 @attrs.frozen
@@ -92,14 +105,18 @@ def check_workers(job: Job, workers: int) -> None:
 @attrs.define(eq=False)
 class _Worker:
     process: BaseProcess
-    lane: Lane
-    """Path of its connections."""
+    slot: int
+    """Index of its listening socket; its replacement has the same."""
+    orphans: Connection
+    """Sends the set of slots without a serving worker."""
     ready: Connection
     """Receives a message once the worker is serving."""
     life: Connection
     """Closed when this process ends for any reason; the worker then ends too."""
     started: float = attrs.field(factory=time.monotonic)
     is_ready: bool = False
+    adopted: frozenset[int] = frozenset()
+    """The last set that was sent."""
 
     def begins(self) -> bool:
         """Return whether it has started serving since the last call."""
@@ -109,7 +126,15 @@ class _Worker:
                 return self.is_ready
         return False
 
+    def adopt(self, slots: frozenset[int]) -> None:
+        """Let it accept connections from exactly these slots in addition to its own."""
+        if slots != self.adopted:
+            self.adopted = slots
+            with contextlib.suppress(OSError):  # it has ended
+                self.orphans.send(slots)
+
     def close(self) -> None:
+        self.orphans.close()
         self.ready.close()
         self.life.close()
         self.process.close()
@@ -120,14 +145,13 @@ class Supervisor:
 
     Args:
         job: the task of each worker.
-        listener: the socket for connections.
-        workers: number of workers.
+        listeners: the listening socket of each worker; several workers may have the same.
     """
 
-    def __init__(self, job: Job, listener: socket.socket, workers: int) -> None:
+    def __init__(self, job: Job, listeners: Sequence[socket.socket]) -> None:
         self._job = job
-        self._listener = listener
-        self._count = workers
+        self._listeners = listeners
+        self._count = len(listeners)
         self._workers: list[_Worker] = []
         self._context = multiprocessing.get_context("spawn")
         self._stop = self._replace = False
@@ -141,27 +165,20 @@ class Supervisor:
             on_started: called once all of them are serving.
 
         Raises:
-            ServiceUnavailableError: code 17, they do not start, or connections are no longer
-                accepted.
+            ServiceUnavailableError: code 17, they do not start.
         """
         with self._environment(), self._signals():
-            self._dispatcher = Dispatcher(self._listener)
             try:
                 self._start_all()
                 if not self._stop:
                     on_started()
                 while not self._stop:
                     self._wait()
-                    if not self._dispatcher.is_running:
-                        raise ServiceUnavailableError(
-                            "the server no longer accepts connections; see its output for the reason"
-                        )
                     self._restart_dead()
                     if self._replace:
                         self._replace = False
                         self._replace_all()
             finally:
-                self._dispatcher.close()
                 self._stop_workers(self._workers)
 
     @contextlib.contextmanager
@@ -198,23 +215,25 @@ class Supervisor:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _start(self) -> _Worker:
+    def _start(self, slot: int) -> _Worker:
+        received, orphans = self._context.Pipe(duplex=False)
         ready, tell = self._context.Pipe(duplex=False)
         watch, life = self._context.Pipe(duplex=False)
-        lane = Lane(self._context.RawArray("q", COUNTS))
+        listeners = Listeners(self._listeners, slot, received)
         process = self._context.Process(
             target=_work,
-            args=(self._job, lane.intake, tell, watch),
+            args=(self._job, listeners, tell, watch),
             name="lance-ns-worker",
         )
         with _interrupts_blocked():
             process.start()
+        received.close()
         tell.close()
         watch.close()
-        return _Worker(process, lane, ready, life)
+        return _Worker(process, slot, orphans, ready, life)
 
     def _start_all(self) -> None:
-        self._workers = [self._start() for _ in range(self._count)]
+        self._workers = [self._start(slot) for slot in range(self._count)]
         deadline = time.monotonic() + START_SECONDS
         while not self._stop and not all(worker.is_ready for worker in self._workers):
             wait([worker.ready for worker in self._workers if not worker.is_ready], LOOK_SECONDS)
@@ -241,9 +260,19 @@ class Supervisor:
             self._look(worker)
 
     def _look(self, worker: _Worker) -> None:
-        """Add a worker that has started serving to the dispatcher."""
+        """Note whether a worker has started serving."""
         if worker.begins():
-            self._dispatcher.add(worker.lane)
+            self._share_out()
+
+    def _share_out(self) -> None:
+        """Let the workers that serve accept connections for those that do not."""
+        serving = [each for each in self._workers if each.is_ready and each.process.is_alive()]
+        served = {self._listeners[worker.slot] for worker in serving}
+        orphans = frozenset(
+            slot for slot, listener in enumerate(self._listeners) if listener not in served
+        )
+        for worker in serving:
+            worker.adopt(orphans)
 
     def _restart_dead(self) -> None:
         if self._stop:
@@ -258,19 +287,21 @@ class Supervisor:
             self._deaths = self._deaths + 1 if soon else 0
             pause = PAUSES[min(self._deaths, len(PAUSES) - 1)]
             self._not_before = time.monotonic() + pause
-            self._dispatcher.remove(worker.lane)
             self._forget(worker)
-        while len(self._workers) < self._count and time.monotonic() >= self._not_before:
-            self._workers.append(self._start())
+            self._share_out()
+        missing = set(range(self._count)).difference(worker.slot for worker in self._workers)
+        if time.monotonic() >= self._not_before:
+            self._workers += [self._start(slot) for slot in sorted(missing)]
 
     def _replace_all(self) -> None:
         """Start a replacement for each worker, and end the old one once the new one is serving."""
         for old in list(self._workers):
-            new = self._start()
+            new = self._start(old.slot)
             deadline = time.monotonic() + START_SECONDS
             while not new.is_ready and new.process.is_alive() and time.monotonic() < deadline:
                 wait([new.ready, new.process.sentinel], LOOK_SECONDS)
                 self._look(new)
+                self._share_out()
                 if self._stop:
                     break
             if not new.is_ready:
@@ -285,7 +316,6 @@ class Supervisor:
         """Let workers finish their active requests, then end them; kill those that do not end."""
         workers = list(workers)
         for worker in workers:
-            self._dispatcher.remove(worker.lane)
             worker.process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
         for worker in workers:
@@ -316,13 +346,13 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(job: Job, intake: Intake, ready: Connection, life: Connection) -> None:
+def _work(job: Job, listeners: Listeners, ready: Connection, life: Connection) -> None:
     """Serve in a worker process; it ends with the process that started it."""
     threading.Thread(target=_end_with, args=(life,), name="lance-ns-life", daemon=True).start()
     if job.on_start is not None:
         job.on_start()
     with contextlib.suppress(KeyboardInterrupt):
-        job.run(job.namespace, job.options, intake, lambda: ready.send(True))
+        job.run(job.namespace, job.options, listeners, lambda: ready.send(True))
     sys.stdout.flush()
 
 
