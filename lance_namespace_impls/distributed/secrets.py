@@ -41,6 +41,7 @@ __all__ = [
     "ENVIRONMENT",
     "SETTING",
     "Sealed",
+    "keep_what_is_loaded",
     "make_key",
     "map_in_arrow",
     "require_key",
@@ -141,7 +142,7 @@ def map_in_arrow(
 
     def settling(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from work(batch.rename_columns(names) for batch in batches)
-        _keep_what_is_loaded()
+        keep_what_is_loaded()
 
     # Spark looks up input columns by name: it confuses `id` and `ID`, and `*` means all columns.
     numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
@@ -149,7 +150,7 @@ def map_in_arrow(
 
 
 @lru_cache(maxsize=1)
-def _keep_what_is_loaded() -> None:
+def keep_what_is_loaded() -> None:
     """Exclude imported modules of this worker process from garbage collection.
 
     Spark's workers run a collection after every task, which takes 40 ms with the objects of

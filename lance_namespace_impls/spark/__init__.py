@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .dataframe_reader import count_rows, read_table
     from .dataframe_writer import Written, write_table
     from .dml import Change, delete, merge_into, update
+    from .pushdown import has_pushdown, pushdown_jar
     from .session import local_session
     from .sql import SqlCatalog, sql_catalog
     from .table_import import ImportRow, import_tables
@@ -35,11 +36,13 @@ __all__ = [
     "count_rows",
     "delete",
     "frame_from_arrow",
+    "has_pushdown",
     "import_files",
     "import_tables",
     "local_session",
     "merge_into",
     "protocol_error_in",
+    "pushdown_jar",
     "read_table",
     "sql_catalog",
     "update",
@@ -51,6 +54,7 @@ _MODULES = {
     "dataframe_reader": ("count_rows", "read_table"),
     "dataframe_writer": ("Written", "write_table"),
     "dml": ("Change", "delete", "merge_into", "update"),
+    "pushdown": ("has_pushdown", "pushdown_jar"),
     "session": ("local_session",),
     "sql": ("SqlCatalog", "sql_catalog"),
     "table_import": ("ImportRow", "import_tables"),

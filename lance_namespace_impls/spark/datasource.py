@@ -21,13 +21,12 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..distributed.failures import coded
@@ -42,10 +41,12 @@ from .table_options import TableOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
     from pyspark.sql.types import StructType
 
     from ..distributed.write_plan import Target, WritePlan
     from .read_plan import Piece, Pinned
+    from .scan_plan import Source
 
 __all__ = ["LanceNamespaceDataSource", "split_table_name"]
 
@@ -158,9 +159,24 @@ class LanceNamespaceDataSource(DataSource):
         """
         from .read_plan import told
 
-        with self._coded("reading"):
+        with self.coded("reading"):
             self._pinned = self._pin()
             return told(self._pinned)
+
+    def open(self, schema: StructType | None) -> tuple[Source, StructType]:
+        """Return the version to read, and its columns; with a schema, only its columns.
+
+        Raises:
+            LanceNamespaceError: the errors of `schema` and `reader`.
+        """
+        from .read_plan import told
+        from .scan_plan import Source
+
+        with self.coded("reading"):
+            pinned = self._pin()
+            if schema is not None:
+                return Source(pinned.of_columns(schema), self._options), schema
+            return Source(pinned, self._options), told(pinned)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the table, limited to the columns of a user-specified schema.
@@ -198,23 +214,26 @@ class LanceNamespaceDataSource(DataSource):
         In output mode ``complete``, each batch replaces all rows.
 
         Raises:
+            UnsupportedError: code 0, this Spark is older than 4.1.
             InvalidInputError: code 13, an invalid option or property.
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
+        with self.coded("writing"):
+            _require_arrow_streams()
         from .stream_writer import LanceStreamWriter
 
         return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
 
     def _read_by(self, reader: Callable[..., R], schema: StructType) -> R:
-        with self._coded("reading"):
+        with self.coded("reading"):
             pinned = self._pinned or self._pin()
             return reader(pinned.of_columns(schema), schema, self._options)
 
     def _write_by(
         self, writer: Callable[..., W], schema: StructType, overwrite: bool, *, starts: bool
     ) -> W:
-        with self._coded("writing"):
+        with self.coded("writing"):
             plan = self._plan(schema, overwrite, starts=starts)
             return writer(plan, overflow=self._options.overflow == "infinity")
 
@@ -240,7 +259,8 @@ class LanceNamespaceDataSource(DataSource):
     def _options(self) -> TableOptions:
         return split_options(self.options)[0]
 
-    def _coded(self, doing: str) -> AbstractContextManager[None]:
+    def coded(self, doing: str) -> AbstractContextManager[None]:
+        """Raise failures as protocol errors, without secrets; see `failures.coded`."""
         what = self.options.get("table") or self.options.get("path")
         return coded(f"{doing} {what}", self._secrets())
 
@@ -289,6 +309,17 @@ class LanceNamespaceDataSource(DataSource):
         )
 
 
+def _require_arrow_streams() -> None:
+    import pyspark
+    import pyspark.sql.datasource as spark
+
+    if not hasattr(spark, "DataSourceStreamArrowWriter"):
+        raise UnsupportedError(
+            f"Spark {pyspark.__version__} cannot stream Arrow into a Python data source: use Spark "
+            "4.1 or later, or write_table in foreachBatch"
+        )
+
+
 def _source(
     cls: type[LanceNamespaceDataSource], state: dict[str, Any] | Sealed[dict[str, Any]]
 ) -> LanceNamespaceDataSource:
@@ -311,10 +342,10 @@ class RowsPartition(InputPartition):
 class LanceReader(DataSourceReader):
     """Reads one version of a table, with a group of fragments per task.
 
-    It accepts no filters from Spark (`pushFilters`). Spark keeps one planned reader for all queries
-    of a DataFrame and replaces it whenever a query pushes a filter. Therefore queries, and branches
-    of one query, would receive the rows for the filter of another query. The option ``filter``
-    belongs to the DataFrame and is the same for all its queries.
+    Batches are read by the JVM's scan (`scan_plan`) if the session has the jar of `pushdown`. This
+    reader is for sessions without it. It accepts no filters from Spark (`pushFilters`): Spark keeps
+    one planned reader for all queries of a DataFrame and replaces it whenever a query pushes a
+    filter, so queries would receive the rows for the filter of another query.
 
     Args:
         pinned: the version and the columns.

@@ -44,6 +44,7 @@ __all__ = [
     "pin",
     "plan_tasks",
     "read_pieces",
+    "scan_pieces",
     "size_of",
     "version_at",
 ]
@@ -287,7 +288,13 @@ def version_at(dataset: Any, moment: datetime) -> int:
 
 
 def plan_tasks(
-    pinned: Pinned, tasks: int | None = None, cores: int | None = None, *, whole: bool = False
+    pinned: Pinned,
+    tasks: int | None = None,
+    cores: int | None = None,
+    *,
+    whole: bool = False,
+    dataset: Any = None,
+    limit: int | None = None,
 ) -> list[list[Piece]]:
     """Return the pieces for each task: runs of adjacent rows, all of similar size.
 
@@ -296,8 +303,12 @@ def plan_tasks(
         tasks: maximum number of tasks; by default it depends on the size and the cores.
         cores: number of concurrent tasks; None if it is unknown.
         whole: whether fragments are never divided among tasks, as with a filter.
+        dataset: the version, if it is open.
+        limit: the number of rows that suffice; without a filter, the first ones are planned.
     """
-    fragments = pinned.open().get_fragments()
+    fragments = (dataset or pinned.open()).get_fragments()
+    if limit is not None and pinned.filter is None:
+        return _first_rows(fragments, limit)
     sizes = [size_of(fragment) for fragment in fragments]
     if tasks is None:
         tasks = _tasks(sum(sizes), cores)
@@ -316,6 +327,18 @@ def plan_tasks(
     ]
 
 
+def _first_rows(fragments: Sequence[Any], limit: int) -> list[list[Piece]]:
+    """Return one task for the first rows of a table."""
+    pieces = []
+    for fragment in fragments:
+        if limit <= 0:
+            break
+        rows = fragment.count_rows()
+        pieces.append(Piece(fragment.fragment_id, 0, limit if limit < rows else None))
+        limit -= rows
+    return [pieces] if pieces else []
+
+
 def _tasks(size: int, cores: int | None) -> int:
     if cores is None:
         return max(1, -(-size // TASK_BYTES))
@@ -324,7 +347,11 @@ def _tasks(size: int, cores: int | None) -> int:
 
 
 def read_pieces(
-    pinned: Pinned, pieces: Sequence[Piece], target: pa.Schema, batch_rows: int | None
+    pinned: Pinned,
+    pieces: Sequence[Piece],
+    target: pa.Schema,
+    batch_rows: int | None,
+    limit: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task on a worker, in Spark's Arrow representation.
 
@@ -334,7 +361,28 @@ def read_pieces(
         target: Spark's Arrow schema of the columns.
         batch_rows: maximum number of rows in a batch; defaults to as many as fit into
             `BATCH_BYTES`, up to `BATCH_ROWS`.
+        limit: maximum number of rows; defaults to all.
     """
+    for scanner in scan_pieces(pinned, pieces, batch_rows, limit):
+        for batch in scanner.to_batches():
+            if limit is not None:
+                if limit <= 0:
+                    return
+                batch = batch.slice(0, limit)
+                limit -= batch.num_rows
+            if not target.names:
+                yield batch.select([])
+            else:
+                yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
+
+
+def scan_pieces(
+    pinned: Pinned,
+    pieces: Sequence[Piece],
+    batch_rows: int | None = None,
+    limit: int | None = None,
+) -> Iterator[Any]:
+    """Yield Lance's scanners for the pieces of one task; see `read_pieces`."""
     dataset = pinned.open()
     whole = [piece.fragment for piece in pieces if piece.rows is None]
     parts = [piece for piece in pieces if piece.rows is not None]
@@ -346,19 +394,19 @@ def read_pieces(
         *(([piece.fragment], piece) for piece in last),
     ]
     for fragments, part in runs:
-        scanner = dataset.scanner(
+        rows = [each for each in (part.rows if part else None, limit) if each is not None]
+        yield dataset.scanner(
             columns=projection(pinned.schema.names),
+            with_row_id=not pinned.schema.names,  # Lance requires a column
             filter=pinned.filter,
             fragments=[dataset.get_fragment(number) for number in fragments],
             offset=part.offset if part else None,
-            limit=part.rows if part else None,
+            limit=min(rows, default=None),
             batch_size=batch_rows or BATCH_ROWS,
             batch_size_bytes=None if batch_rows else BATCH_BYTES,
             io_buffer_size=READ_AHEAD_BYTES,
             blob_handling="all_binary",
         )
-        for batch in scanner.to_batches():
-            yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
 
 
 def size_of(fragment: Any) -> int:

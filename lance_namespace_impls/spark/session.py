@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_client.errors import InvalidInputError
+
 from ..distributed.frames import keeping_all_rows
 from ..distributed.secrets import make_key, share_key
 from .extra import require_pyspark
 from .java import use_java
+from .pushdown import pushdown_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,6 +88,7 @@ def local_session(
         "spark.sql.warehouse.dir": warehouse,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging} {_UNCHECKED}",
         **(settings or {}),
+        **_with_jar((settings or {}).get("spark.jars")),
     }
     for key, value in chosen.items():
         builder = builder.config(key, value)
@@ -97,6 +101,15 @@ def local_session(
     keeping_all_rows(session)
     _make_active(session)
     return session
+
+
+def _with_jar(jars: str | None) -> dict[str, str]:
+    """Return the setting that adds the jar for pushdown to other jars, if there is one."""
+    try:
+        return {"spark.jars": ",".join(filter(None, [jars, pushdown_jar()]))}
+    except InvalidInputError as error:
+        warnings.warn(error.message, stacklevel=3)
+        return {}
 
 
 def _make_active(session: SparkSession) -> None:

@@ -51,6 +51,12 @@ class TableOptions:
     filter: str | None = option(
         doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5'; defaults to all"
     )
+    pushdown: bool = option(
+        True,
+        read=yes_no,
+        doc="whether filters, limits and aggregates of queries are evaluated by Lance, if it "
+        "evaluates them exactly as Spark does",
+    )
     batch_rows: int | None = option(
         read=whole_number(1),
         doc="maximum number of rows in a batch sent to Spark; defaults to 65536, with "

@@ -12,6 +12,7 @@ import lance
 import pyarrow as pa
 import pytest
 
+import hatch_build
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
@@ -22,6 +23,8 @@ from lance_namespace_impls.spark import local_session, protocol_error_in
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
+    missing = hatch_build.compile_jar(Path(hatch_build.__file__).parent)
+    assert missing is None, missing
     preloaded = str(Path(__file__).with_name("preloaded"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", preloaded, prepend=os.pathsep)

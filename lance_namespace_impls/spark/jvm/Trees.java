@@ -1,0 +1,58 @@
+package io.github.lancenamespacekit.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.spark.sql.connector.expressions.GeneralScalarExpression;
+import org.apache.spark.sql.connector.expressions.Literal;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.Count;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.expressions.aggregate.Max;
+import org.apache.spark.sql.connector.expressions.aggregate.Min;
+
+/** Spark's expressions as the planner's JSON. What the planner does not know becomes "?". */
+final class Trees {
+  private Trees() {}
+
+  static Map<String, Object> of(Expression expression) {
+    if (expression instanceof NamedReference reference) {
+      return Map.of("field", reference.fieldNames());
+    }
+    if (expression instanceof Literal<?> literal) {
+      String type = literal.dataType().json();
+      return literal.value() == null
+          ? Map.of("null", type)
+          : Map.of("literal", text(literal.value()), "type", type);
+    }
+    if (expression instanceof CountStar) {
+      return Map.of("op", "COUNT", "args", List.of());
+    }
+    if (expression instanceof Count count && !count.isDistinct()) {
+      return operation("COUNT", count);
+    }
+    if (expression instanceof Min) {
+      return operation("MIN", expression);
+    }
+    if (expression instanceof Max) {
+      return operation("MAX", expression);
+    }
+    if (expression instanceof GeneralScalarExpression general) {
+      return operation(general.name(), general);
+    }
+    return Map.of("op", "?", "args", List.of());
+  }
+
+  private static Map<String, Object> operation(String name, Expression expression) {
+    List<Object> arguments = new ArrayList<>();
+    for (Expression child : expression.children()) {
+      arguments.add(of(child));
+    }
+    return Map.of("op", name, "args", arguments);
+  }
+
+  private static String text(Object value) {
+    return value instanceof byte[] ? "" : value.toString();
+  }
+}
