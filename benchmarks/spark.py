@@ -1,10 +1,11 @@
 """Compares Lance through Spark with Spark's own Parquet: ratios of rows per second, in one session.
 
 Both read and write the same rows alternately; a first round, which starts workers and compiles, does
-not count. Each ratio is Parquet's median time divided by Lance's: higher is better. Parquet gets the
-same filter and projection as `read_table`, so they are pushed down, too. For information, without a
-bound: the data source, pylance alone, and in separate processes lance-ray and lance-spark, with the
-PySpark release that it supports. `--kinds`, `--measures` and `--peers` select parts.
+not count. Each ratio is Parquet's median time divided by Lance's: higher is better. The measures that
+start with "load" are plain DataFrames, with the same code for both formats; Lance has an index of
+`id`. Parquet gets the same filter and projection as `read_table`, so they are pushed down, too. For
+information, without a bound: pylance alone, and in separate processes lance-ray and lance-spark, with
+the PySpark release that it supports. `--kinds`, `--measures` and `--peers` select parts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,6 +28,7 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.functions import expr
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark import (
@@ -37,6 +40,14 @@ from lance_namespace_impls.spark import (
 )
 
 BOUNDS = {
+    "load": (1.0, 0.8),
+    "load, select": (1.0, 1.0),
+    "load, where 1 %": (1.0, 1.0),
+    "load, where 0.01 %": (1.5, 1.5),
+    "load, count": (2.0, 2.0),
+    "load, min and max": (1.0, 1.0),
+    "load, join": (1.0, 1.0),
+    "load, groupBy": (1.0, 1.0),
     "read": (1.0, 1.0),
     "df.count()": (0.5, 0.5),
     "count_rows": (1.0, 1.0),
@@ -95,6 +106,9 @@ class Bench:
         for start in range(0, rows, ROWS_A_FILE):
             table = make(start, min(ROWS_A_FILE, rows - start))
             lance.write_dataset(table, self._lake / "t.lance", mode="append" if start else "create")
+        lance.dataset(self.lance).create_scalar_index("id", "BTREE")
+        self._few = spark.range(0, rows, max(1, rows // 100)).withColumnRenamed("id", "key").cache()
+        assert self._few.count() >= 1
         self._types = "v:float32[768]" if make is vectors else None
         self._table().write.parquet(str(self._parquet))
         # With a condition; otherwise Spark would serve later reads of the same rows from the cache.
@@ -105,6 +119,10 @@ class Bench:
         """Return the measured functions: Lance's and Parquet's."""
         few = f"id < {self._rows // 100}"
         return {
+            **{
+                name: (partial(work, self._load), partial(work, self._read))
+                for name, work in self._plain().items()
+            },
             "read": (lambda: self.drain(self._table()), lambda: self.drain(self._read())),
             "df.count()": (
                 lambda: self._same(self._table(columns=["id"]).count()),
@@ -126,11 +144,30 @@ class Bench:
             "import": (self._import, self._copy_parquet),
         }
 
+    def _plain(self) -> dict[str, Callable[[Callable[[], Any]], object]]:
+        """Return queries of a DataFrame, written as for any format."""
+        few, fewest = self._rows // 100, self._rows // 10_000
+        middle = self._rows // 2
+        return {
+            "load": lambda load: self.drain(load()),
+            "load, select": lambda load: load().selectExpr("sum(value)").collect(),
+            "load, where 1 %": lambda load: self.drain(load().where(f"id < {few}")),
+            "load, where 0.01 %": lambda load: self.drain(
+                load().where(f"id >= {middle} AND id < {middle + fewest}")
+            ),
+            "load, count": lambda load: self._same(load().count()),
+            "load, min and max": lambda load: load().selectExpr("min(id)", "max(id)").collect(),
+            "load, join": lambda load: self.drain(
+                load().join(self._few, expr("id = key")).select("id", "value")
+            ),
+            "load, groupBy": lambda load: (
+                load().groupBy(expr("id % 10")).agg({"value": "avg"}).collect()
+            ),
+        }
+
     def others(self) -> dict[str, Work]:
         """Return functions that are measured without a bound."""
-        source = self._spark.read.format("lance_namespace").options(**self._options)
         return {
-            "read, data source": lambda: self.drain(source.load("t")),
             "append, data source": self._append_by_source,
             "read, pylance alone": lambda: sum(
                 batch.num_rows for batch in lance.dataset(self.lance).to_batches()
@@ -147,6 +184,9 @@ class Bench:
 
     def _table(self, **asked: Any) -> Any:
         return read_table(self._spark, self._namespace, "t", **asked)
+
+    def _load(self) -> Any:
+        return self._spark.read.format("lance_namespace").options(**self._options).load("t")
 
     def _read(self) -> Any:
         return self._spark.read.parquet(str(self._parquet))
@@ -188,6 +228,7 @@ class Bench:
     def end(self) -> None:
         """Release Spark's cache."""
         self._cached.unpersist()
+        self._few.unpersist()
 
 
 def lance_ray(path: str, out: str) -> dict[str, Work]:
