@@ -21,7 +21,7 @@ from pyarrow import types as is_
 
 from ..tables.schema import extension_of
 
-__all__ = ["REJECT_NULL", "column_of", "has_plain_nulls", "to_lance"]
+__all__ = ["MAX_CONDITIONS", "REJECT_NULL", "column_of", "has_plain_nulls", "to_lance"]
 
 _MIRRORED = {"=": "=", "<=>": "<=>", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _TEXT_FUNCTIONS = {
@@ -36,6 +36,9 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _FIRST, _END = -62_135_596_800, 253_402_300_800
 _DAY = 86_400
 
+# Lance's SQL parser has a limit for nested parentheses (50), and its planner is recursive.
+_DEPTH, MAX_CONDITIONS = 20, 200
+
 Tree = Mapping[str, Any]
 
 
@@ -46,12 +49,22 @@ def to_lance(tree: Tree, schema: pa.Schema) -> str | None:
         tree: the filter, as the JVM's `Trees` describes it.
         schema: the stored schema of the table's columns.
     """
+    return _condition(tree, schema, _DEPTH)
+
+
+def _condition(tree: Tree, schema: pa.Schema, depth: int) -> str | None:
+    if not depth:
+        return None
     match tree:
-        case {"op": "AND" | "OR" as word, "args": [left, right]}:
-            parts = [to_lance(each, schema) for each in (left, right)]
-            return None if None in parts else f"({parts[0]} {word} {parts[1]})"
+        case {"op": "AND" | "OR" as word}:
+            chain = _chain(tree, word)
+            if len(chain) > MAX_CONDITIONS:
+                return None
+            parts = [_condition(each, schema, depth - 1) for each in chain]
+            known = [each for each in parts if each is not None]
+            return f"({f' {word} '.join(known)})" if len(known) == len(parts) else None
         case {"op": "NOT", "args": [inner]}:
-            found = to_lance(inner, schema)
+            found = _condition(inner, schema, depth - 1)
             return None if found is None else f"(NOT {found})"
         case {"op": "IS_NULL" | "IS_NOT_NULL" as op, "args": [reference]}:
             field = column_of(reference, schema)
@@ -71,6 +84,18 @@ def to_lance(tree: Tree, schema: pa.Schema) -> str | None:
             plain = field is not None and is_.is_boolean(field.type)
             return _quoted(field) if field is not None and plain else None
     return None
+
+
+def _chain(tree: Tree, word: str) -> list[Tree]:
+    """Return the operands of nested operations with the same operator, in order."""
+    found, rest = [], [tree]
+    while rest:
+        each = rest.pop()
+        if each.get("op") == word:
+            rest += reversed(each["args"])
+        else:
+            found.append(each)
+    return found
 
 
 def column_of(tree: Tree, schema: pa.Schema) -> pa.Field | None:

@@ -370,10 +370,7 @@ def read_pieces(
                     return
                 batch = batch.slice(0, limit)
                 limit -= batch.num_rows
-            if not target.names:
-                yield batch.select([])
-            else:
-                yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
+            yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
 
 
 def scan_pieces(
@@ -397,7 +394,7 @@ def scan_pieces(
         rows = [each for each in (part.rows if part else None, limit) if each is not None]
         yield dataset.scanner(
             columns=projection(pinned.schema.names),
-            with_row_id=not pinned.schema.names,  # Lance requires a column
+            with_row_id=not pinned.schema.names,  # to count rows, Lance requires a column
             filter=pinned.filter,
             fragments=[dataset.get_fragment(number) for number in fragments],
             offset=part.offset if part else None,

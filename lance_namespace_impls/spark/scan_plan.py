@@ -18,7 +18,7 @@ from pyarrow import types as is_
 from ..distributed.columns import cast_batch, spark_arrow_schema, to_spark_schema
 from ..distributed.failures import coded
 from ..distributed.secrets import keep_what_is_loaded
-from .filters import REJECT_NULL, column_of, has_plain_nulls, to_lance
+from .filters import MAX_CONDITIONS, REJECT_NULL, column_of, has_plain_nulls, to_lance
 from .read_plan import Piece, Pinned, plan_tasks, read_pieces, scan_pieces, size_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,10 @@ def translate(source: Source, predicates: Sequence[Tree]) -> list[str | None]:
     A filter is empty if another one implies it: Spark adds `IS NOT NULL` to every comparison.
     """
     schema = _stored(source)
-    found = [to_lance(predicate, schema) for predicate in predicates]
+    found = [
+        to_lance(predicate, schema) if number < MAX_CONDITIONS else None
+        for number, predicate in enumerate(predicates)
+    ]
     compared = [
         predicate["args"][0]
         for predicate, condition in zip(predicates, found, strict=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -71,9 +73,9 @@ def test_only_the_columns_of_a_query_are_read(frame: Any) -> None:
     assert frame.groupBy("b").count().where("b = 3").collect()[0]["count"] == 143
 
 
-def test_a_query_of_no_column_counts_rows(frame: Any) -> None:
+def test_a_query_of_no_column_reads_the_narrowest(frame: Any) -> None:
     ones = frame.selectExpr("1 AS one")
-    assert the_scan(ones) == "Lance columns=[]"
+    assert the_scan(ones) == "Lance columns=[id]"
     assert [row.one for row in ones.collect()] == [1] * ROWS
     assert frame.where("id < 10").selectExpr("'x' AS y").groupBy("y").count().collect() == [
         ("x", 10)
@@ -356,6 +358,59 @@ def test_literals_that_lance_cannot_represent_are_not_pushed(
     tree: dict[str, Any], expected: str | None
 ) -> None:
     assert to_lance(tree, SCHEMA) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "count"), [("AND", 2), ("AND", 60), ("AND", 150), ("OR", 2), ("OR", 60), ("OR", 600)]
+)
+def test_long_conditions(frame: Any, word: str, count: int) -> None:
+    # Two columns, so that Spark does not rewrite them as IN.
+    parts = [f"(id = {n} OR b = {100 + n})" for n in range(count)]
+    if word == "AND":
+        parts = [f"(id <> {n} AND b <> {100 + n})" for n in range(count)]
+    found = frame.where(f" {word} ".join(parts)).select("id").toArrow().num_rows
+    assert found == (count if word == "OR" else ROWS - count)
+
+
+def test_deeply_nested_conditions() -> None:
+    tree = compare("i8", "1", "byte")
+    for number in range(10):
+        tree = {"op": ("AND", "OR")[number % 2], "args": [tree, compare("i8", "2", "byte")]}
+    assert to_lance(tree, SCHEMA) is not None
+    for number in range(20):
+        tree = {"op": ("AND", "OR")[number % 2], "args": [tree, compare("i8", "2", "byte")]}
+    assert to_lance(tree, SCHEMA) is None
+
+
+def test_many_threads_ask_one_planner(frame: Any) -> None:
+    def count(number: int) -> int:
+        rows: int = frame.where(f"id < {number}").select("b").toArrow().num_rows
+        return rows
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(count, range(1, 13))) == list(range(1, 13))
+    assert len(planners(frame.sparkSession)) == 1
+
+
+def test_a_planner_that_ends_is_replaced(frame: Any) -> None:
+    (planner,) = planners(frame.sparkSession)
+    planner.kill()
+    planner.wait(30)
+    assert frame.where("id < 3").select("b").toArrow().num_rows == 3
+    (successor,) = planners(frame.sparkSession)
+    assert successor.pid != planner.pid
+
+
+def planners(spark: Any) -> list[psutil.Process]:
+    driver = psutil.Process(spark.sparkContext._gateway.proc.pid)
+    return [each for each in driver.children(recursive=True) if is_planner(each)]
+
+
+def is_planner(process: psutil.Process) -> bool:
+    try:
+        return "lance_namespace_impls.spark.planner" in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
 
 
 def test_moments_of_every_zone(lake: Lake, spark: Any, set_zone: Callable[[str], None]) -> None:

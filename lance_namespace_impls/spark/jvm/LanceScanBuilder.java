@@ -2,6 +2,7 @@ package io.github.lancenamespacekit.spark;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -81,7 +82,15 @@ final class LanceScanBuilder
         chosen = chosen.add(field);
       }
     }
-    columns = chosen;
+    // Spark 4.0 loses batches without columns.
+    columns = chosen.isEmpty() ? new StructType(new StructField[] {narrowest()}) : chosen;
+  }
+
+  private StructField narrowest() {
+    Map<String, Double> widths = table.snapshot().widths();
+    return Arrays.stream(columns.fields())
+        .min(Comparator.comparingDouble(field -> widths.getOrDefault(field.name(), 0.0)))
+        .orElseThrow();
   }
 
   @Override

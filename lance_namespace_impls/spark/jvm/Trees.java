@@ -14,9 +14,20 @@ import org.apache.spark.sql.connector.expressions.aggregate.Min;
 
 /** Spark's expressions as the planner's JSON. What the planner does not know becomes "?". */
 final class Trees {
+  // JSON parsers have a limit.
+  private static final int MAX_DEPTH = 200;
+  private static final Map<String, Object> UNKNOWN = Map.of("op", "?", "args", List.of());
+
   private Trees() {}
 
   static Map<String, Object> of(Expression expression) {
+    return of(expression, MAX_DEPTH);
+  }
+
+  private static Map<String, Object> of(Expression expression, int depth) {
+    if (depth == 0) {
+      return UNKNOWN;
+    }
     if (expression instanceof NamedReference reference) {
       return Map.of("field", reference.fieldNames());
     }
@@ -30,24 +41,24 @@ final class Trees {
       return Map.of("op", "COUNT", "args", List.of());
     }
     if (expression instanceof Count count && !count.isDistinct()) {
-      return operation("COUNT", count);
+      return operation("COUNT", count, depth);
     }
     if (expression instanceof Min) {
-      return operation("MIN", expression);
+      return operation("MIN", expression, depth);
     }
     if (expression instanceof Max) {
-      return operation("MAX", expression);
+      return operation("MAX", expression, depth);
     }
     if (expression instanceof GeneralScalarExpression general) {
-      return operation(general.name(), general);
+      return operation(general.name(), general, depth);
     }
-    return Map.of("op", "?", "args", List.of());
+    return UNKNOWN;
   }
 
-  private static Map<String, Object> operation(String name, Expression expression) {
+  private static Map<String, Object> operation(String name, Expression expression, int depth) {
     List<Object> arguments = new ArrayList<>();
     for (Expression child : expression.children()) {
-      arguments.add(of(child));
+      arguments.add(of(child, depth - 1));
     }
     return Map.of("op", name, "args", arguments);
   }

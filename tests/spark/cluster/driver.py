@@ -14,7 +14,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.request import urlopen
@@ -28,7 +29,13 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.cache import cache_folder
 from lance_namespace_impls.distributed.secrets import ENVIRONMENT, make_key
-from lance_namespace_impls.spark import add_columns, merge_into, read_table, write_table
+from lance_namespace_impls.spark import (
+    add_columns,
+    merge_into,
+    pushdown_jar,
+    read_table,
+    write_table,
+)
 from lance_namespace_impls.spark.java import use_java
 from lance_namespace_impls.spark.session import _SETTINGS
 from tests.servers.ports import free_port
@@ -62,10 +69,12 @@ def session(master: str, more: dict[str, str]) -> Any:
         remote = SparkSession.builder.remote("local[2]").appName("cluster")
         remote.config("spark.connect.grpc.binding.address", "127.0.0.1")
         remote.config("spark.connect.grpc.binding.port", str(port))
+        remote.config("spark.jars", pushdown_jar())
         return remote.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     builder = SparkSession.builder.master(master).appName("cluster")
     settings = {
         **_SETTINGS,
+        "spark.jars": pushdown_jar(),
         "spark.sql.shuffle.partitions": "4",
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
@@ -263,6 +272,25 @@ def everyday(lake: Lake, _: Any) -> dict[str, Any]:
     }
 
 
+def plain(lake: Lake, _: Any) -> dict[str, Any]:
+    """Queries of a DataFrame, and whether they reached Lance."""
+    lake.base()
+    reader = lake.spark.read.format("lance_namespace").options(impl="dir", root=str(lake.root))
+    frame = reader.load("t")
+    with redirect_stdout(StringIO()) as plan:
+        frame.where("id < 10").select("s").explain()
+    joined = frame.where("id < 10").join(frame.where("id >= 5"), "id")
+    return {
+        "exact": sorted(row.id for row in frame.collect()) == list(range(100))
+        and frame.count() == 100
+        and frame.where("id >= 90 AND s = 'base'").count() == 10
+        and len(frame.select("s").limit(7).collect()) == 7
+        and frame.selectExpr("max(id)").collect()[0][0] == 99
+        and joined.count() == 5,
+        "pushed": "Lance columns=[s] filter=(`id` < 10)" in plan.getvalue(),
+    }
+
+
 SECRET = "hidden-6f1d2a"
 
 
@@ -448,6 +476,7 @@ SCENARIOS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[], None]]] =
     "overwrite-and-append": (overwrite_and_append, fail),
     "two-merges": (two_merges, fail),
     "everyday": (everyday, fail),
+    "plain": (plain, fail),
     "secrets": (secrets, fail),
     "closures": (closures, fail),
 }

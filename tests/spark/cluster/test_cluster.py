@@ -16,6 +16,7 @@ import lance
 import pytest
 from cryptography.fernet import Fernet
 
+import hatch_build
 from lance_namespace_impls import connect
 from lance_namespace_impls.distributed.secrets import ENVIRONMENT
 from lance_namespace_impls.maintenance import Upkeep, maintain
@@ -26,7 +27,7 @@ from .servers import standalone
 LOCAL_CLUSTER = "local-cluster[2,1,512]"
 SEEDS = range(30)
 SECONDS = 1800
-FAULTS = [name for name in SCENARIOS if name not in ("everyday", "secrets", "closures")]
+FAULTS = [name for name in SCENARIOS if name not in ("everyday", "plain", "secrets", "closures")]
 
 
 def run(master: str, root: Path, scenario: str, seeds: list[int]) -> list[dict[str, Any]]:
@@ -107,6 +108,14 @@ def test_read_append_and_a_job_on_each_kind_of_cluster(tmp_path: Path, cluster: 
             master = running.enter_context(standalone(tmp_path))
         (line,) = run(master, tmp_path / "lake", "everyday", [0])
     assert line == {"seed": 0, "exact": True, "compacted": True}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", [LOCAL_CLUSTER, "connect"])
+def test_plain_queries_reach_lance(tmp_path: Path, master: str) -> None:
+    hatch_build.compile_jar(Path(hatch_build.__file__).parent)
+    (line,) = run(master, tmp_path / "lake", "plain", [0])
+    assert line == {"seed": 0, "exact": True, "pushed": True}
 
 
 @pytest.mark.slow
