@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ SOURCES = Path("lance_namespace_impls/spark/jvm")
 JAR = SOURCES / "lance-namespace-spark.jar"
 REQUIRE = "LANCE_NS_REQUIRE_JAR"
 # The classes are compiled with the newest release and call only what all supported ones have.
-PYSPARK = "pyspark>=4.3,<4.4"
+PYSPARK_LINE = "4.3."
 JAVA_RELEASE = 17
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
@@ -32,7 +33,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def dependencies(self) -> list[str]:
         """Return what an isolated build has to install."""
-        return [PYSPARK] if _javac() else []
+        return [f"pyspark=={PYSPARK_LINE}*"] if _javac() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the jar and add it to the wheel."""
@@ -59,6 +60,8 @@ def compile_jar(root: Path) -> str | None:
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         return "PySpark is not installed"
+    if not metadata.version("pyspark").startswith(PYSPARK_LINE):
+        return f"PySpark {metadata.version('pyspark')} is installed, and {PYSPARK_LINE} is needed"
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
         classes = Path(folder) / "classes"
         jars = Path(found.origin).parent / "jars" / "*"

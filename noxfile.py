@@ -24,6 +24,15 @@ UNIT = (
     "tests/server", "tests/cli", "tests/property",
 )  # fmt: skip
 
+# Tests of every path between Spark and Lance, for `spark_matrix`.
+SPARK = tuple(
+    f"tests/spark/test_{name}.py"
+    for name in (
+        "pushdown", "random_queries", "datasource", "read_table", "writing", "types", "queries",
+        "streams", "changes", "columns", "import", "session",
+    )
+)  # fmt: skip
+
 
 def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
     """Install dependency groups and the project itself, as an editable, in pinned versions."""
@@ -102,6 +111,15 @@ def real(session: nox.Session) -> None:
     """Run the tests that ask Unity Catalog's, Polaris' and Gravitino's own servers; all must be there."""
     install(session, "dev")
     run_pytest(session, "-m", "real", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("pyspark", ["4.0.5", "4.1.4", "4.2.1"])
+def spark_matrix(session: nox.Session, pyspark: str) -> None:
+    """Run the Spark tests on older releases of PySpark: `nox -s "spark_matrix(pyspark='4.1.4')"`."""
+    install(session, "test")  # with the newest PySpark, which compiles the jar
+    session.install(f"pyspark[connect]=={pyspark}")
+    run_pytest(session, *(session.posargs or SPARK))
 
 
 @nox.session

@@ -23,6 +23,8 @@ nor Spark's own are rejected.
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -40,7 +42,7 @@ from .casts import is_list, may_overflow
 from .type_names import parse_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql.types import StructType
 
@@ -117,7 +119,15 @@ def spark_arrow_schema(schema: StructType) -> pa.Schema:
     """Return the Arrow schema that Spark expects from a data source with a Spark schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(schema, timezone="UTC")
+    # Up to Spark 4.1, timestamps with a zone are always in UTC, and there is no such argument.
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in _parameters(to_arrow_schema) else {}
+    found: pa.Schema = to_arrow_schema(schema, **zone)
+    return found
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(signature(function).parameters)
 
 
 def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
@@ -317,6 +327,9 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
     try:
         if _family(array.type) == "bytes" and getattr(field.type, "extension_name", None) == _BLOB:
             return _to_blobs(array, field.type)
+        if array.null_count == len(array):
+            # The JVM's empty lists of a null have no values, and Arrow's cast to vectors crashes.
+            return _nulls(len(array), field.type)
         try:
             return array.cast(field.type)
         except pa.ArrowInvalid as error:

@@ -287,6 +287,11 @@ class LanceNamespaceDataSource(DataSource):
                 require_key()
             return target
         except InvalidInputError as error:
+            if "has no 'impl'" in error.message:
+                raise InvalidInputError(
+                    f"{error.message}. Spark's catalog does not store the options of a table: "
+                    f"{_INSTEAD}"
+                ) from error
             if "'path' is required" not in error.message:
                 raise
             raise InvalidInputError(

@@ -73,8 +73,6 @@ def local_session(
     require_pyspark()
     from pyspark.sql import SparkSession
 
-    from .datasource import LanceNamespaceDataSource
-
     make_key()
     if SparkSession.getActiveSession() is None:
         use_java()
@@ -96,11 +94,27 @@ def local_session(
         # pylance warns about every fork; this child immediately becomes the JVM.
         warnings.filterwarnings("ignore", message="lance is not fork-safe")
         session = builder.getOrCreate()
-    session.dataSource.register(LanceNamespaceDataSource)
+    _register(session)
     share_key(session)
     keeping_all_rows(session)
     _make_active(session)
     return session
+
+
+def _register(session: SparkSession) -> None:
+    """Register the Python data source, which also writes and streams for the jar's JVM class.
+
+    Spark 4.0 rejects a name that a JVM class has, and finds the data source by its module.
+    """
+    from pyspark.errors import AnalysisException
+
+    from .datasource import LanceNamespaceDataSource
+
+    try:
+        session.dataSource.register(LanceNamespaceDataSource)
+    except AnalysisException as error:
+        if error.getErrorClass() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
 
 
 def _with_jar(jars: str | None) -> dict[str, str]:
