@@ -18,19 +18,26 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.target import Target
-from lance_namespace_impls.spark import local_session, protocol_error_in
+from lance_namespace_impls.spark import has_pushdown, local_session, protocol_error_in
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    missing = hatch_build.compile_jar(Path(hatch_build.__file__).parent)
-    assert missing is None, missing
+    hatch_build.compile_jar(Path(hatch_build.__file__).parent)
     preloaded = str(Path(__file__).with_name("preloaded"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", preloaded, prepend=os.pathsep)
         session = local_session("tests", cores=2, settings={"spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
+
+
+@pytest.fixture
+def pushing(spark: Any) -> None:
+    """Skip a test that needs the jar, if there is no JDK to compile it."""
+    if not has_pushdown(spark):
+        assert "LANCE_NS_REQUIRE_SERVERS" not in os.environ, "there is no JDK"
+        pytest.skip("there is no JDK")
 
 
 class Lake:

@@ -19,7 +19,7 @@ from lance_namespace_impls.spark import pushdown as pushdown_module
 from lance_namespace_impls.spark.filters import to_lance
 from tests.spark.conftest import Lake, failure_of
 
-pytestmark = pytest.mark.xdist_group("spark two")
+pytestmark = [pytest.mark.xdist_group("spark two"), pytest.mark.usefixtures("pushing")]
 
 ROWS = 1000
 
@@ -310,6 +310,7 @@ SCHEMA = pa.schema(
     [
         pa.field("i8", pa.int8()),
         pa.field("u64", pa.uint64()),
+        pa.field("i64", pa.int64()),
         pa.field("f32", pa.float32()),
         pa.field("p", pa.decimal128(5, 2)),
         pa.field("ns", pa.timestamp("ns")),
@@ -334,6 +335,8 @@ def compare(column: str, literal: str, kind: str) -> dict[str, Any]:
         (compare("i8", "128", "integer"), None),
         (compare("u64", str(2**64 - 1), "decimal(20,0)"), f"(`u64` = {2**64 - 1})"),
         (compare("u64", "-1", "decimal(20,0)"), None),
+        (compare("i64", str(1 - 2**63), "long"), f"(`i64` = {1 - 2**63})"),
+        (compare("i64", str(-(2**63)), "long"), None),
         (compare("f32", "0.1", "float"), "(`f32` = 0.10000000149011612)"),
         (compare("f32", "-0.0", "float"), None),
         (compare("f32", "NaN", "float"), None),

@@ -26,7 +26,7 @@ from lance_namespace_impls.distributed.columns import (
 from lance_namespace_impls.spark import frame_from_arrow
 from tests.spark.conftest import Lake
 
-pytestmark = pytest.mark.xdist_group("spark two")
+pytestmark = [pytest.mark.xdist_group("spark two"), pytest.mark.usefixtures("pushing")]
 
 SEED = int(os.environ.get("LANCE_NS_QUERY_SEED", "1"))
 ROUNDS = int(os.environ.get("LANCE_NS_QUERY_ROUNDS", "0"))
