@@ -294,7 +294,9 @@ class Case:
         count = self._chance.choice([0, 1, 1, 40, 40, 200])
         rows = self.tables.rows(count)
         size = self._chance.choice([1, 7, 30, 1000]) if count <= 40 else 60
-        version = self._chance.choice(["2.0", "2.1"])
+        nested = any(pa.types.is_struct(column.kind) for column in self.tables.columns)
+        # Version 2.0 stores no structs that are null.
+        version = "2.1" if nested else self._chance.choice(["2.0", "2.1"])
         dataset = lake.put("t", rows, max_rows_per_file=size, data_storage_version=version)
         if count > 1 and self._chance.random() < 0.5:
             first = self._chance.randrange(count)
