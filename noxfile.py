@@ -114,7 +114,7 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("pyspark", ["4.0.5", "4.1.4", "4.2.1"])
+@nox.parametrize("pyspark", ["4.1.4", "4.2.1"])
 def spark_matrix(session: nox.Session, pyspark: str) -> None:
     """Run the Spark tests on older releases of PySpark: `nox -s "spark_matrix(pyspark='4.1.4')"`."""
     install(session, "test")  # with the newest PySpark, which compiles the jar
