@@ -1,4 +1,4 @@
-"""Compiles the JVM classes of the Spark data source when a wheel is built.
+"""Compiles the JVM classes of the Spark data source when a wheel is built, or as a script.
 
 They need a JDK and PySpark's jars. Without them, the wheel lacks the jar, and Spark reads whole
 tables through the Python data source. A release sets ``LANCE_NS_REQUIRE_JAR``, which makes that an
@@ -93,3 +93,8 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
 def _javac() -> str | None:
     home = os.environ.get("JAVA_HOME")
     return (shutil.which("javac", path=f"{home}/bin") if home else None) or shutil.which("javac")
+
+
+if __name__ == "__main__":
+    if cause := compile_jar(Path(__file__).parent):
+        raise SystemExit(f"{JAR} cannot be compiled: {cause}")

@@ -35,13 +35,18 @@ SPARK = tuple(
 
 
 def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
-    """Install dependency groups and the project itself, as an editable, in pinned versions."""
+    """Install dependency groups and the project itself, as an editable, in pinned versions.
+
+    With all extras, it also compiles the jar for Spark.
+    """
     # A session starts hundreds of processes, which share compiled files.
     session.env["PYTHONDONTWRITEBYTECODE"] = None
     session.install(
         "-c", CONSTRAINTS, *BUILD, *nox.project.dependency_groups(PROJECT, *groups), silent=False
     )
     session.install("-c", CONSTRAINTS, "--no-build-isolation", "-e", f".[{extras}]")
+    if extras == "all":  # the build above came before PySpark, whose jars the compiler needs
+        session.run("python", "hatch_build.py")
 
 
 def run_lint(session: nox.Session) -> None:
