@@ -253,7 +253,7 @@ def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str
         for name in names:
             found = client.describe_table({"id": [name], "load_detailed_metadata": True})
             count = client.count_table_rows({"id": [name]}).count
-            expect(count == rows[name], f"{name} has {count} rows, its source {rows[name]}")
+            expect(count == rows[name], f"{name} has {count} rows, but its source has {rows[name]}")
             columns = [field.name for field in found.schema.fields] if found.schema else []
             locations[name] = str(found.location)
             shown.add_row(name, str(found.version), f"{count:,}", abridged(columns))

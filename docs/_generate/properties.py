@@ -1,6 +1,7 @@
-"""The properties of each built-in implementation as a dict for type checkers.
+"""Generates a ``TypedDict`` of the properties of each built-in implementation.
 
-``python -m docs._generate.properties`` writes ``lance_namespace_impls/properties.py``; a test compares it.
+``python -m docs._generate.properties`` writes ``lance_namespace_impls/properties.py``; a test checks
+that the file is current.
 """
 
 from __future__ import annotations
@@ -52,17 +53,17 @@ TYPES = {
 
 
 def class_name(impl: str) -> str:
-    """Return the name of the dict's class."""
+    """Return the name of an implementation's ``TypedDict``."""
     return f"{'Directory' if impl == 'dir' else impl.title()}Properties"
 
 
 def keys(row: dict[str, Any]) -> list[str]:
-    """Return the keys of a property; a group has names that no type knows."""
+    """Return the keys of a property; none for a group, whose names are not known in advance."""
     return [] if row["key"].endswith("*") else [row["key"], *row["also"]]
 
 
 def typed_dict(name: str, fields: dict[str, str]) -> str:
-    """Return the definition of a dict's class."""
+    """Return the source code of a ``TypedDict``."""
     body = textwrap.wrap(
         " ".join(f'"{key}":~{type},' for key, type in fields.items()),
         LINE - 4,

@@ -27,7 +27,7 @@ MAX_ENCODINGS = 2
 
 
 def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> None:
-    """Decode and limit the body of a response as it is read; a body that was read is unchanged.
+    """Decode a response body as it is read, and limit its size; one already read is unchanged.
 
     Reading then raises ``httpx.DecodingError`` for a body that is too large or cannot be decoded.
 

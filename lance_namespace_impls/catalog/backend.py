@@ -404,7 +404,7 @@ class CatalogBase(metaclass=ABCMeta):
         return nullcontext()
 
     def data_written(self, entry: TableEntry) -> None:  # noqa: B027
-        """React to a table's first data; called after it has been written."""
+        """Hook, called after data has been written to a table for the first time."""
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a failure of this catalog; None for other exceptions.

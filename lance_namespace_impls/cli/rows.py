@@ -119,8 +119,8 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
     """Open a file of rows; ``-`` is standard input, which is stored in a temporary file.
 
     Raises:
-        UsageError: the format is not specified and cannot be derived from the name.
-        LanceNamespaceError: as `RowFile`.
+        UsageError: the format is not specified and cannot be inferred from the file name.
+        LanceNamespaceError: see `RowFile`.
     """
     if str(path) != "-":
         yield RowFile(path, format)

@@ -91,16 +91,16 @@ def ordered_map(
 ) -> Iterator[Found]:
     """Yield the results of concurrent look-ups, in the order of the items.
 
-    All calls share `LOOK_UPS` threads of the process.
+    All calls share a pool of `LOOK_UPS` threads in the process.
 
     Args:
         items: the items to look up.
-        look_up: returns None for an item to omit; its exception is raised here when the item's turn
-            comes. It starts no concurrent look-ups itself.
+        look_up: returns None to omit an item. Its exceptions are raised here when the item's turn
+            comes. It must not start concurrent look-ups itself.
         max_concurrency: maximum number of concurrent look-ups. With 1, or for a single item,
             look-ups run on the caller's thread.
-        wanted: maximum number of results that will be read; nothing more is looked up. None for
-            all.
+        wanted: maximum number of results that the caller reads; no further items are looked up.
+            None for no limit.
     """
     source = iter(items)
     first = list(islice(source, 2 if wanted is None else min(2, wanted)))

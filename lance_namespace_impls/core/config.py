@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Numbers outside these ranges look like the other unit: 10000 seconds, 10 milliseconds.
+# Values outside these ranges are probably in the other unit: 10000 'seconds', 10 'milliseconds'.
 PLAUSIBLE = {"seconds": (0.0, 999.0), "milliseconds": (100.0, math.inf)}
 OTHER_UNIT = {"seconds": "milliseconds", "milliseconds": "seconds"}
 SUFFIXES = {"seconds": "s", "milliseconds": "ms"}

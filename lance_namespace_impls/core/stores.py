@@ -552,7 +552,7 @@ def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
 
 
 def open_store(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the ``pyarrow.fs.FileSystem`` of a place, and the place as a path in it.
+    """Return the ``pyarrow.fs.FileSystem`` of a URI or path, and the path within it.
 
     Args:
         root: a URI or path.

@@ -61,9 +61,9 @@ class FlatTables(TableFolders):
         )
 
     def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return the directories that may be tables by table name; only names are examined.
+        """Return two mappings: table name to directory, and to all directories if there are several.
 
-        The second mapping contains the names with several directories.
+        Only the names of directories are examined.
         """
         found = self.directory.folders(self._unreadable)
         found = [folder for folder in found if folder[0] not in "._"]

@@ -166,9 +166,9 @@ class TableFolders:
     def removal_lock(
         self, entry: TableEntry, opened: OpenTree | None
     ) -> AbstractContextManager[None]:
-        """Return a lock that keeps a table from getting its first rows while it is removed.
+        """Return a lock that prevents the first write to a table while the table is being removed.
 
-        A table that has rows, and is neither marked nor locked, cannot get first rows any more.
+        No lock is needed if the table already has rows and is neither declared nor locked.
         """
         if (
             opened is None

@@ -1,4 +1,4 @@
-"""Names for a catalog behind an HTTP API: its properties, JSON client and storage options."""
+"""Building blocks for catalogs with an HTTP API: properties, JSON client, storage options."""
 
 from __future__ import annotations
 

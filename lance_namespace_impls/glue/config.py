@@ -63,9 +63,9 @@ class GlueConfig(Config):
     profile_name: str | None = option(
         default=None, doc="profile in the AWS configuration files that provides the credentials"
     )
-    access_key_id: str | None = option(default=None, secret=True, doc="static access key")
+    access_key_id: str | None = option(default=None, secret=True, doc="ID of a static access key")
     secret_access_key: str | None = option(
-        default=None, secret=True, doc="secret of the static access key"
+        default=None, secret=True, doc="secret access key that belongs to access_key_id"
     )
     session_token: str | None = option(
         default=None, secret=True, doc="session token of temporary credentials"

@@ -247,7 +247,12 @@ class Metastore:
         return list(getattr(answer, "tables", answer))
 
     def create_table(self, table: Table) -> None:
-        """Create a table (AlreadyExistsException; InvalidObjectException without its database)."""
+        """Create a table.
+
+        Raises:
+            AlreadyExistsException: the table exists.
+            InvalidObjectException: its database does not exist.
+        """
         self._change(lambda client: client.create_table(table))
 
     def alter_table(

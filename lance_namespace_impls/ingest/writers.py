@@ -62,7 +62,7 @@ def _cell_type(kind: pa.DataType) -> pa.DataType:
     if is_.is_dictionary(kind):
         return _cell_type(kind.value_type)
     if is_.is_timestamp(kind) and kind.tz:
-        # Arrow truncates the seconds of UTC offsets, which time zones had until about 1900.
+        # Arrow drops the seconds of UTC offsets; until about 1900, many zones had such offsets.
         return pa.timestamp(kind.unit, "UTC")
     if is_.is_string_view(kind):
         return pa.large_string()

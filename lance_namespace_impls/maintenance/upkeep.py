@@ -92,7 +92,7 @@ class UpkeepRow:
     indices_created: tuple[str, ...] = ()
     """Columns that received an index."""
     indices_updated: tuple[str, ...] = ()
-    """Indices that lacked rows."""
+    """Indices that did not cover all rows, and were updated."""
     versions_deleted: int = 0
     """Versions deleted."""
     orphans_deleted: int = 0

@@ -106,7 +106,7 @@ class IndexOptions(TypedDict, total=False):
     with_position: bool
     """FTS: whether word positions are stored; phrase queries need them."""
     base_tokenizer: str
-    """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer of Lance."""
+    """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer that Lance supports."""
     language: str
     """FTS: language of the stemming rules and the stop words."""
     max_token_length: int

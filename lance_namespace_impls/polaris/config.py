@@ -26,6 +26,6 @@ class PolarisConfig(IcebergRestConfig):
     scope: str = option(default="PRINCIPAL_ROLE:ALL", doc="scope of the requested OAuth2 token")
     vended_credentials: bool = option(
         default=True,
-        doc="whether to request credentials for each table's storage from Polaris, which override "
+        doc="whether to request storage credentials for each table from Polaris; they override "
         "those in 'storage.'",
     )

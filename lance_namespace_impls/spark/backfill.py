@@ -1,8 +1,8 @@
-"""Adds computed columns to an existing table with many workers, in one commit of the driver.
+"""Adds computed columns to an existing table: many workers write, and the driver commits once.
 
-Workers write a data file with the new columns for each fragment; the existing files stay. The
-commit is based on the latest version. Fragments that other writers add concurrently are also
-computed before the commit. Fragments that only lose rows are not computed again.
+For each fragment, a worker writes a data file with the new columns; existing files are left
+unchanged. The commit is based on the latest version: the columns are also computed for fragments
+that other writers have added in the meantime, but not again for fragments that only lost rows.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None
 
 
 def target_of(namespace: Namespace, table: str | Sequence[str]) -> Target:
-    """Return the target of a job, from an identifier as text or as a list.
+    """Return a job's target for a table identifier, given as a string or a list.
 
     Raises:
         InvalidInputError: code 13, a name is empty or not a string.

@@ -296,7 +296,7 @@ class _Job:
         check_fits(lance_schema(self._frame(source).schema, source.types), schema, target.name)
 
     def _rows_of(self, source: TableSource) -> int | None:
-        """Return the current number of rows of the source; None if a count must read all data."""
+        """Return the number of rows in the source; None if counting would read all the data."""
         if not source.files:
             return int(self._frame(source).count())
         from ..ingest.downloads import is_web

@@ -171,7 +171,7 @@ class Database:
         self._is_current = True
 
     def refusal(self, found: str) -> LanceNamespaceError:
-        """Build the error for a catalog of another release (code 13)."""
+        """Build the error for a catalog that a different release created (code 13)."""
         where = self._config.shown_database
         if found in REVISIONS:
             return InvalidInputError(

@@ -227,7 +227,7 @@ class OpenedVersion:
             return False
         manifests = self._manifests()
         if not manifests:
-            return True  # a branch's folders can have other names; nothing can be determined
+            return True  # a branch's folders may be named differently, so this is not known
         if files := _files(latest):
             return not missing_beside(self.root, DATA, files)
         earlier = max((number for number in manifests if number < self.number), default=None)

@@ -185,12 +185,12 @@ def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
-    """Return a callable for a query whose rows fit into any batch; None for other queries.
+    """Return a callable that runs a query with few rows, always one batch; None for other queries.
 
-    Nothing is read before it is called.
+    Nothing is read until it is called.
 
     Raises:
-        InvalidInputError: like `scanner`.
+        InvalidInputError: see `scanner`.
     """
     if not request.k or request.k > LEAST_BATCH_ROWS or request.full_text_query is not None:
         return None

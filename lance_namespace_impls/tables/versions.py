@@ -74,7 +74,7 @@ class Manifests:
         return version in self._found
 
     def version(self, number: int) -> TableVersion | None:
-        """Return a version based on its manifest's file; None if it was removed concurrently."""
+        """Return a version, read from its manifest file; None if the file no longer exists."""
         file = self._found[number]
         path = f"{self._uri}/{self._folder}/{file.name}"
         size, modified = file.size, file.modified

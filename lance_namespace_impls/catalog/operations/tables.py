@@ -151,7 +151,7 @@ class TableOperations(CatalogBase, abstract=True):
                 if is_last:
                     raise taken from None
         if self._could_be_default(entry):
-            # The data is wanted again: if another tool removes the entry, it has to stay.
+            # The data is in use again, and must survive if another tool removes the entry.
             Folders(self).remove_drop_marker(entry)
         return models.RegisterTableResponse(
             location=entry.location, properties=plain_properties(entry.properties)

@@ -1,4 +1,4 @@
-"""The location of a new table, which never contains the rows of another table."""
+"""Chooses the location of a new table, never one that holds the data of another table."""
 
 from __future__ import annotations
 

@@ -347,7 +347,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _work(job: Job, listeners: Listeners, ready: Connection, life: Connection) -> None:
-    """Serve in a worker process; it ends with the process that started it."""
+    """Run the server in a worker process, which exits when its parent exits."""
     threading.Thread(target=_end_with, args=(life,), name="lance-ns-life", daemon=True).start()
     if job.on_start is not None:
         job.on_start()
