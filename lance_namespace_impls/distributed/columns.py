@@ -38,6 +38,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 from ..core.imports import load
+from ..tables.align import cast
 from .casts import is_list, may_overflow
 from .type_names import parse_types
 
@@ -327,15 +328,12 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
     try:
         if _family(array.type) == "bytes" and getattr(field.type, "extension_name", None) == _BLOB:
             return _to_blobs(array, field.type)
-        if array.null_count == len(array):
-            # The JVM's empty lists of a null have no values, and Arrow's cast to vectors crashes.
-            return _nulls(len(array), field.type)
         try:
-            return array.cast(field.type)
+            return cast(array, field.type)
         except pa.ArrowInvalid as error:
             if safe or "would lose data" not in str(error):
                 raise
-            return array.cast(field.type, safe=False)
+            return cast(array, field.type, safe=False)
     # Let Arrow decide: each release supports other casts of nested and extension types.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableSchemaValidationError(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.rows import to_table
 
+from ..tables.align import cast
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -64,7 +66,7 @@ def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) ->
         if name not in schema.names or rows.schema.field(place).type == schema.field(name).type:
             continue
         try:
-            column = rows.column(place).cast(schema.field(name).type)
+            column = cast(rows.column(place), schema.field(name).type)
         except (pa.ArrowException, ValueError) as error:
             message = " ".join(str(error).split())
             raise TableSchemaValidationError(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["ROWS_PER_FILE", "aligned", "split_at_files"]
+__all__ = ["ROWS_PER_FILE", "aligned", "cast", "split_at_files"]
 
 ROWS_PER_FILE = 1 << 20
 """Rows that pylance writes to a file unless it is called with another number."""
@@ -34,6 +34,43 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
     if all(new is old for new, old in zip(columns, given, strict=True)):
         return batch
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def cast(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
+    """Return an array, or a chunked array, cast to a type.
+
+    pyarrow's own cast of lists to vectors ends the process if no list has a value and the values
+    have no buffer, as in streams of the JVM and of other processes. Such arrays are copied first.
+
+    Args:
+        values: a ``pyarrow.Array`` or ``pyarrow.ChunkedArray``.
+        kind: the target type.
+        safe: whether a value that does not fit is an error.
+
+    Raises:
+        pyarrow.ArrowException: the cast is impossible, or a value does not fit.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array([cast(each, kind, safe=safe) for each in values.chunks], kind)
+    if _has_empty_lists(values):
+        values = values.take(pa.array(range(len(values))))
+    return values.cast(kind, safe=safe)
+
+
+def _has_empty_lists(array: pa.Array) -> bool:
+    """Return whether lists in an array, at any depth, have no values at all."""
+    from pyarrow import types as is_
+
+    kind = array.type
+    if is_.is_struct(kind):
+        return any(_has_empty_lists(array.field(place)) for place in range(kind.num_fields))
+    if is_.is_list(kind) or is_.is_large_list(kind):
+        return (len(array) > 0 and len(array.values) == 0) or _has_empty_lists(array.values)
+    if is_.is_fixed_size_list(kind):
+        return _has_empty_lists(array.values)
+    return False
 
 
 def split_at_files(

@@ -10,7 +10,7 @@ from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import TableSchemaValidationError
 
 from ..core.imports import load
-from .align import ROWS_PER_FILE, aligned, split_at_files
+from .align import ROWS_PER_FILE, aligned, cast, split_at_files
 from .schema import check_types, extension_of, storage_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _cast_vectors(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     for column, field in zip(batch.columns, schema, strict=True):
         if column.type != field.type:
             try:
-                column = column.cast(field.type)
+                column = cast(column, field.type)
             except (pa.ArrowException, ValueError) as error:
                 raise TableSchemaValidationError(
                     f"column {field.name!r} is {field.type} in the table: "

@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..core.imports import load
 from ..core.storage import TableStorage
-from .align import split_at_files
+from .align import cast, split_at_files
 from .dataset import follow
 from .errors import from_lance, may_be_committed
 from .sql import columns_read
@@ -155,4 +155,4 @@ def _cast(values: pa.Array, field: pa.Field) -> pa.Array:
 
     if not field.nullable and values.null_count:
         raise pa.ArrowInvalid(f"column {field.name!r} is not nullable")
-    return values if values.type == field.type else values.cast(field.type)
+    return values if values.type == field.type else cast(values, field.type)
