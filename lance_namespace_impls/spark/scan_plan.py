@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, frozen
 from pyarrow import types as is_
 
+from ..core.imports import load
 from ..distributed.columns import cast_batch, spark_arrow_schema, to_spark_schema
 from ..distributed.failures import coded
 from ..distributed.secrets import keep_what_is_loaded
@@ -306,13 +306,13 @@ def _partial(aggregate: Aggregate, batch: pa.RecordBatch) -> Any:
     column = batch.column(aggregate.column)
     if aggregate.function == "count":
         return batch.num_rows - column.null_count
-    return pc.min_max(column)[aggregate.function]
+    return load("pyarrow.compute").min_max(column)[aggregate.function]
 
 
 def _combined(aggregate: Aggregate, values: Sequence[Any], kind: pa.DataType) -> Any:
     if aggregate.function == "count":
         return sum(values)
-    return pc.min_max(pa.array(values, kind))[aggregate.function]
+    return load("pyarrow.compute").min_max(pa.array(values, kind))[aggregate.function]
 
 
 def pack(task: ScanTask, tasks: Sequence[Sequence[Piece]]) -> tuple[bytes, list[bytes]]:

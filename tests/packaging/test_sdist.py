@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+import hatch_build
+
 from .build import ROOT, built
 
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
 # Kept in version control, but not part of a release.
-NOT_SHIPPED = {".gitignore"}
+NOT_SHIPPED = {".gitignore", hatch_build.JAR.as_posix()}
 
 
 @pytest.fixture(scope="module")
