@@ -63,18 +63,22 @@ def command(
 STOPPING = """
 import os, signal
 from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.server import run
 
 def stop():
     for pid in {os.getpid(), *([os.getppid()] if "WORKER" in os.environ else [])}:
         os.kill(pid, int(os.environ["NUMBER"]))
 
+create_app = run.create_app
+
+def stopping(*arguments):
+    stop()
+    return create_app(*arguments)
+
+run.create_app = stopping
+
 class WhileServing(DirectoryNamespace):
-    @property
-    def local_path(self):
-        import inspect
-        if any(frame.function == "create_app" for frame in inspect.stack()):
-            stop()
-        return super().local_path
+    pass
 """
 WHILE_LANCE_LOADS = """
 import os, signal, sys
