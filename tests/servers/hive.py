@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from attrs import define, field, frozen
 from pymetastore.hive_metastore import ThriftHiveMetastore
@@ -18,11 +17,13 @@ from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 
+from .hadoop_s3 import as_xml, hadoop_s3_jars, hadoop_s3_settings
 from .java import java_command
 from .jvm import SHORT_LIVED
 from .maven import jars
 from .metastore_locks import make_lock_tables
 from .process import ServerProcess
+from .s3 import GuardedS3
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
@@ -116,6 +117,7 @@ class Metastore(ServerProcess):
         locks: whether the tables of its lock service are there. Those alone it never makes itself:
             its schematool does, which is published without the scripts that it needs.
         settings: more of its settings.
+        s3: the store of its tables on S3; only for release 2.3, whose Hadoop has the jars for it.
     """
 
     NOT_YET = (TException, OSError)
@@ -124,6 +126,7 @@ class Metastore(ServerProcess):
     folder: Path
     locks: bool = True
     settings: Mapping[str, str] = field(factory=dict)
+    s3: GuardedS3 | None = None
 
     @property
     def uri(self) -> str:
@@ -139,7 +142,9 @@ class Metastore(ServerProcess):
         conf.mkdir(exist_ok=True)
         for name in ("hive-site.xml", "metastore-site.xml"):
             (conf / name).write_text(self._settings())
-        found = self.release.jars()
+        found = list(self.release.jars())
+        if self.s3 is not None:
+            found += hadoop_s3_jars()
         java = java_command(self.release.oldest_java)
         if self.locks and not self._database.exists():
             make_lock_tables(java, found, self._database)
@@ -189,13 +194,10 @@ class Metastore(ServerProcess):
                 "org.apache.hadoop.hive.metastore.events.EventCleanerTask"
             ),
             "metastore.housekeeping.threads.on": "false",
+            **({} if self.s3 is None else hadoop_s3_settings(self.s3)),
             **self.settings,
         }
-        rows = "".join(
-            f"<property><name>{name}</name><value>{escape(value)}</value></property>\n"
-            for name, value in settings.items()
-        )
-        return f"<configuration>\n{rows}</configuration>\n"
+        return as_xml(settings)
 
 
 @cache

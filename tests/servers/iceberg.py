@@ -17,6 +17,7 @@ from typing import TypeVar
 import httpx
 from attrs import define
 
+from .hadoop_s3 import AWS_SDK
 from .java import java_command
 from .jvm import SHORT_LIVED
 from .maven import jars
@@ -45,7 +46,13 @@ class IcebergServer(ServerProcess):
 
 @define(kw_only=True)
 class IcebergFixture(IcebergServer):
-    """The REST catalog server of the Iceberg project's test fixtures, over SQLite."""
+    """The REST catalog server of the Iceberg project's test fixtures, over SQLite.
+
+    Args:
+        s3: the store of its tables on S3.
+    """
+
+    s3: GuardedS3 | None = None
 
     @property
     def endpoint(self) -> str:
@@ -67,6 +74,14 @@ class IcebergFixture(IcebergServer):
                 "org.slf4j:slf4j-simple:2.0.17",
             ]
         )
+        if self.s3 is not None:
+            classpath += [
+                *jars(
+                    [f"org.apache.iceberg:iceberg-aws:{ICEBERG}", "dev.failsafe:failsafe:3.3.2"],
+                    exclude=["*:*"],
+                ),
+                *jars(AWS_SDK, exclude=["org.slf4j:slf4j-api"]),
+            ]
         return [
             str(java_command()),
             *JVM,
@@ -76,11 +91,22 @@ class IcebergFixture(IcebergServer):
         ]
 
     def environment(self) -> Mapping[str, str]:
-        return {
+        settings = {
             "CATALOG_URI": f"jdbc:sqlite:{self.folder}/catalog.db",
             "CATALOG_WAREHOUSE": f"{self.folder}/warehouse",
             "CATALOG_REST_PORT": str(self.port),
         }
+        if self.s3 is not None:
+            settings |= {
+                "CATALOG_WAREHOUSE": f"s3://{self.s3.bucket}/warehouse",
+                "CATALOG_IO__IMPL": "org.apache.iceberg.aws.s3.S3FileIO",
+                "CATALOG_S3_ENDPOINT": self.s3.uri,
+                "CATALOG_S3_PATH__STYLE__ACCESS": "true",
+                "CATALOG_S3_ACCESS__KEY__ID": "testing",
+                "CATALOG_S3_SECRET__ACCESS__KEY": "testing",
+                "CATALOG_CLIENT_REGION": "us-east-1",
+            }
+        return settings
 
 
 @define(kw_only=True)
