@@ -32,7 +32,7 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (UnreachableError, "", ServiceUnavailableError),
     (
         TException,
-        r"AccessControlException|[Pp]ermission denied|not authorized|"
+        r"AccessControlException|AccessDeniedException|[Pp]ermission denied|not authorized|"
         r"No privilege|does not have (the )?privilege|AuthorizationException",
         PermissionDeniedError,
     ),
@@ -40,6 +40,8 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (TException, r"has been modified", ConcurrentModificationError),
     (TException, r"Can not drop|cannot be moved|is not a valid object name", InvalidInputError),
     (TException, r"URISyntaxException", InvalidInputError),
+    # The metastore cannot reach the store of a location.
+    (TException, r"\bConnectException|UnknownHostException|SdkClientException", ServiceUnavailableError),
     (TException, r"Invalid method name|does not know the call", UnsupportedError),
     (ttypes.InvalidObjectException, "", InvalidInputError),
     (ttypes.InvalidInputException, "", InvalidInputError),
@@ -48,6 +50,10 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
 # Hadoop's messages for an unknown scheme, and for one whose classes are not installed.
 _NO_FILE_SYSTEM = re.compile(
     r"No FileSystem for scheme|ClassNotFoundException: Class \S+FileSystem"
+)
+# Messages of Hadoop's file systems for S3, Azure and Google Cloud.
+_NO_BUCKET = re.compile(
+    r"NoSuchBucket|UnknownStoreException|specified (bucket|container|filesystem) does not exist"
 )
 _PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in _TABLE)
 
@@ -64,6 +70,11 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
         return InvalidInputError(
             f"{what}: the metastore has no file system for the location; choose a location that it can "
             f"open, such as s3a://, or add the file system to the metastore: {text}"
+        )
+    if isinstance(error, TException) and _NO_BUCKET.search(text):
+        return InvalidInputError(
+            f"{what}: the bucket of the location does not exist: create it, or choose another "
+            f"location: {text}"
         )
     for kind, pattern, protocol_error in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):

@@ -40,14 +40,16 @@ from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .address import ApiAddress
 from .config import IcebergRestConfig
-from .entries import location_taken, properties_of, store_unknown
+from .entries import bucket_missing, location_taken, properties_of, store_denied, store_unknown
 from .errors import (
     FAILURES,
+    is_bucket_missing,
     is_conflict,
     is_location_taken,
     is_missing,
     is_no_route,
     is_not_empty,
+    is_store_denied,
     is_store_unknown,
     read_failure,
 )
@@ -339,7 +341,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         Raises:
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
-            InvalidInputError: code 13, another object is at the location.
+            InvalidInputError: code 13, another object is at the location, its bucket does not exist,
+                or the server cannot open it.
+            PermissionDeniedError: code 15, the server may not use the location's store.
+            ServiceUnavailableError: code 17, the server cannot reach the location's store.
         """
         warehouse, levels = self.warehouse(identifier[:-1])
         with (
@@ -347,6 +352,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             raising(namespace_not_found, identifier[:-1], when=is_missing),
             raising(location_taken("table", address), identifier, when=is_location_taken),
             raising(store_unknown("table", address), identifier, when=is_store_unknown),
+            raising(bucket_missing("table", address), identifier, when=is_bucket_missing),
+            raising(store_denied("table", address), identifier, when=is_store_denied),
         ):
             return self.api.post(self.tables_path(warehouse, levels), body)
 

@@ -9,12 +9,20 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
+    PermissionDeniedError,
 )
 
 from ..core.identifiers import Identifier, format_identifier
 from .locations import as_opened
 
-__all__ = ["location_of", "location_taken", "properties_of", "store_unknown"]
+__all__ = [
+    "bucket_missing",
+    "location_of",
+    "location_taken",
+    "properties_of",
+    "store_denied",
+    "store_unknown",
+]
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
@@ -43,6 +51,22 @@ def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNames
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be at {location}: this server has no file "
         "system for that location; choose another one, or add the file system to the server"
+    )
+
+
+def bucket_missing(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return a function that builds the error for a location in a missing bucket (code 13)."""
+    return lambda identifier: InvalidInputError(
+        f"{what} {format_identifier(identifier)} cannot be at {location}: the bucket does not exist: "
+        "create it, or choose another location"
+    )
+
+
+def store_denied(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return a function that builds the error for a location that the server may not use (code 15)."""
+    return lambda identifier: PermissionDeniedError(
+        f"{what} {format_identifier(identifier)} cannot be at {location}: the catalog's server may not "
+        "write there: grant access to its credentials, or choose another location"
     )
 
 

@@ -11,8 +11,10 @@ from ..core.json_api import FailureTable, HttpFailure
 
 __all__ = [
     "FAILURES",
+    "is_bucket_missing",
     "is_conflict",
     "is_location_taken",
+    "is_store_denied",
     "is_store_unknown",
     "is_missing",
     "is_missing_warehouse",
@@ -29,12 +31,16 @@ NO_ROUTE = ("No route", "HTTP 404 Not Found")
 
 FAILURES = FailureTable(
     kinds={
+        # The server's credentials may not use the store of a location.
+        "AccessDeniedException": ErrorCode.PERMISSION_DENIED,
         "AuthenticationTimeoutException": ErrorCode.UNAUTHENTICATED,
         "BadRequestException": ErrorCode.INVALID_INPUT,
         "CommitFailedException": ErrorCode.CONCURRENT_MODIFICATION,
         "ForbiddenException": ErrorCode.PERMISSION_DENIED,
         "IllegalArgumentException": ErrorCode.INVALID_INPUT,
         "NotAuthorizedException": ErrorCode.UNAUTHENTICATED,
+        # The server cannot reach the store of a location.
+        "SdkClientException": ErrorCode.SERVICE_UNAVAILABLE,
         "ServiceUnavailableException": ErrorCode.SERVICE_UNAVAILABLE,
         "SlowDownException": ErrorCode.THROTTLING,
         "UnprocessableEntityException": ErrorCode.INVALID_INPUT,
@@ -91,6 +97,16 @@ def is_not_empty(failure: HttpFailure) -> bool:
 def is_store_unknown(failure: HttpFailure) -> bool:
     """Return whether the server has no file system for the requested location."""
     return failure.status == 500 and "Failed to get file system for path" in failure.message
+
+
+def is_bucket_missing(failure: HttpFailure) -> bool:
+    """Return whether the bucket of the requested location does not exist."""
+    return failure.kind == "NoSuchBucketException"
+
+
+def is_store_denied(failure: HttpFailure) -> bool:
+    """Return whether the server's own credentials may not use the requested location."""
+    return failure.kind == "AccessDeniedException"
 
 
 def is_location_taken(failure: HttpFailure) -> bool:

@@ -18,12 +18,18 @@ import pytest
 from pyarrow import csv
 from typer.testing import CliRunner
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.spark import import_files
 from lance_namespace_impls.sql import initialize
 from tests.servers.glue import glue_server
+from tests.servers.hive import RELEASES, Metastore, shared
+from tests.servers.iceberg import IcebergFixture, shared_iceberg
 from tests.servers.s3 import GuardedS3
 from tests.servers.unity import UnityDouble
 
@@ -114,15 +120,17 @@ Reached = Callable[[str], AbstractContextManager[tuple[Any, list[str], str | Non
 """Yields a namespace for an address, a table to make, and its location where it is not the root's."""
 
 
-def _storage(s3: GuardedS3) -> dict[str, str]:
+def _storage(s3: GuardedS3 | None) -> dict[str, str]:
+    if s3 is None:
+        return {}
     return {f"storage.{key}": value for key, value in s3.options().items()}
 
 
 @contextmanager
-def _directory(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+def _directory(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
     @contextmanager
     def reach(address: str) -> Iterator[tuple[Any, list[str], str | None]]:
-        with connect("dir", {"path": address, **storage}) as namespace:
+        with connect("dir", {"path": address, **_storage(s3)}) as namespace:
             yield namespace, ["t"], None
 
     yield reach
@@ -138,14 +146,14 @@ def _reach(impl: str, properties: Mapping[str, str], table: list[str]) -> Reache
 
 
 @contextmanager
-def _sql(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
-    properties = {"uri": str(folder / "c.db"), "root": str(folder / "lake"), **storage}
+def _sql(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
+    properties = {"uri": str(folder / "c.db"), "root": str(folder / "lake"), **_storage(s3)}
     initialize(properties)
     yield _reach("sql", properties, ["t"])
 
 
 @contextmanager
-def _glue(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+def _glue(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
     with glue_server() as server:
         properties = {
             "endpoint": server.endpoint,
@@ -154,7 +162,7 @@ def _glue(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
             "secret_access_key": "testing",
             "default_namespace_type": "database",
             "root": str(folder / "lake"),
-            **storage,
+            **_storage(s3),
         }
         with connect("glue", properties) as namespace:
             namespace.create_namespace({"id": ["db"], "mode": "exist_ok"})
@@ -162,14 +170,14 @@ def _glue(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
 
 
 @contextmanager
-def _unity(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+def _unity(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
     with UnityDouble() as server:
         server.add_catalog("main", {})
         properties = {
             "endpoint": server.uri,
             "catalog": "main",
             "root": str(folder / "lake"),
-            **storage,
+            **_storage(s3),
         }
         with connect("unity", properties) as namespace:
             namespace.create_namespace({"id": ["main", "s"]})
@@ -177,35 +185,41 @@ def _unity(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
 
 
 @contextmanager
-def _iceberg(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
-    from tests.servers.iceberg import shared_iceberg
-
-    properties = {
-        "endpoint": shared_iceberg().endpoint,
-        "prefix": "",
-        "warehouses": "wh",
-        "root": str(folder / "lake"),
-        **storage,
-    }
-    name = f"forms_{folder.name.replace('-', '_')}"
-    with connect("iceberg", properties) as namespace:
-        namespace.create_namespace({"id": ["wh", name]})
-    yield _reach("iceberg", properties, ["wh", name, "t"])
+def _iceberg(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
+    with ExitStack() as stack:
+        if s3 is None:
+            server = shared_iceberg()
+        else:
+            (folder / "server").mkdir()
+            server = stack.enter_context(IcebergFixture(folder=folder / "server", s3=s3))
+        properties = {
+            "endpoint": server.endpoint,
+            "prefix": "",
+            "warehouses": "wh",
+            "root": str(folder / "lake"),
+            **_storage(s3),
+        }
+        name = f"forms_{folder.name.replace('-', '_')}"
+        with connect("iceberg", properties) as namespace:
+            namespace.create_namespace({"id": ["wh", name]})
+        yield _reach("iceberg", properties, ["wh", name, "t"])
 
 
 @contextmanager
-def _hive(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
-    from tests.servers.hive import shared
+def _hive(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
+    with ExitStack() as stack:
+        if s3 is None:
+            server = shared("2.3")
+        else:
+            (folder / "server").mkdir()
+            server = stack.enter_context(Metastore(RELEASES["2.3"], folder / "server", s3=s3))
+        properties = {"uri": server.uri, "root": str(folder / "lake"), **_storage(s3)}
+        name = f"forms_{folder.name.replace('-', '_').lower()}"
+        with connect("hive2", properties) as namespace:
+            namespace.create_namespace({"id": [name]})
+        yield _reach("hive2", properties, [name, "t"])
 
-    properties = {"uri": shared("2.3").uri, "root": str(folder / "lake"), **storage}
-    name = f"forms_{folder.name.replace('-', '_').lower()}"
-    with connect("hive2", properties) as namespace:
-        namespace.create_namespace({"id": [name]})
-    yield _reach("hive2", properties, [name, "t"])
 
-
-# Servers of the tests that have no file system for S3, which their own projects leave out.
-WITHOUT_S3 = {"hive": "has no file system", "iceberg": "has no file system"}
 # A path relative to the current directory of this process means nothing to other clients of Hive.
 REFUSED_BY = {("hive", "relative/path"): "is neither a URI nor an absolute path"}
 BACKENDS = {
@@ -301,8 +315,8 @@ def test_a_table_at_every_form_of_address(
 ) -> None:
     wrong = []
     with ExitStack() as stack:
-        at, storage, files, forms = stack.enter_context(_prepared(store, tmp_path, s3, monkeypatch))
-        reach = stack.enter_context(BACKENDS[backend](tmp_path, storage))
+        at, _, files, forms = stack.enter_context(_prepared(store, tmp_path, s3, monkeypatch))
+        reach = stack.enter_context(BACKENDS[backend](tmp_path, s3 if store == "S3" else None))
         for form in forms:
             before = files()
             address = form.text.replace("{at}", at)
@@ -313,8 +327,6 @@ def test_a_table_at_every_form_of_address(
                 results[store, form.text, backend] = outcome
                 refusal = form.message if form.leads_to is None else None
                 refusal = REFUSED_BY.get((backend, form.text), refusal)
-                if store == "S3" and (form.leads_to or "no-such-bucket" in form.text):
-                    refusal = WITHOUT_S3.get(backend, refusal)
                 if error.code != 13 or refusal is None or refusal not in outcome:
                     wrong.append((form.text[:80], int(error.code), outcome))
                 if _listed(reach, at):
@@ -421,6 +433,23 @@ def test_files_at_every_form_of_address(
                     (form.text[:80], "export", done.exit_code, done.output, done.exception)
                 )
     assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.mark.parametrize("backend", ["hive", "iceberg"])
+def test_a_store_that_the_catalog_cannot_use(backend: str, tmp_path: Path) -> None:
+    """The metastore and the Iceberg server open a location; their store's failure is reported."""
+    with ExitStack() as stack:
+        own = stack.enter_context(GuardedS3())
+        with BACKENDS[backend](tmp_path, own) as reach, reach(f"s3://{own.bucket}/t") as reached:
+            namespace, table, location = reached
+            declaration = {"id": table, "location": location}
+            own.refuses = lambda asked: True
+            with pytest.raises(PermissionDeniedError, match=own.bucket):
+                namespace.declare_table(declaration)
+            stack.close()  # the store ends
+            with pytest.raises(ServiceUnavailableError, match="Connect"):
+                namespace.declare_table(declaration)
+            assert list(namespace.iter_tables(table[:-1], include_declared=True)) == []
 
 
 # --- the root, and options of the store

@@ -61,6 +61,13 @@ ANSWERS: list[tuple[BaseException, type[LanceNamespaceError], str]] = [
         for text in ("Can not drop hive catalog", "Tables cannot be moved", "t is not a valid object name",
                      "java.net.URISyntaxException: x")
     ),
+    # Beginnings of messages of metastore 2.3.10 about a table on S3.
+    (meta("Got exception: java.nio.file.AccessDeniedException s3://b/t: getFileStatus on s3://b/t"),
+     PermissionDeniedError,
+     "Got exception: java.nio.file.AccessDeniedException s3://b/t: getFileStatus on s3://b/t"),
+    (meta("Got exception: java.net.ConnectException getFileStatus on s3://b/t: Connection refused"),
+     ServiceUnavailableError,
+     "Got exception: java.net.ConnectException getFileStatus on s3://b/t: Connection refused"),
     (TApplicationException(UNKNOWN, "Invalid method name: 'x'"), UnsupportedError,
      "Invalid method name: 'x'"),
     (TApplicationException(UNKNOWN, "m does not know the call x"), UnsupportedError,
