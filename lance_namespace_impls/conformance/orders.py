@@ -7,8 +7,8 @@ from itertools import permutations
 
 from .exchange import Reply
 from .lab import Failed, Lab
-from .machine import known_of, settle, step_of
-from .model import Call, Tree
+from .oracle import Call, Tree
+from .player import known_of, settle, step_of
 
 __all__ = ["explain", "start"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS
-from lance_namespace_impls.conformance.model import (
+from lance_namespace_impls.conformance.oracle import (
     Call,
     Rows,
 )

@@ -20,7 +20,7 @@ from hypothesis.strategies import DataObject
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.conformance.model import DATA_OPERATIONS, Call, Granted, Refused, Tree
+from lance_namespace_impls.conformance.oracle import DATA_OPERATIONS, Call, Granted, Refused, Tree
 
 from ..examples import SHARE, examples
 from .calls import World, calls

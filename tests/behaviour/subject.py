@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.conformance.model import Identifier, Known
+from lance_namespace_impls.conformance.oracle import Identifier, Known
 
 __all__ = ["NAMES", "PROPERTIES", "STORAGE_OPTIONS", "Identifier", "Subject", "rows_in_storage"]
 

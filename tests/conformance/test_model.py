@@ -8,10 +8,10 @@ import pytest
 
 from lance_namespace_client.errors import ErrorCode
 from lance_namespace_client.models import CreateTableBranchResponse, CreateTableResponse
-from lance_namespace_impls.conformance.model.calls import Call, Granted, Rows
-from lance_namespace_impls.conformance.model.draw import DATA_OPERATIONS, data_call
-from lance_namespace_impls.conformance.model.known import Known
-from lance_namespace_impls.conformance.model.tree import Tree
+from lance_namespace_impls.conformance.oracle.calls import Call, Granted, Rows
+from lance_namespace_impls.conformance.oracle.draw import DATA_OPERATIONS, data_call
+from lance_namespace_impls.conformance.oracle.known import Known
+from lance_namespace_impls.conformance.oracle.tree import Tree
 
 ROWS = Rows({"id": (1, 2)})
 # What goes on where a table was: tags, branches, indices and old versions.

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_impls.catalog.capabilities import Capabilities
-from lance_namespace_impls.conformance.model.calls import Call, Granted, Mismatch, Refused, Rows
-from lance_namespace_impls.conformance.model.known import Known
-from lance_namespace_impls.conformance.model.tree import Tree
+from lance_namespace_impls.conformance.oracle.calls import Call, Granted, Mismatch, Refused, Rows
+from lance_namespace_impls.conformance.oracle.known import Known
+from lance_namespace_impls.conformance.oracle.tree import Tree
 
 ROWS = Rows({"id": (1, 2, 3), "name": ("a", "b", "c"), "score": (None, 1.0, 1.5)})
 ROOT = "memory://"
@@ -26,7 +26,7 @@ def answer(**fields: Any) -> Any:
     absent = dict.fromkeys(
         ("properties", "page_token", "storage_options", "managed_versioning", "table_uri", "schema",
          "stats", "is_only_declared", "version", "table", "namespace", "location", "id",
-         "num_inserted_rows")
+         "num_inserted_rows", "timestamp_millis")
     )  # fmt: skip
     return SimpleNamespace(**{**absent, **fields})
 

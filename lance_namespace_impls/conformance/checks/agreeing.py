@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from ..lab import Failed, Lab, Skipped
+from ..oracle import local_path
 from ..requirement import check
 from ..rows import people, stream
-from .tables import local
 from .whole import furnished
 
 _TABLES = ["tables"]
@@ -26,7 +26,7 @@ def _agree(
         found, due = answer.get(key), told.get(key)
         if found is not None and (found or due):
             if key == "location":
-                found, due = local(found), local(due)
+                found, due = local_path(found), local_path(due)
             lab.same(found, due, f"{key} that {what} answers, as it is described,")
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ..exchange import Step
 from ..lab import Lab, Skipped
-from ..machine import step_of
-from ..model import Call
+from ..oracle import Call
 from ..orders import explain, start
+from ..player import step_of
 from ..requirement import check
 from ..rows import people, plain, stream
 from .afterwards import WRITES

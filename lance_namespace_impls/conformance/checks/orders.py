@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 
 from ..lab import Lab, Skipped
-from ..machine import step_of
-from ..model import Call, Rows, value_of
+from ..oracle import Call, Rows, value_of
 from ..orders import explain, start
+from ..player import step_of
 from ..requirement import check
 from ..rows import plain
 from .races import at_once

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..explorer import explore
 from ..lab import Lab
-from ..machine import explore
 from ..requirement import check
 
-SEQUENCES = 24
+SEQUENCES = 60
 
 
 @check("LN-SEQUENCE-001",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from ..lab import Lab, Skipped
+from ..oracle import local_path
 from ..requirement import Level, check
 from ..rows import PEOPLE, people, stream
 from .listings import place_for_tables
@@ -57,7 +57,9 @@ def declare_then_describe(lab: Lab) -> None:
     identifier = lab.table_id()
     declared = lab.ok("DeclareTable", id=identifier)
     described = lab.ok("DescribeTable", id=identifier)
-    lab.same(local(described.get("location")), local(declared.get("location")), "the location")
+    lab.same(
+        local_path(described.get("location")), local_path(declared.get("location")), "the location"
+    )
 
 
 @check("LN-TABLE-DECLARE-004", "DeclareTable of one that exists is code 5.", _CODES,
@@ -307,13 +309,8 @@ def alter_rows(lab: Lab) -> None:
 
 def place_of(text: object) -> str:
     """Return a location or URI as a path: the two name one place in two forms."""
-    path = unquote(str(text)).partition("://")[2] or local(text)
+    path = unquote(str(text)).partition("://")[2] or local_path(text)
     return path.rstrip("/")
-
-
-def local(location: object) -> str:
-    """Return a location as a path where it is one on this machine: RFC 8089 has three forms."""
-    return re.sub(r"^file:(//(localhost)?)?(?=/(?!/))", "", str(location))
 
 
 @check("LN-TABLE-DESCRIBE-017", "What DescribeTable tells is the table's own, whatever was asked before.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, evolve
 
-from .calls import Granted, Outcome, Refused, same
+from .calls import Granted, Mismatch, Outcome, Refused, same
 from .codes import (
     BAD_INPUT,
     BAD_SCHEMA,
@@ -28,6 +29,9 @@ from .state import names_of
 
 __all__ = ["HistoryRules"]
 
+CLOCKS_DIFFER_MILLIS = 15 * 60 * 1000
+"""How far the clock of a target may differ from ours; a wrong time zone differs by more."""
+
 
 @define
 class HistoryRules(RowRules):
@@ -41,8 +45,12 @@ class HistoryRules(RowRules):
         if isinstance(line, Refused):
             return line
 
+        started = self.started_millis
+
         def settle(answer: Any) -> None:
             line.learn(entry.version for entry in answer.versions)
+            for entry in answer.versions:
+                _written_since(started, entry)
 
         return Granted(settle)
 
@@ -54,10 +62,12 @@ class HistoryRules(RowRules):
         version = request.get("version")
         if version is not None and version not in line.versions:
             return Refused(frozenset({NO_VERSION}))
+        started = self.started_millis
 
         def settle(answer: Any) -> None:
             if version is not None or not line.pending:
                 same(answer.version.version, version or max(line.versions), "the version")
+            _written_since(started, answer.version)
 
         return Granted(settle)
 
@@ -312,3 +322,18 @@ def _sum(text: str, record: Mapping[str, Any]) -> int | None:
     """Return the value of a sum of a column and a number in a row."""
     column, _, number = text.partition(" + ")
     return None if record[column] is None else record[column] + int(number)
+
+
+def _written_since(started: float, entry: Any) -> None:
+    """Compare when a version was written, in milliseconds, with when this state was.
+
+    Raises:
+        Mismatch: it was written before the first call, or after now.
+    """
+    found = entry.timestamp_millis
+    if found is None:
+        return
+    earliest, latest = started - CLOCKS_DIFFER_MILLIS, time.time() * 1000 + CLOCKS_DIFFER_MILLIS
+    if not earliest <= found <= latest:
+        due = f"between {earliest:.0f} and {latest:.0f} (ms since 1970, UTC)"
+        raise Mismatch(f"timestamp_millis of version {entry.version}", due, str(found))

@@ -1,15 +1,13 @@
-"""Random sequences of calls against a model of the tree, the tables and what they hold.
+"""Plays moves on a target, and compares every answer with the oracle's.
 
-Each sequence is a list of moves with names in place of identifiers, so that any part of it can be
-made again below fresh names: that is how a failure is cut down to its shortest script.
+A move has short names in place of identifiers, so that any part of a sequence can be played again
+below fresh names. That is how a failure is shrunk to its shortest script.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from attrs import Factory, define, field, frozen
@@ -17,10 +15,9 @@ from attrs import Factory, define, field, frozen
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body
 
-from .cleaning import CLEANING_SECONDS, clean_up
 from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped
-from .model import (
+from .oracle import (
     DATA_OPERATIONS,
     Call,
     Granted,
@@ -34,22 +31,38 @@ from .model import (
     data_call,
     value_of,
 )
+from .pools import COLUMNS, FAMILIES, VALUES, is_plain
 from .rows import stream
 
-__all__ = ["Machine", "Move", "explore", "known_of", "settle", "shrink", "step_of"]
+__all__ = [
+    "KINDS",
+    "LISTINGS",
+    "NAMES",
+    "Move",
+    "Player",
+    "change_of",
+    "known_of",
+    "settle",
+    "step_of",
+]
 
-MOVES = 30
-KINDS_AT_ONCE = 10
 NAMES = ("a", "b", "c")
-COLUMNS = ("id", "name", "score", "vec")
 KEYS = ("k0", "k1", "k2")
 _NOT_DONE = frozenset({0, 13})
-_MIGHT_NOT_TAKE = ("branch", "version", "behavior", "new_namespace_id", "properties")
+_OPTIONAL = ("branch", "version", "behavior", "new_namespace_id", "properties", "location")
+"""Fields that a target may refuse."""
+_NAMES_OBJECTS = frozenset(
+    {"CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable", "RenameTable"}
+)
 
 
 @frozen
 class Move:
-    """One step of a sequence: what to do with the table or namespace of a short name."""
+    """One step of a sequence: what to do with the table or namespace of a short name.
+
+    The kind ``names`` chooses for a whole sequence the family of names, and in `other` the delimiter
+    of identifiers in routes.
+    """
 
     kind: str
     name: str
@@ -58,13 +71,15 @@ class Move:
 
 
 TREE_MOVES = {
-    "create": 6, "create more": 2, "declare": 3, "drop": 3, "deregister": 2, "register": 2,
-    "rename": 3, "describe": 3, "exists": 2, "list": 3, "alter table": 2, "make": 3, "make more": 2,
+    "create": 6, "create more": 2, "declare": 3, "declare at": 1, "drop": 3, "deregister": 2,
+    "register": 2, "rename": 3, "describe": 3, "exists": 2, "list": 3, "list filled": 1, "alter table": 2,
+    "make": 3, "make more": 2,
     "unmake": 2, "alter": 2, "look": 2, "children": 2,
 }  # fmt: skip
 DATA_MOVES = {
     **dict.fromkeys(DATA_OPERATIONS, 2), "InsertIntoTable": 5, "QueryTable": 4, "CountTableRows": 3,
 }  # fmt: skip
+LISTINGS = ("list", "list filled", "children")
 KINDS = [kind for kind, weight in {**TREE_MOVES, **DATA_MOVES}.items() for _ in range(weight)]
 
 
@@ -73,7 +88,10 @@ def known_of(lab: Lab) -> Known:
 
     def may_refuse(operation: str, request: Mapping[str, Any]) -> frozenset[int]:
         unproven = operation not in lab.worked and operation not in (lab.claimed or ())
-        optional = any(request.get(key) for key in _MIGHT_NOT_TAKE)
+        optional = any(request.get(key) for key in _OPTIONAL)
+        if operation in _NAMES_OBJECTS:
+            names = [*(request.get("id") or ()), request.get("new_table_name") or "a"]
+            optional = optional or not all(map(is_plain, names))
         changes = operation in ("AlterNamespace", "AlterTable", "RegisterTable")
         # Lance keeps no branches and tags in some local folders.
         if operation in ("CreateTableBranch", "CreateTableTag") or optional or changes:
@@ -128,23 +146,38 @@ def settle(outcome: Outcome, reply: Reply) -> None:
 
 
 @define
-class Machine:
-    """Plays moves and compares every answer with the model."""
+class Player:
+    """Plays moves and compares every answer with the oracle's."""
 
     lab: Lab
     ids: dict[str, str] = field(factory=dict)
     tree: Tree = Factory(lambda self: _start(self.lab), takes_self=True)
+    changed: dict[Identifier, str] = field(factory=dict)
+    """The last change of each object: its operation, with the mode and whether it names a branch."""
+    family: str = "plain"
+    """Family of the names, of `pools.FAMILIES`."""
+    delimiter: str = "$"
+    """Delimiter of identifiers in the routes of an HTTP target."""
+    _stem: str = ""
 
     # --- identifiers
 
     def _fresh(self, key: str) -> str:
         if key not in self.ids:
-            self.ids[key] = self.lab.ledger.fresh()
+            if self._stem:
+                ending = FAMILIES[self.family][NAMES.index(key[-1])]
+                self.ids[key] = f"{self._stem}{'n' * (key not in NAMES)}{ending}"
+            else:
+                self.ids[key] = self.lab.ledger.fresh()
         return self.ids[key]
 
     def table(self, name: str) -> list[str]:
         """Return the identifier of a table."""
         return [*(self.lab.shape.table_parent or ()), self._fresh(name)]
+
+    def short_name(self, identifier: Identifier) -> str:
+        """Return the short name of an object; empty if no move names it."""
+        return next((key for key, name in self.ids.items() if name == identifier[-1]), "")
 
     def namespace(self, name: str) -> list[str]:
         """Return the identifier of a namespace."""
@@ -153,27 +186,45 @@ class Machine:
     # --- playing
 
     def play(self, moves: Sequence[Move]) -> None:
-        """Play moves, then compare everything.
+        """Play moves, then compare the entire state.
 
         Raises:
-            Failed: an answer is not what the model expects.
+            Failed: an answer is not the oracle's.
         """
         for move in moves:
             self.make(move)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Read the entire state back and compare it.
+
+        Raises:
+            Failed: an answer is not the oracle's.
+        """
         for identifier in list(self.tree.tables):
-            self.try_call(Call("DescribeTable", {"id": list(identifier)}))
+            full = {"load_detailed_metadata": True, "check_declared": True}
+            self.try_call(Call("DescribeTable", {"id": list(identifier), **full}))
             for call in list(self.tree.data_of(identifier)):
                 self.try_call(call)
-        self._listing(Move("list", "a", number=1))
-        self._listing(Move("children", "a", number=1))
+            for call in list(self.tree.history_of(identifier)):
+                self.try_call(call)
+        for identifier in list(self.tree.namespaces):
+            if identifier[-1] in self.ids.values():
+                self.try_call(Call("DescribeNamespace", {"id": list(identifier)}))
+        for name in NAMES:
+            if name in self.ids and tuple(self.table(name)) not in self.tree.tables:
+                self.try_call(Call("TableExists", {"id": self.table(name)}))
+        for kind in ("list", "list filled", "children"):
+            self._listing(Move(kind, "a", number=1))
 
     def make(self, move: Move) -> None:
-        """Play one move, where there is something that it fits."""
-        if move.kind in ("list", "children"):
+        """Play one move, if there is an object that it fits."""
+        if move.kind == "names":
+            self.family, self._stem = move.name, self.lab.ledger.fresh()
+            self.delimiter = move.other
+        elif move.kind in LISTINGS:
             self._listing(move)
-            return
-        call = self._draw(move)
-        if call is not None:
+        elif (call := self.draw(move)) is not None:
             self.try_call(call)
 
     def try_call(self, call: Call) -> None:
@@ -183,19 +234,29 @@ class Machine:
             return
         outcome = self.tree.expect(call)
         step = step_of(call)
-        reply = self._query(call) if call.operation == "QueryTable" else None
-        if reply is None:
-            reply = self.lab.call(step.operation, step.data, **step.request)
+        request = dict(step.request)
+        if call.operation == "QueryTable":  # with the missing vector in the target's form
+            request["vector"] = self.lab.no_vector()
+        if self.delimiter != "$" and self.lab.target.kind == "http":
+            request["context"] = {"delimiter": self.delimiter}
+        reply = self.lab.call(step.operation, step.data, **request)
         if reply.code == 0 and not (claimed or call.operation in self.lab.worked):
             return
         settle(outcome, reply)
+        if reply.succeeded and not OPERATIONS[call.operation].repeatable:
+            self.changed[tuple(call.request["id"])] = change_of(call)
+        elif reply.code == 13 and call.operation in _NAMES_OBJECTS and not _has_options(call):
+            names = [*call.request["id"], call.request.get("new_table_name") or "a"]
+            odd = frozenset(name for name in names if not is_plain(name))
+            self.tree.refused_names |= odd - frozenset(self._held())
 
-    def _query(self, call: Call) -> Reply | None:
-        """Return the reply to a query, with the missing vector as the target takes it."""
-        request = {**call.request, "vector": self.lab.no_vector()}
-        return self.lab.call("QueryTable", **request)
+    def _held(self) -> list[str]:
+        return [
+            name for identifier in (*self.tree.tables, *self.tree.namespaces) for name in identifier
+        ]
 
-    def _draw(self, move: Move) -> Call | None:
+    def draw(self, move: Move) -> Call | None:
+        """Return the call of a move; None if there is nothing that it fits."""
         chance = random.Random(move.number)
         identifier = tuple(self.table(move.name))
         if move.kind in DATA_OPERATIONS:
@@ -209,6 +270,8 @@ class Machine:
         there = tuple(request["id"]) in self.tree.namespaces
         match move.kind:
             case "make":
+                if chance.randrange(3) == 0:
+                    request["properties"] = {"k0": chance.choice(VALUES)}
                 return Call("CreateNamespace", request)
             case "make more":
                 mode = chance.choice(("ExistOk", "exist_ok", "Overwrite", "CREATE"))
@@ -225,12 +288,22 @@ class Machine:
         table = self.tree.tables.get(identifier)
         match move.kind:
             case "create":
+                if chance.randrange(3) == 0:
+                    request["properties"] = {"k0": chance.choice(VALUES)}
                 return Call("CreateTable", request, _rows(chance))
             case "create more":
                 mode = chance.choice(("ExistOk", "exist_ok", "Overwrite", "overwrite"))
                 return Call("CreateTable", {**request, "mode": mode}, _rows(chance))
             case "declare":
                 return Call("DeclareTable", request)
+            case "declare at":
+                near = next(iter(self.tree.places), None)
+                if near is None:
+                    return None
+                folder, _, last = near.rpartition("/")
+                ending = ".lance" if last.endswith(".lance") else ""
+                location = f"{folder}/{self.lab.ledger.fresh()}{ending}"
+                return Call("DeclareTable", {**request, "location": location})
             case "drop":
                 return Call("DropTable", request)
             case "deregister":
@@ -252,18 +325,23 @@ class Machine:
 
     def _listing(self, move: Move) -> None:
         """List tables or namespaces, page by page; objects of others may stand among them."""
-        tables = move.kind == "list"
+        tables = move.kind != "children"
         shape = self.lab.shape
         parent = shape.table_parent if tables else shape.namespace_parent
         if parent is None or (not tables and parent != shape.home):
             return  # what others have there is not ours to walk
         operation, key = ("ListTables", "tables") if tables else ("ListNamespaces", "namespaces")
         ours = set(self.ids.values())
+        more = {"include_declared": False} if move.kind == "list filled" else {}
         try:
-            found = self.lab.walk(operation, key, id=list(parent), limit=1 + move.number % 3)
+            found = self.lab.walk(
+                operation, key, id=list(parent), limit=1 + move.number % 3, **more
+            )
         except Skipped:
             return
         there = self.tree.lance_tables(parent) if tables else self.tree.children(parent)
+        if more:
+            there = [name for name in there if self.tree.has_data((*parent, name))]
         names = [name for name in there if name in ours]
         self.lab.same([name for name in found if name in ours], names, f"the {key}, in order")
 
@@ -278,74 +356,24 @@ def _start(lab: Lab) -> Tree:
 
 def _rows(chance: random.Random) -> Rows:
     numbers = [chance.randrange(12) for _ in range(chance.randrange(1, 4))]
-    return Rows({name: tuple(value_of(name, n) for n in numbers) for name in COLUMNS})
+    columns = COLUMNS[0] if chance.randrange(2) else chance.choice(COLUMNS)
+    return Rows({name: tuple(value_of(name, n) for n in numbers) for name in columns})
 
 
 def _changes(chance: random.Random) -> dict[str, Any]:
     """Return changes of properties that do not contradict themselves."""
     first, second = chance.sample(KEYS, 2)
-    changes: dict[str, Any] = {"set_properties": {first: f"v{chance.randrange(3)}"}}
+    changes: dict[str, Any] = {"set_properties": {first: chance.choice(VALUES)}}
     if chance.randrange(2):
         changes["unset_properties"] = [second]
     return changes
 
 
-def sequence(chance: random.Random) -> list[Move]:
-    """Return a random sequence of a few kinds of moves, so that what they do to one another shows."""
-    few = chance.sample(sorted(set(KINDS)), KINDS_AT_ONCE)
-    kinds = [kind for kind in KINDS if kind in few] + ["create", "create", "InsertIntoTable"]
-    names = chance.choice((NAMES, NAMES[:1], NAMES[:2]))
-    return [
-        Move(
-            chance.choice(kinds), chance.choice(names), chance.choice(NAMES), chance.randrange(999)
-        )
-        for _ in range(MOVES)
-    ]
+def _has_options(call: Call) -> bool:
+    return any(call.request.get(key) for key in _OPTIONAL)
 
 
-def explore(lab: Lab, seed: int, sequences: int) -> None:
-    """Play random sequences.
-
-    Raises:
-        Failed: an answer is not what the model expects; it can be cut down to its shortest script.
-    """
-    chance = random.Random(seed)
-    for _ in range(sequences):
-        moves = sequence(chance)
-        failure = _failure(lab, moves)
-        if failure is not None:
-            error, lab.steps = failure
-            error.shorter = partial(shrink, lab, moves, failure)
-            raise error
-
-
-def _failure(lab: Lab, moves: Sequence[Move]) -> tuple[Failed, list[Step]] | None:
-    lab.steps = []
-    try:
-        Machine(lab).play(moves)
-    except Failed as error:
-        return error, list(lab.steps)
-    except (Skipped, NotReached):
-        return None
-    finally:
-        clean_up(lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
-    return None
-
-
-def shrink(
-    lab: Lab, moves: list[Move], failure: tuple[Failed, list[Step]], deadline: float
-) -> Failed:
-    """Return the failure of the shortest part of a sequence that still fails, found in time."""
-    size = max(1, len(moves) // 2)
-    while size and time.monotonic() < deadline:
-        start = 0
-        while start < len(moves) and time.monotonic() < deadline:
-            shorter = moves[:start] + moves[start + size :]
-            found = _failure(lab, shorter)
-            if found is None:
-                start += size
-            else:
-                moves, failure = shorter, found
-        size //= 2
-    error, lab.steps = failure
-    return error
+def change_of(call: Call) -> str:
+    """Return the class of a change: its operation, mode and whether it names a branch."""
+    mode = str(call.request.get("mode") or "").replace("_", "").lower()
+    return " ".join(filter(None, (call.operation, mode, "branch" * ("branch" in call.request))))

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, evolve
 
 from ...core.options import EXPIRES_AT_MILLIS
-from .calls import STORAGE, Granted, Mismatch, Outcome, Refused, Rows, same
+from .calls import STORAGE, Granted, Mismatch, Outcome, Refused, Rows, local_path, same
 from .codes import BAD_INPUT, BAD_STATE, DENIED, NO_TABLE, NO_VERSION, TABLE_EXISTS, UNSUPPORTED
 from .dataset import Dataset, Snapshot
 from .known import Identifier
@@ -174,7 +174,7 @@ class TableRules(NamespaceRules):
         location = request.get("location")
         if location == "":
             faults.add(BAD_INPUT)
-        if location is not None and self._location(identifier) is None:
+        if self.known.in_full and location is not None and self._location(identifier) is None:
             faults.add(BAD_INPUT if self.known.registers else UNSUPPORTED)
         if self.known.capabilities.storage_only and location is not None:
             faults |= set() if location.rstrip("/") == self._location(identifier) else {BAD_INPUT}
@@ -185,7 +185,14 @@ class TableRules(NamespaceRules):
 
         def settle(answer: Any) -> None:
             properties = dict(request.get("properties") or {})
-            expected = (location or self._new_place(identifier, answer.location)).rstrip("/")
+            if location and not self.known.in_full:
+                if answer.location is not None:
+                    place = local_path(location)
+                    same(local_path(answer.location), place, f"location of {identifier}")
+                known = self.places.get(local_path(location))
+                expected = known or self._new_place(identifier, location)
+            else:
+                expected = (location or self._new_place(identifier, answer.location)).rstrip("/")
             table = self.tables[identifier] = Table(expected, properties)
             self.same_location(answer.location, expected, identifier)
             self._same_table(identifier, answer, table)
@@ -199,7 +206,7 @@ class TableRules(NamespaceRules):
         mode = self._mode(request, "mode", ("Create", "Overwrite"), faults)
         location = request["location"].rstrip("/")
         if not self.known.in_full:
-            location = self.places.get(location, location)
+            location = self.places.get(local_path(location), location)
         faults |= self._cannot_be_at(identifier, location)
         table = self.tables.get(identifier)
         if identifier in self.namespaces or (table is not None and mode == "Create"):
@@ -267,6 +274,7 @@ class TableRules(NamespaceRules):
                 old = None
                 if not self.known.in_full:  # whether the history goes on is left open
                     old = self.datasets.pop(where, None)
+                    self.may_move(where)
                 self._write(where, rows, answer.version, replace=True)
                 self.datasets[where].remnants = old is not None
                 self.tables[identifier] = Table(where, properties)
@@ -361,6 +369,7 @@ class TableRules(NamespaceRules):
         def settle(answer: Any) -> None:
             table = self.tables.pop(identifier)
             location = self.known.moved(table.location, new)
+            self.may_move(table.location)
             if location != table.location and table.location in self.datasets:
                 self.datasets[location] = self.datasets.pop(table.location)
                 self.deleted.add(table.location)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -10,8 +11,8 @@ from attrs import Factory, define, evolve, field, frozen
 
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS
 
-from .calls import Call, Granted, Outcome, Refused, same
-from .codes import BAD_INPUT, NO_NAMESPACE, NO_TABLE, UNSUPPORTED
+from .calls import Call, Granted, Outcome, Refused, local_path, same
+from .codes import BAD_INPUT, DENIED, NO_NAMESPACE, NO_TABLE, UNSUPPORTED
 from .dataset import Dataset
 from .known import Identifier, Known
 
@@ -60,6 +61,8 @@ class State:
     places: dict[str, str] = Factory(dict)
     """Where the target does not answer in full: what stands for each location that it told."""
     _made: int = 0
+    started_millis: float = Factory(lambda: time.time() * 1000)
+    """When this state began; all its versions were written since."""
 
     def __attrs_post_init__(self) -> None:
         self._given = frozenset(self.namespaces)
@@ -85,7 +88,10 @@ class State:
         if isinstance(outcome, Granted) and more:
             return evolve(outcome, or_codes=outcome.or_codes | more)
         if isinstance(outcome, Refused):  # what cannot be done need not be looked at
-            return Refused(outcome.codes | (more & {UNSUPPORTED}))
+            first = (
+                {UNSUPPORTED, BAD_INPUT, DENIED} if call.request.get("location") else {UNSUPPORTED}
+            )
+            return Refused(outcome.codes | (more & first))
         return outcome
 
     def copy(self) -> Self:
@@ -161,7 +167,14 @@ class State:
         if self.known.in_full:
             same(found, expected, f"location of {identifier}")
         elif found:
-            self.places[str(found).rstrip("/")] = expected
+            real = local_path(found)
+            known = next((real for real, place in self.places.items() if place == expected), real)
+            same(real, known, f"location of {identifier}, as it was before,")
+            self.places[real] = expected
+
+    def may_move(self, place: str) -> None:
+        """Accept another location for a table from now on."""
+        self.places = {real: held for real, held in self.places.items() if held != place}
 
     def _unsupported(self, operation: str) -> bool:
         return operation in self.known.capabilities.unsupported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -17,6 +18,7 @@ __all__ = [
     "Refused",
     "Rows",
     "is_number",
+    "local_path",
     "same",
     "value_of",
 ]
@@ -123,3 +125,8 @@ def same(found: Any, expected: Any, what: str) -> None:
     """
     if found != expected:
         raise Mismatch(what, repr(expected), repr(found))
+
+
+def local_path(location: object) -> str:
+    """Return a location as a path if it is on this machine: RFC 8089 has three forms of its URI."""
+    return re.sub(r"^file:(//(localhost)?)?(?=/(?!/))", "", str(location)).rstrip("/")

@@ -54,6 +54,18 @@ class Tree(HistoryRules):
         for branch in dataset.branches:
             yield Call("QueryTable", {**request, "vector": None, "k": 1000, "branch": branch})
 
+    def history_of(self, identifier: Identifier) -> Iterator[Call]:
+        """Return the calls that read the versions, tags and branches of a table one by one."""
+        request = {"id": list(identifier)}
+        dataset = self.dataset_of(identifier)
+        if dataset is None or dataset.remnants:
+            return
+        for number, held in sorted(dataset.main.versions.items())[-4:]:
+            if held is not None:
+                yield Call("QueryTable", {**request, "vector": None, "k": 1000, "version": number})
+        for tag in dataset.tags:
+            yield Call("GetTableTagVersion", {**request, "tag": tag})
+
     def unnumbered(self) -> Iterator[Call]:
         """Return the calls that tell the numbers of versions that no answer told."""
         for identifier in self.tables:

@@ -1,16 +1,20 @@
-"""Random sequences: right on correct targets for many seeds, and short where one is wrong."""
+"""Random sequences: no failure on correct targets for many seeds, a short script on wrong ones."""
 
 from __future__ import annotations
 
 import pytest
 
 from lance_namespace_impls.conformance.exchange import Reply
+from lance_namespace_impls.conformance.http_target import HttpTarget
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.server import serving
 
 from .targets import correct, memory
 from .wrong import tables  # noqa: F401 - adds its own
 from .wrong.python import WRONG, WrongTarget
+from .wrong.values import VALUES, body_id_with_another_delimiter
+from .wrong.wire import WrongTransport
 
 ONLY = ("LN-SEQUENCE-*",)
 
@@ -38,6 +42,25 @@ def test_a_wrong_one_is_found_and_its_script_is_short(name, tmp_path):
     outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
     (found,) = [f for f in outcome.failed() if f.check.id == "LN-SEQUENCE-001"]
     assert len(found.script) <= 12
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_fault_of_a_few_values_is_found(name, tmp_path):
+    """No operation is missing here: it takes the right name, length, letter case or time."""
+    target = WrongTarget(PythonTarget(memory(tmp_path, "mixed")), VALUES[name])
+    outcome = run(target, Options(only=ONLY, seed=2, max_seconds=600))
+    (found,) = outcome.failed()
+    assert found.check.id == "LN-SEQUENCE-001"
+    assert found.script
+
+
+def test_an_identifier_in_a_body_next_to_another_delimiter(tmp_path):
+    with serving(memory(tmp_path, "mixed")) as uri:
+        target = HttpTarget(uri, transport=WrongTransport(body_id_with_another_delimiter))
+        outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
+        target.close()
+    (found,) = outcome.failed()
+    assert "differs from that of the route" in found.got
 
 
 def test_a_script_makes_the_table_that_checks_share(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import STORAGE, Call, Granted, Mismatch, Outcome, Refused, Rows, value_of
+from .calls import STORAGE, Call, Granted, Mismatch, Outcome, Refused, Rows, local_path, value_of
 from .dataset import Dataset, Line, Snapshot
 from .draw import DATA_OPERATIONS, data_call
 from .known import Identifier, Known
@@ -25,5 +25,6 @@ __all__ = [
     "Table",
     "Tree",
     "data_call",
+    "local_path",
     "value_of",
 ]
