@@ -284,9 +284,13 @@ class TableRules(NamespaceRules):
             self.same_location(answer.location, where, identifier)
             self._same_table(identifier, answer, self.tables[identifier])
 
-        # Whether Create fills a declared table, the protocol leaves open.
-        opens = not self.known.in_full and table is not None and mode == "Create"
-        return Granted(settle, frozenset({TABLE_EXISTS} if opens else ()))
+        may_refuse = set()
+        if table is not None and not self.known.in_full:
+            if mode == "Create":  # whether it fills a declared table, the protocol leaves open
+                may_refuse.add(TABLE_EXISTS)
+            if properties != table.properties:  # the catalog may be unable to change properties
+                may_refuse.add(UNSUPPORTED)
+        return Granted(settle, frozenset(may_refuse))
 
     def _write(self, location: str, rows: Rows, version: Any, *, replace: bool) -> None:
         """Take over a commit to the main line; versions go up."""
