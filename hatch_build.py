@@ -1,8 +1,8 @@
-"""Compiles the JVM classes of the Spark data source when a wheel is built, or as a script.
+"""Compiles the JVM classes of the Spark data source, as a build hook for wheels or as a script.
 
-They need a JDK and PySpark's jars. Without them, the wheel lacks the jar, and Spark reads whole
-tables through the Python data source. A release sets ``LANCE_NS_REQUIRE_JAR``, which makes that an
-error.
+Compilation needs a JDK and PySpark's jars. Without them, the wheel contains no jar, and Spark reads
+entire tables through the Python data source. Release builds set ``LANCE_NS_REQUIRE_JAR``, which
+makes that an error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SOURCES = Path("lance_namespace_impls/spark/jvm")
 JAR = SOURCES / "lance-namespace-spark.jar"
 REQUIRE = "LANCE_NS_REQUIRE_JAR"
-# The classes are compiled with the newest release and call only what all supported ones have.
+# The classes are compiled against this release and use only APIs that all supported releases have.
 PYSPARK_LINE = "4.3."
 JAVA_RELEASE = 17
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the jar to wheels, and to a checkout that is installed as an editable."""
+    """Adds the jar to wheels and to editable installs of a checkout."""
 
     def dependencies(self) -> list[str]:
-        """Return what an isolated build has to install."""
+        """Return the requirements that an isolated build installs."""
         return [f"pyspark=={PYSPARK_LINE}*"] if _javac() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def compile_jar(root: Path) -> str | None:
-    """Compile the jar of a checkout unless it is current; return what is missing for it."""
+    """Compile the jar unless it is current; return None, or the reason why it cannot be compiled."""
     sources = sorted((root / SOURCES).glob("*.java"))
     services = sorted((root / SOURCES).glob("META-INF/services/*"))
     jar = root / JAR
@@ -56,12 +56,12 @@ def compile_jar(root: Path) -> str | None:
         return None
     javac = _javac()
     if javac is None:
-        return "there is no javac on the path or in JAVA_HOME"
+        return "javac was found neither on PATH nor in JAVA_HOME"
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         return "PySpark is not installed"
     if not metadata.version("pyspark").startswith(PYSPARK_LINE):
-        return f"PySpark {metadata.version('pyspark')} is installed, and {PYSPARK_LINE} is needed"
+        return f"PySpark {metadata.version('pyspark')} is installed, but {PYSPARK_LINE} is required"
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
         classes = Path(folder) / "classes"
         jars = Path(found.origin).parent / "jars" / "*"
@@ -84,7 +84,7 @@ def compile_jar(root: Path) -> str | None:
 
 
 def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
-    """Add a file with a fixed time, so that the same sources make the same jar."""
+    """Add a file with a fixed timestamp, for reproducible jars."""
     info = zipfile.ZipInfo(name, _MOMENT)
     info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, path.read_bytes())

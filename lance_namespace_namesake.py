@@ -1,7 +1,7 @@
-"""The check that the package with the same import name is not installed too.
+"""Checks that the other package with the same import name is not installed.
 
-A module of its own with a name of this distribution: another package cannot overwrite it, and every
-package of the distribution can import it.
+This is a top-level module named after the distribution: no other package can overwrite it, and
+every package of the distribution can import it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ REINSTALL = "pip install --force-reinstall --no-deps lance-namespace-kit"
 
 
 def refuse_namesake() -> None:
-    """Raise where the package `lance-namespace-impls` is installed as well.
+    """Raise ImportError if the package `lance-namespace-impls` is also installed.
 
-    Both write into one folder, and which files are left depends on the order of installing.
+    Both install into the same folder; which files survive depends on the order of installation.
 
     Raises:
-        ImportError: both are installed; the message has the command that removes the other one.
+        ImportError: both are installed; the message contains the command that removes the other
+            package.
     """
     installed: dict[str, str] = {}
     for folder in dict.fromkeys(sys.path):
         try:
             names = os.listdir(folder or os.curdir)
         except OSError:
-            continue  # a path entry that is no readable folder holds no package
+            continue  # a path entry that is not a readable folder contains no packages
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
                 for package in (OURS, NAMESAKE):
@@ -37,7 +38,8 @@ def refuse_namesake() -> None:
                         installed.setdefault(package, os.path.abspath(folder))
     if len(installed) == 2:
         raise ImportError(
-            f"lance-namespace-impls in {installed[NAMESAKE]} and lance-namespace-kit have one import "
-            "name, lance_namespace_impls: run 'pip uninstall -y lance-namespace-impls && "
-            f"{REINSTALL}', or keep the two in environments of their own"
+            f"lance-namespace-impls in {installed[NAMESAKE]} and lance-namespace-kit have the "
+            f"same import name, lance_namespace_impls: run 'pip uninstall -y "
+            f"lance-namespace-impls && "
+            f"{REINSTALL}', or install them in separate environments"
         )

@@ -1,7 +1,8 @@
-"""``pytest --lance-namespace URL``: the conformance checks of a server as tests, one item a check.
+"""``pytest --lance-namespace URL``: runs the conformance checks on a server, one test item per
+check.
 
-A module of its own beside the packages: pytest loads it in every run, and it imports none of them
-unless the option is given.
+This is a top-level module because pytest loads it in every run: it imports the packages only if the
+option is used.
 """
 
 from __future__ import annotations
@@ -39,28 +40,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(f"--{NAME}-token", metavar="TEXT", help="Bearer token.")
     group.addoption(
         f"--{NAME}-under", metavar="ID", default="",
-        help="Namespace to work in, its names joined by $; the root unless given.",
+        help="Namespace to work in, as names joined by $; defaults to the root.",
     )  # fmt: skip
-    group.addoption(f"--{NAME}-read-only", action="store_true", help="Make and change nothing.")
+    group.addoption(f"--{NAME}-read-only", action="store_true", help="Create and change nothing.")
 
 
-@pytest.hookimpl(tryfirst=True)  # before -k and -m choose
+@pytest.hookimpl(tryfirst=True)  # before -k and -m select tests
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add an item for each check, where the option is given."""
+    """Add an item for each check if the option is used."""
     if config.getoption(f"--{NAME}"):
         items.extend(Checks.from_parent(session, name=NAME, nodeid=NAME).collect())
 
 
 class Checks(pytest.Collector):
-    """The checks: the first that is asked for reaches the server, and the last cleans up."""
+    """Runs the checks: connects to the server before the first one and cleans up after the last one."""
 
     _session: Any = None
     _target: Any = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return an item for each check; those on all answers come last."""
+        """Return an item for each check; checks that examine all responses come last."""
         from lance_namespace_impls.conformance.checks import load_all
         from lance_namespace_impls.conformance.requirement import CHECKS
 
@@ -69,7 +70,7 @@ class Checks(pytest.Collector):
             yield CheckItem.from_parent(self, name=check.id)
 
     def entry(self, id: str) -> Mapping[str, Any]:
-        """Run a check and return how it came out."""
+        """Run a check and return its entry in the report."""
         from lance_namespace_impls.conformance.report import entry_of
         from lance_namespace_impls.conformance.requirement import CHECKS
 
@@ -107,7 +108,7 @@ class Checks(pytest.Collector):
             pytest.exit(f"--{NAME}: {text}", COULD_NOT_RUN)
 
     def finish(self) -> list[str]:
-        """Clean up; return the identifiers of what could not be removed."""
+        """Clean up; return the identifiers of objects that could not be removed."""
         if self._session is None:
             return []
         try:
@@ -120,9 +121,9 @@ class Checks(pytest.Collector):
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Name what could not be removed; no failure of a check is replaced by it."""
+    """List the objects that could not be removed, without hiding failures of checks."""
     if left := config.stash.get(LEFT, []):
-        terminalreporter.write_sep("-", "left behind by the conformance checks")
+        terminalreporter.write_sep("-", "objects that the conformance checks could not remove")
         for text in left:
             terminalreporter.write_line(text)
 
@@ -145,17 +146,18 @@ class CheckItem(pytest.Item):
     """One check."""
 
     def runtest(self) -> None:
-        """Raise CheckFailedError, or skip, as the check came out."""
+        """Raise CheckFailedError if the check failed; skip the item if the check was skipped."""
         assert isinstance(self.parent, Checks)
         entry = self.parent.entry(self.name)
         if entry["result"] == "fail":
             raise CheckFailedError(entry)
         if entry["result"] != "pass":
-            # Pytest has one word for skip, disabled and not reached; the reason says which it is.
+            # pytest has only one outcome for skipped, disabled and unreached checks; the reason
+            # states which.
             pytest.skip(f"{entry['result']}: {entry['got']}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the requirement, what came instead, and the calls that lead there."""
+        """Return the requirement, the actual result, and the calls that led to it."""
         if not isinstance(excinfo.value, CheckFailedError):
             return super().repr_failure(excinfo, style)
         entry = excinfo.value.args[0]
@@ -171,5 +173,5 @@ class CheckItem(pytest.Item):
         return "\n".join(lines)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where the item is named: it has no file."""
+        """Return the item's location for reports; it has no file."""
         return self.config.rootpath / NAME, None, self.name

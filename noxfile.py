@@ -1,6 +1,6 @@
 """The project's commands: ``nox -l`` lists them.
 
-Every session has its own environment, with the dependency groups that it needs in the versions of
+Each session has its own environment, with the dependency groups that it needs, pinned by
 constraints.txt.
 """
 
@@ -24,7 +24,7 @@ UNIT = (
     "tests/server", "tests/cli", "tests/property",
 )  # fmt: skip
 
-# Tests of every path between Spark and Lance, for `spark_matrix`.
+# Tests that cover every path between Spark and Lance, for `spark_matrix`.
 SPARK = tuple(
     f"tests/spark/test_{name}.py"
     for name in (
@@ -35,17 +35,19 @@ SPARK = tuple(
 
 
 def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
-    """Install dependency groups and the project itself, as an editable, in pinned versions.
+    """Install dependency groups in pinned versions, and the project itself in editable mode.
 
-    With all extras, it also compiles the jar for Spark.
+    If all extras are installed, also compile the jar for Spark.
     """
-    # A session starts hundreds of processes, which share compiled files.
+    # A session starts hundreds of processes; precompiled bytecode saves each of them time.
     session.env["PYTHONDONTWRITEBYTECODE"] = None
     session.install(
         "-c", CONSTRAINTS, *BUILD, *nox.project.dependency_groups(PROJECT, *groups), silent=False
     )
     session.install("-c", CONSTRAINTS, "--no-build-isolation", "-e", f".[{extras}]")
-    if extras == "all":  # the build above came before PySpark, whose jars the compiler needs
+    if (
+        extras == "all"
+    ):  # the build above ran before PySpark was installed, whose jars the compiler needs
         session.run("python", "hatch_build.py")
 
 
@@ -64,22 +66,22 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
 
 
-# Two processes more than there are cores: with what tests start and wait for, that keeps all cores busy.
-# tests/schedule.py says which tests share a process, and orders them.
+# Tests wait for servers and subprocesses: two more workers than cores keep all cores busy.
+# tests/schedule.py orders the tests and decides which of them share a process.
 PROCESSES = min(8, (os.cpu_count() or 2) + 2)
 PARALLEL = ("-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder")
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Import real tables with Spark, serve them, read them back."""
+    """Import real tables with Spark, serve them, and read them back."""
     install(session, "demo")
     session.run("python", "demo/demo.py", *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run what CI runs: lint, types, import rules, generated code, all tests but the slow ones."""
+    """Run what CI runs: lint, types, import rules, generated code, and all tests except slow ones."""
     install(session, "dev")
     run_lint(session)
     run_codegen_check(session)
@@ -88,7 +90,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def fast(session: nox.Session) -> None:
-    """Run the fast tests of a folder without Java and clients: `nox -s fast -- tests/catalog`."""
+    """Run the fast tests in a folder, without Java or third-party clients: `nox -s fast -- tests/catalog`."""
     install(session, "test", extras=FAST_EXTRAS)
     session.env["LANCE_NS_WITHOUT_JAVA"] = "1"
     session.run("pytest", "-m", "not slow and not real", *(session.posargs or UNIT))
@@ -96,7 +98,7 @@ def fast(session: nox.Session) -> None:
 
 @nox.session
 def full(session: nox.Session) -> None:
-    """Run everything that package registries give the servers of, the slow tests too."""
+    """Run all tests, including slow ones, except those on servers that no package registry provides."""
     install(session, "dev")
     session.env["LANCE_NS_EXAMPLES"] = "1"
     run_lint(session)
@@ -106,14 +108,14 @@ def full(session: nox.Session) -> None:
 
 @nox.session
 def unit(session: nox.Session) -> None:
-    """Run the tests that need no catalog's server, and the property tests."""
+    """Run the tests that need no catalog server, and the property tests."""
     install(session, "dev")
     run_pytest(session, *PARALLEL, *UNIT, *session.posargs)
 
 
 @nox.session
 def real(session: nox.Session) -> None:
-    """Run the tests that ask Unity Catalog's, Polaris' and Gravitino's own servers; all must be there."""
+    """Run the tests on real Unity Catalog, Polaris and Gravitino servers; all three must be available."""
     install(session, "dev")
     run_pytest(session, "-m", "real", *session.posargs)
 
@@ -122,14 +124,14 @@ def real(session: nox.Session) -> None:
 @nox.parametrize("pyspark", ["4.1.4", "4.2.1"])
 def spark_matrix(session: nox.Session, pyspark: str) -> None:
     """Run the Spark tests on older releases of PySpark: `nox -s "spark_matrix(pyspark='4.1.4')"`."""
-    install(session, "test")  # with the newest PySpark, which compiles the jar
+    install(session, "test")  # with the newest PySpark, for compiling the jar
     session.install(f"pyspark[connect]=={pyspark}")
     run_pytest(session, *(session.posargs or SPARK))
 
 
 @nox.session
 def clients(session: nox.Session) -> None:
-    """Run clients that others wrote on every backend, and write what they can do to docs/clients.md."""
+    """Run third-party clients on every backend, and write the results to docs/clients.md."""
     install(session, "dev")
     session.env["LANCE_NS_WRITE_CLIENTS"] = "1"
     run_pytest(session, "tests/clients", "-m", "slow or not slow", *session.posargs)
@@ -137,7 +139,7 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the conformance kit on our backends and other servers; write build/conformance."""
+    """Run the conformance kit on our backends and other servers; write the reports to build/conformance."""
     install(session, "dev")
     session.run("python", "-m", "tests.conformance.results", *session.posargs)
 
@@ -151,14 +153,14 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def codegen(session: nox.Session) -> None:
-    """Generate lance_namespace_client anew from rest.yaml."""
+    """Regenerate lance_namespace_client from rest.yaml."""
     install(session, extras="codegen")
     session.run("python", "-m", "codegen", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation into build/site; `nox -s docs -- serve` shows it while it is written."""
+    """Build the documentation into build/site; `nox -s docs -- serve` serves a live preview."""
     install(session, "docs", "spark")
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
@@ -166,7 +168,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Run the benchmarks; each prints its ratios and fails over its bound."""
+    """Run the benchmarks; each prints its ratios and fails if one exceeds its bound."""
     install(session, "dev")
     names = session.posargs or sorted(
         name for name in os.listdir("benchmarks") if name.endswith(".py") and name[0] != "_"
@@ -177,14 +179,14 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Put faults into the code, one at a time, and count those that the fast tests catch."""
+    """Insert faults into the code, one at a time, and count how many the fast tests catch."""
     install(session, "dev")
     session.run("python", "-m", "tests.mutants", *session.posargs)
 
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Choose the newest versions that fit and write constraints.txt."""
+    """Resolve the newest compatible versions and write constraints.txt."""
     session.install("uv")
     session.run(
         "uv", "pip", "compile", "pyproject.toml", "--all-extras", "--group", "dev", "--universal",

@@ -1,6 +1,6 @@
-"""Lets Spark find the data source ``lance_namespace`` by itself.
+"""Registers the data source ``lance_namespace`` with Spark automatically.
 
-Spark looks for top-level modules whose names start with ``pyspark_`` and takes their
+Spark looks for top-level modules whose names start with ``pyspark_`` and registers their
 ``DefaultSource``.
 
 Source: PySpark's Python Data Source API.

@@ -12,7 +12,7 @@ from lance_namespace_impls import extend
 from lance_namespace_impls.extend import Identifier, TableEntry
 
 Props = Mapping[str, str]
-UNSUPPORTED = {"AlterNamespace": "the properties of a database stay as they are"}
+UNSUPPORTED = {"AlterNamespace": "the properties of a database cannot be changed"}
 
 SCHEMA = """
 pragma foreign_keys = on;
@@ -26,7 +26,7 @@ create table if not exists tables (
 @attrs.define(kw_only=True)
 class SqliteConfig(extend.Config):
     impl: ClassVar[str] = "sqlite"
-    file: str = extend.option(default="catalog.db", doc="the SQLite file; created if missing")
+    file: str = extend.option(default="catalog.db", doc="SQLite file; created if missing")
     root: str = extend.root_option()
 
 
@@ -40,7 +40,7 @@ class SqliteNamespace(extend.CatalogNamespace):
     )
 
     def _run(self, sql: str, *values: Any, missing: Any = None, refused: Any = None) -> list[Any]:
-        """Run a statement; raise `missing` if no row matches, `refused` if the schema forbids it."""
+        """Run a statement; raise `missing` if no row matches, `refused` if a constraint fails."""
         try:
             with closing(sqlite3.connect(self.config.file, timeout=30)) as connection, connection:
                 connection.executescript(SCHEMA)

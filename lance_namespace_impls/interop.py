@@ -5,9 +5,9 @@
 ...     "lance_namespace_impls.interop.DirectoryNamespace", {"path": "/data/lance"}
 ... )  # doctest: +SKIP
 
-The module has one class for each implementation in the registry, with the name of its class. Requests
-and responses are the official pydantic models; errors are the official classes, and messages start
-with the official titles. lancedb and lance-ray connect through these classes.
+The module has one class for each registered implementation, named like the class that it adapts.
+Requests and responses are the official pydantic models; errors are the official classes, and
+messages start with the official titles. lancedb and lance-ray connect through these classes.
 
 Source: protocol semantics, "How other clients call".
 """
@@ -33,7 +33,7 @@ __all__ = ["OfficialNamespace"]
 
 
 class TableAlreadyExistsError(official_errors.TableAlreadyExistsError, ValueError):
-    """A table of that name already exists; lancedb's callers catch a ``ValueError``."""
+    """A table with that name already exists; users of lancedb catch a ``ValueError``."""
 
 
 _ERRORS: dict[int, type[Exception]] = {
@@ -50,7 +50,7 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
     """
 
     impl: ClassVar[str]
-    """Name of the implementation; each subclass has its own."""
+    """Name of the implementation; set by each subclass."""
 
     def __init__(self, **properties: str) -> None:
         self._properties = properties
@@ -58,7 +58,7 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
             self._namespace = open_namespace(self.impl, properties)
 
     def namespace_id(self) -> str:
-        """Return an identifier of this namespace: its impl and its properties, without secrets."""
+        """Return a string that identifies this namespace: its impl and its properties, without secrets."""
         return self._namespace.namespace_id()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,26 +70,26 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
 
 @contextmanager
 def _official_errors() -> Iterator[None]:
-    """Translate an error of this package to the official one with the same code; it stays the cause."""
+    """Translate an error of this package to the official class with the same code, chaining the cause."""
     try:
         yield
     except LanceNamespaceError as error:
         official = _ERRORS.get(int(error.code), official_errors.InternalError)
         title = _title(error.code)
         message = error.message
-        # A server may have added the title already.
+        # A server may already have added the title.
         raise official(message if message.startswith(title) else f"{title}: {message}") from error
 
 
 def _title(code: ErrorCode) -> str:
-    """Return the official packages' prefix for messages with a code; lancedb relies on it."""
+    """Return the prefix that the official packages add to messages with this code; lancedb relies on it."""
     if code is ErrorCode.INTERNAL:
         return "Internal error"
     return code.name.replace("_", " ").capitalize()
 
 
 def _method(operation: Operation[Any, Any]) -> Callable[..., Any]:
-    """Build the official method of an operation; its response type comes from the official one."""
+    """Build the official method for an operation, with the response type of the official interface."""
     declared = inspect.signature(getattr(lance_namespace.LanceNamespace, operation.method_name))
     plain = declared.return_annotation is str
     answer_type = getattr(official_models, operation.response)
@@ -124,7 +124,7 @@ for _row in OPERATIONS.values():
 
 
 def _reconnect(name: str, properties: dict[str, str]) -> OfficialNamespace:
-    # A class is created only once, so `isinstance` keeps working.
+    # Each class is created only once; otherwise, `isinstance` would fail.
     cls: type[OfficialNamespace] = globals().get(name) or __getattr__(name)
     return cls(**properties)
 

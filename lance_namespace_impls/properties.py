@@ -1,6 +1,6 @@
 """The properties of each built-in implementation, as dicts for type checkers.
 
-Made of the configuration classes by ``python -m docs._generate.properties``.
+Generated from the configuration classes by ``python -m docs._generate.properties``.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def register(name: str, target: str) -> None:
         target: ``"module:Class"``; the class is a `Namespace`.
 
     Raises:
-        InvalidInputError: code 13, the name is reserved, or the target is not ``module:Class``.
+        InvalidInputError: code 13, the name is reserved, or the target is not of the form
+        ``module:Class``.
     """
     if name in _BUILT_IN:
         raise InvalidInputError(f"impl {name!r} is built in; register under another name")
@@ -62,12 +63,12 @@ def register(name: str, target: str) -> None:
 
 
 def built_in() -> tuple[str, ...]:
-    """Return the names of the implementations of this package."""
+    """Return the names of the built-in implementations."""
     return tuple(_BUILT_IN)
 
 
 def implementations() -> dict[str, str]:
-    """Return every known implementation: its name and ``module:Class``."""
+    """Return all known implementations: a mapping of names to ``module:Class``."""
     from importlib.metadata import entry_points  # slow to import, and rarely needed
 
     found = {name: target for name, (target, _) in _BUILT_IN.items()}
@@ -91,7 +92,7 @@ def load(impl: str) -> type[Namespace]:
         target = _registered.get(impl) or (impl if ":" in impl else implementations().get(impl))
     if target is None:
         known = ", ".join(sorted(implementations()))
-        raise InvalidInputError(f"impl {impl!r} is unknown; known are {known}, or 'module:Class'")
+        raise InvalidInputError(f"impl {impl!r} is unknown; use one of {known}, or 'module:Class'")
     module, _, name = target.partition(":")
     try:
         cls = getattr(import_module(module), name)
@@ -158,20 +159,20 @@ def connect(
 ) -> Namespace:
     """Connect to a namespace.
 
-    For type checkers, the properties of each built-in implementation are a typed dict, so they report
-    unknown keys. Use `connect_config`, which accepts any mapping, if the implementation is chosen at
-    run time or is third-party, or if a key is user-defined (``headers.*``).
+    The properties of each built-in implementation are a ``TypedDict``, so type checkers report
+    unknown keys. Use `connect_config`, which accepts any mapping, if the implementation is chosen
+    at run time or is third-party, or if a key is user-defined (``headers.*``).
 
     Args:
         impl: ``dir``, ``rest``, a registered name, or ``module:Class``.
-        properties: its properties, without (``path``) or with the impl as prefix (``dir.path``); they
-            override those of a profile.
+        properties: its properties, with the impl as a prefix (``dir.path``) or without it
+            (``path``); they override those of a profile.
         profile: a profile of the configuration file, instead of `impl`. The file is
             ``~/.config/lance-ns/config.toml``, or the one in ``LANCE_NS_CONFIG``.
 
     Raises:
-        InvalidInputError: code 13; the impl or a property is unknown, a required one is missing, a
-            value has the wrong type, or the profile does not exist.
+        InvalidInputError: code 13; the impl or a property is unknown, a required property is
+            missing, a value has the wrong type, or the profile does not exist.
     """
     if impl is not None and profile is None:
         return open_namespace(impl, properties or {})
@@ -179,13 +180,13 @@ def connect(
 
 
 def open_namespace(impl: str, properties: Mapping[str, Any]) -> Namespace:
-    """Connect like `connect`, to any implementation."""
+    """Connect to any implementation, like `connect`."""
     cls = load(impl)
     return cls.from_properties(properties, sorted(_prefixes(properties) - {impl}))
 
 
 def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
-    """Return the values that must not be shown in properties that may be invalid.
+    """Return the secret values among properties that may be invalid.
 
     Args:
         impl: see `connect`; if it is unknown, every value counts as secret.
@@ -199,7 +200,7 @@ def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _prefixes(properties: Mapping[str, Any]) -> set[str]:
-    """Return the implementations whose names may be prefixes of keys."""
+    """Return the names of implementations that may be used as key prefixes."""
     known = {*_BUILT_IN, *_registered}
     if any("." in key and key.split(".", 1)[0] not in known for key in properties):
         known |= implementations().keys()  # searches all installed packages
@@ -210,23 +211,25 @@ def connect_config(config: Mapping[str, Any]) -> Namespace:
     """Connect with a flat configuration whose key ``impl`` names the implementation.
 
     Args:
-        config: ``impl`` and its properties; or ``profile``, a profile of the configuration file, and
-            properties that override it.
+        config: ``impl`` and its properties; or ``profile``, a profile of the configuration file,
+            and properties that override it.
 
     Examples:
         >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
 
     Raises:
-        InvalidInputError: code 13, see `connect`; or there is neither ``impl`` nor ``profile``.
+        InvalidInputError: code 13, see `connect`; also if there is neither ``impl`` nor
+            ``profile``.
     """
     return open_namespace(*resolved(config))
 
 
 def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the implementation and the properties of a configuration, including its profile.
+    """Return the implementation and the properties that a configuration and its profile specify.
 
     Raises:
-        InvalidInputError: code 13, see `connect_config`; the properties are not checked.
+        InvalidInputError: code 13, see `connect_config`; the properties themselves are not
+            validated.
     """
     properties = dict(config)
     profile, impl = properties.pop("profile", None), properties.pop("impl", None)

@@ -1,7 +1,7 @@
 """Generates a ``TypedDict`` of the properties of each built-in implementation.
 
-``python -m docs._generate.properties`` writes ``lance_namespace_impls/properties.py``; a test checks
-that the file is current.
+``python -m docs._generate.properties`` writes ``lance_namespace_impls/properties.py``; a test
+checks that the file is current.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lance_namespace_impls.core import options
 TARGET = Path(registry.__file__).with_name("properties.py")
 HEAD = '''"""The properties of each built-in implementation, as dicts for type checkers.
 
-Made of the configuration classes by ``python -m docs._generate.properties``.
+Generated from the configuration classes by ``python -m docs._generate.properties``.
 """
 
 from __future__ import annotations

@@ -120,7 +120,9 @@ def test_what_it_declares_is_refused_and_not_listed(example: ModuleType, tmp_pat
         listed = namespace.list_operations({}).operations
         assert "AlterNamespace" not in listed
         assert {"RenameTable", "AlterTable", "CreateTable", "QueryTable"} <= set(listed)
-        with pytest.raises(UnsupportedError, match="the properties of a database stay as they are"):
+        with pytest.raises(
+            UnsupportedError, match="the properties of a database cannot be changed"
+        ):
             namespace.alter_namespace({"id": ["a"], "set_properties": {"k": "v"}})
 
 
