@@ -1,15 +1,15 @@
 """The primitives of a catalog, with their contracts, and the methods that operations share.
 
-A backend subclasses `CatalogNamespace` and implements the primitives for its catalog. The
-protocol's operations are mixins over the primitives, one module per concern. The interface
-generated from rest.yaml declares the operations as methods of the namespace; mixins provide them
-without a forwarding method for each.
+A backend subclasses `CatalogNamespace` and implements the primitives for its catalog. Mixins
+implement the protocol's operations with these primitives, one module per concern. They are mixins
+because the interface generated from rest.yaml declares each operation as a method of the namespace,
+and other designs would need a forwarding method for each.
 
-Omissions are detected when the class is created, not when a user calls it: an abstract primitive
-must be implemented, and an optional one must either be implemented or its operation declared
-unsupported in `Capabilities`. An unsupported operation is rejected before it starts. The base
-version of an optional primitive serves other operations that need it as a step: CreateNamespace
-needs `remove_namespace` to overwrite.
+Omissions are detected when the class is created, not when a user calls a method: an abstract
+primitive must be implemented, and an optional one must either be implemented or its operation
+declared unsupported in `Capabilities`. An unsupported operation is rejected before it starts. The
+default implementation of an optional primitive raises the error for other operations that use it as
+a step: CreateNamespace calls `remove_namespace` to overwrite.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ class CatalogBase(metaclass=ABCMeta):
     or, for unforeseen failures, their catalog's own exceptions, which `translate` converts to
     protocol errors.
 
-    Args of a subclass statement:
-        abstract: whether the class is a base for backends and leaves primitives to them.
+    Arguments of the class statement:
+        abstract: whether the class is a base class of backends and need not implement the
+        primitives.
     """
 
     def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
@@ -94,7 +95,7 @@ class CatalogBase(metaclass=ABCMeta):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of tables that a listing looks up concurrently; each is a round trip."""
+        """Maximum number of tables that a listing looks up concurrently; each look-up is a round trip."""
         return 16
 
     # --- namespaces
@@ -105,7 +106,7 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             parent: the namespace; the root is ``()``.
-            after: name to start after; None starts at the first.
+            after: name to start after; None starts at the beginning.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -172,7 +173,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Return the names of the Lance tables in order, starting after `after`.
 
         A catalog that can only list all names in one call returns them through `sorted_after`, or
-        as `SortedTables`: all pages of one walk are then served from a single listing, for up to a
+        as `SortedTables`: one listing then serves all pages that a client requests, for up to a
         minute.
 
         Raises:
@@ -182,9 +183,10 @@ class CatalogBase(metaclass=ABCMeta):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the same names; the caller reads at most `wanted` of them (None: all).
+        """Return the same names as `table_names`; the caller reads at most `wanted` of them (None:
+        all).
 
-        For catalogs that can stop early, and for those that look up tables ahead of the reader.
+        Override it if the catalog can stop early, or looks up tables before the caller reads them.
         """
         return self.table_names(parent, after)
 
@@ -205,11 +207,11 @@ class CatalogBase(metaclass=ABCMeta):
     def load_tables(
         self, parent: Identifier, names: Iterator[str]
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
-        """Return each table's name with a function that loads it like `load_table`.
+        """Return each table's name with a function that loads the table like `load_table`.
 
-        A catalog that can load several tables with one call overrides this method. One whose
-        listing already includes the entries returns `ListedTables` or `SortedTables` from
-        `table_names` instead.
+        Override this method if the catalog can load several tables with one call. If its listing
+        already includes the entries, return `ListedTables` or `SortedTables` from `table_names`
+        instead.
         """
         if isinstance(names, ListedTables):
             for name, loader in names.loaders:
@@ -262,7 +264,7 @@ class CatalogBase(metaclass=ABCMeta):
         properties: Mapping[str, str],
         schema: pa.Schema,
     ) -> TableEntry:
-        """Add a table to the catalog whose first rows, with that schema, are about to be written."""
+        """Add a table to the catalog; its first rows, with this schema, are about to be written."""
         return self.add_table(identifier, location, properties)
 
     def create_table_at_once(
@@ -276,8 +278,8 @@ class CatalogBase(metaclass=ABCMeta):
         Args:
             identifier: the table.
             properties: its properties.
-            write: writes the rows to the entry's location, which is empty and has no other writers,
-                and returns the version. It may consume rows that cannot be read again.
+            write: writes the rows to the entry's location and returns the version. The location
+                must be empty and have no other writers. The rows may be readable only once.
 
         Returns:
             the table and its version; None, before anything is written, if the name may already be
@@ -291,7 +293,7 @@ class CatalogBase(metaclass=ABCMeta):
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Add a table to the catalog whose data already exists."""
+        """Add a table whose data already exists to the catalog."""
         return self.add_table(identifier, location, properties)
 
     @abstractmethod
@@ -303,7 +305,7 @@ class CatalogBase(metaclass=ABCMeta):
         """
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows that could not be written.
+        """Remove a table that was added for rows whose write then failed.
 
         Raises:
             TableNotFoundError: code 4, it was removed concurrently.
@@ -347,13 +349,13 @@ class CatalogBase(metaclass=ABCMeta):
         """
         if self.version_store is None or not entry.managed:
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} is managed by storage, and its versions "
-                "are created by commits to the table itself; only a table that is created as "
-                "a managed table gets its versions from the catalog"
+                f"table {format_identifier(entry.id)} is managed by storage: commit to the table "
+                f"itself to create a version; the catalog manages only the versions of tables "
+                f"that were created as managed tables"
             )
         return self.version_store
 
-    # --- information that a catalog may have
+    # --- optional information from the catalog
 
     def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
         """Return the table schema that the catalog stores; None if it stores none."""
@@ -378,11 +380,11 @@ class CatalogBase(metaclass=ABCMeta):
     @final
     @contextmanager
     def sole_change(self, *identifiers: Identifier) -> Iterator[None]:
-        """Keep other processes on this machine from adding or removing the same objects.
+        """Prevent other processes on this machine from adding or removing the same objects.
 
         Many catalogs let more than one of several concurrent removals or renames of an object
-        succeed. While a table is added and its place is chosen, no table of the same name may come
-        and go.
+        succeed. Between the choice of a new table's location and the addition of its entry, no
+        table with the same name may be added and removed.
         """
         # Some catalogs compare names case-insensitively.
         keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
@@ -392,7 +394,7 @@ class CatalogBase(metaclass=ABCMeta):
             yield
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
-        """Return a lock that keeps others from writing a table's first rows concurrently.
+        """Return a lock that prevents others from concurrently writing a table's first rows.
 
         Args:
             entry: the table.
@@ -411,7 +413,7 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             error: the failure.
-            what: the operation and its object, with which the message starts.
+            what: the operation and its object, as the start of the message.
         """
         return None
 
@@ -420,7 +422,7 @@ class CatalogBase(metaclass=ABCMeta):
     _session: Any = None
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
-        """Return location and storage options: the namespace's, overridden by the table's own."""
+        """Return the table's location and storage options: the namespace's, overridden by the table's own."""
         self._refuse_foreign_disk(entry)
         options = with_vended(self.config.storage, self.vended_options(entry))
         if own := own_options(entry.properties):
@@ -434,14 +436,14 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def bounds(self) -> Confinement | None:
-        """Return the caller's location bounds; None if it is unrestricted."""
+        """Return the locations to which the caller is restricted; None if it is unrestricted."""
         bounds, places = confinement(), self.config.allow_locations
         if bounds is not None:
             return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        """Yield the namespace's own places in which that object may be stored."""
+        """Yield the locations of the namespace in which the object may be stored."""
         if self.config.root is not None:
             yield self.config.root
         if self.capabilities.holds_tables(len(identifier) - 1):
@@ -460,12 +462,12 @@ class CatalogBase(metaclass=ABCMeta):
         """Return a requested location in the form in which the catalog stores it.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would open different places.
+            InvalidInputError: code 13; Lance and pyarrow would open different locations.
         """
         return absolute(self.absolute_location(location))
 
     def _refuse_foreign_disk(self, entry: TableEntry) -> None:
-        """Reject a table on this machine's disk outside the namespace's places (code 15).
+        """Reject a table on this machine's disk outside the namespace's locations (code 15).
 
         Object stores have their own access control; on disk, only the process's permissions apply.
         """
@@ -478,11 +480,11 @@ class CatalogBase(metaclass=ABCMeta):
         except InvalidInputError as error:
             raise PermissionDeniedError(
                 f"{what}: it is on the server's own disk, outside the locations of this "
-                "namespace; have the operator allow it (--allow-location)"
+                f"namespace; ask the operator to allow it (--allow-location)"
             ) from error
 
     def _lance_session(self) -> Any:
-        """Return the session whose bounded caches are shared by opened tables.
+        """Return the session with the bounded caches that all opened tables share.
 
         A dataset opened with it reads only the newest manifest; the rest comes from the caches.
         """
@@ -495,14 +497,14 @@ class CatalogBase(metaclass=ABCMeta):
             )
         return self._session
 
-    # --- for the operations
+    # --- used by the operations
 
     @cached_property
     def _kept_listings(self) -> KeptListings:
         return KeptListings()
 
     def listings_changed(self) -> None:
-        """Discard kept listings, because a change made here invalidates their pages."""
+        """Discard cached listings, because a change in this process made them outdated."""
         self._kept_listings.clear()
 
     def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
@@ -512,7 +514,7 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             identifier: the table.
-            opened: finds the table and opens its dataset.
+            opened: looks up the table and opens its dataset.
         """
         return opened()
 
@@ -534,7 +536,7 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             error: the failure.
-            what: the operation and its object, with which the message starts.
+            what: the operation and its object, as the start of the message.
         """
         from ..tables.errors import from_lance
 
@@ -551,7 +553,7 @@ class CatalogBase(metaclass=ABCMeta):
 
     @final
     def is_failure(self, error: Exception) -> bool:
-        """Return whether an exception is a failure of the catalog or of storage, not a bug."""
+        """Return whether an exception is a failure of the catalog or storage rather than a bug."""
         from ..tables.errors import from_lance
 
         return (
@@ -576,14 +578,15 @@ class CatalogBase(metaclass=ABCMeta):
             self.require_table(identifier)
 
     def cached_response(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
-        """Return the catalog's response about an object, requested once per operation.
+        """Return the catalog's response about an object; it is requested at most once per
+        operation.
 
         Used for the parent of a new table, which `default_location` and `add_table` both need.
         """
         return cached_response((id(self), identifier), partial(ask, identifier))
 
     def record_response(self, identifier: Identifier, answer: object) -> None:
-        """Record a response that arrived unrequested, for `cached_response` to return in this operation."""
+        """Store a response that arrived unrequested; `cached_response` returns it during this operation."""
         record_response((id(self), identifier), answer)
 
     def _listing(self, *of: Any) -> list[Any]:
@@ -597,6 +600,6 @@ class CatalogBase(metaclass=ABCMeta):
 
     @cached_property
     def lock_id(self) -> str:
-        """Identity of this catalog in lock names, the same for all of its connections."""
+        """Identity of this catalog in lock names, the same for all connections to it."""
         which = [value for value in self._which_catalog.values() if value is not None]
         return f"{self.config.impl}{which}" if which else self.namespace_id()

@@ -13,7 +13,7 @@ __all__ = ["MANAGED_OPERATIONS", "NO_COUNTERPART", "Capabilities"]
 _STORAGE_MANAGED = (
     "its tables are managed by storage: versions are created by commits to the table itself"
 )
-_NO_JOBS = "it runs no background jobs and stores no functions for computed data"
+_NO_JOBS = "it runs no background jobs and stores no functions that compute data"
 _NO_TRANSACTIONS = "it stores no transactions other than a table's versions"
 MANAGED_OPERATIONS = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
 """Operations of catalogs that manage the versions of tables."""
@@ -25,14 +25,13 @@ NO_COUNTERPART: Mapping[str, str] = {
     "RefreshMaterializedView": _NO_JOBS,
     **dict.fromkeys(_TRANSACTIONS, _NO_TRANSACTIONS),
 }
-"""Operations that neither the Lance format nor a catalog of storage-managed tables has, with the
-reason."""
+"""Operations that the Lance format lacks, and so do catalogs of storage-managed tables; each with
+the reason."""
 
 
 @frozen(kw_only=True)
 class Capabilities:
-    """The capabilities of a backend; the base class, the server and the contract tests rely on
-    them."""
+    """The capabilities of a backend, which the base class, the server and the contract tests use."""
 
     namespace_depth: int | None
     """Levels in the identifier of the deepest namespace; 0: only the root, None: unlimited."""
@@ -41,17 +40,17 @@ class Capabilities:
     """Levels in the identifier of the shallowest namespace that holds tables."""
 
     lowercase_names: bool = False
-    """Whether the catalog stores names in lower case; names that would come back changed are
+    """Whether the catalog stores names in lower case; names with upper-case letters are
     rejected."""
 
     configured_depth: int = 0
-    """Levels in the identifier of the deepest namespace that exists by configuration, such as the
-    single catalog of a connection. Namespaces up to this depth cannot be created, changed or
+    """Levels in the identifier of the deepest namespace that is defined by the configuration, such
+    as the single catalog of a connection. Namespaces up to this depth cannot be created, changed or
     dropped (code 13)."""
 
     closed: bool = False
-    """Whether creating an object below a namespace that is not configured is invalid (code 13)
-    rather than a missing parent (code 1)."""
+    """Whether creating an object below a namespace that is not configured is invalid input (code
+    13) rather than a missing parent (code 1)."""
 
     storage_only: bool = False
     """Whether the catalog is the storage itself: a table's location follows from its name, and a
@@ -70,20 +69,22 @@ class Capabilities:
     """Number of leading names that RenameTable must preserve when it moves a table."""
 
     shown_delimiter: str = "$"
-    """Separator of the levels of an identifier in messages, as the catalog's users know it."""
+    """Separator between the levels of an identifier in messages, as users of the catalog expect
+    it."""
 
     permanent: Collection[tuple[str, ...]] = ()
-    """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
+    """Namespaces that the catalog requires; dropping or overwriting one is invalid (code 13)."""
 
     location_properties: Collection[str] = ()
-    """Properties of namespaces or tables that name a location at which the catalog stores data."""
+    """Properties of namespaces or tables that specify where the catalog stores data."""
 
     managed_versioning: bool = False
-    """Whether the catalog can own a table's latest version, so that a commit that bypasses it has
-    no effect; otherwise storage owns it. Such a class has a `version_store`."""
+    """Whether the catalog can own a table's latest version: a commit that bypasses the catalog then
+    has no effect. Otherwise storage owns it. A class with this capability has a `version_store`."""
 
     unsupported: Mapping[str, str] = field(factory=dict)
-    """Operations that the catalog cannot perform, each with the reason reported with code 0."""
+    """Operations that the catalog cannot perform, each with the reason that the error (code 0)
+    states."""
 
     def reason(self, operation: str) -> str | None:
         """Return why an operation is not supported; None if it is.
@@ -102,9 +103,9 @@ class Capabilities:
         return NO_COUNTERPART.get(operation)
 
     def holds_tables(self, depth: int) -> bool:
-        """Return whether a namespace with that many levels in its identifier can hold tables."""
+        """Return whether a namespace can hold tables if its identifier has the specified number of levels."""
         return depth >= self.table_depth and self.has_namespaces(depth)
 
     def has_namespaces(self, depth: int) -> bool:
-        """Return whether a namespace can have that many levels in its identifier."""
+        """Return whether a namespace's identifier can have the specified number of levels."""
         return self.namespace_depth is None or depth <= self.namespace_depth

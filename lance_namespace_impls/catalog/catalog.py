@@ -1,4 +1,4 @@
-"""The base class of backends: the protocol's operations over the primitives of one catalog."""
+"""The base class of backends: implements the protocol's operations with a catalog's primitives."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ __all__ = [
 STORAGE_PREFIX = "storage."
 TABLE_TYPE = "table_type"
 MANAGED = "managed_versioning"
-"""Property that chooses, at creation, whether the catalog manages a table's versions."""
+"""Property that specifies, when a table is created, whether the catalog manages its versions."""
 LANCE = "lance"
 
 
@@ -57,12 +57,12 @@ Found = TypeVar("Found")
 
 
 class ListedTables(Iterator[str], Generic[Found]):
-    """Table names whose listing also returned their entries, which are not loaded again.
+    """Table names from a listing that also returned the entries, so they need not be loaded.
 
     Args:
         tables: each table's name with its data from the listing.
-        loader: returns, for a name and its data, a function that returns the entry; None if the
-            table must be loaded. Called only for tables that are looked up.
+        loader: called with a name and its data, only for tables that are looked up. Returns a
+            function that returns the entry, or None if the table must be loaded.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ListedTables(Iterator[str], Generic[Found]):
 
     @property
     def loaders(self) -> Iterator[tuple[str, Loader | None]]:
-        """Each table's name with a function that returns its entry; None if it must be loaded."""
+        """Each table's name with a function that returns its entry, or None if the entry must be loaded."""
         return ((name, self._loader(name, found)) for name, found in self._tables)
 
     def __iter__(self) -> Iterator[str]:
@@ -84,14 +84,14 @@ class ListedTables(Iterator[str], Generic[Found]):
 
 
 class SortedTables(ListedTables[Found], SortedNames):
-    """A complete listing of objects, filtered for tables lazily.
+    """A complete listing of objects, lazily filtered to tables.
 
     Args:
         names: all names, in order.
-        tables: accepts names in order and the number of tables that will be read (None: all), and
-            returns the tables among them, each with its data from the listing.
+        tables: called with names in order and the number of tables that will be read (None: all).
+            Returns the tables among them, each with its data from the listing.
         loader: see `ListedTables`.
-        after: name to start after; None starts at the first.
+        after: name to start after; None starts at the beginning.
         wanted: maximum number of tables that will be read; None for all.
     """
 
@@ -118,25 +118,27 @@ def is_lance(properties: Mapping[str, str] | None) -> bool:
 
 
 def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return table parameters with the mark of a Lance table."""
+    """Return table parameters with ``table_type=lance`` added."""
     return {**properties, TABLE_TYPE: LANCE}
 
 
 def managed_choice(properties: Mapping[str, str], default: bool) -> tuple[dict[str, str], bool]:
-    """Return a new table's properties without the version management choice, and that choice.
+    """Return a new table's properties without `MANAGED`, and whether the catalog manages its
+    versions.
 
     Args:
         properties: the properties in the creation request.
         default: whether the catalog manages the versions if the properties do not specify it.
 
     Raises:
-        InvalidInputError: code 13, the choice is neither true nor false.
+        InvalidInputError: code 13, the value of `MANAGED` is neither true nor false.
     """
     left = {key: value for key, value in properties.items() if key != MANAGED}
     text = properties.get(MANAGED, str(default)).lower()
     if text not in ("true", "false"):
         raise InvalidInputError(
-            f"property {MANAGED!r} of a table must be 'true' or 'false', not {properties[MANAGED]!r}"
+            f"property {MANAGED!r} of a table must be 'true' or 'false', not "
+            f"{properties[MANAGED]!r}"
         )
     return left, text == "true"
 
@@ -147,7 +149,7 @@ def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def storage_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a table's properties that are storage options."""
+    """Return a table's storage options, with the prefix of their properties."""
     return {key: value for key, value in properties.items() if key.startswith(STORAGE_PREFIX)}
 
 

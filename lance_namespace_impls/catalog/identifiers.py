@@ -1,4 +1,4 @@
-"""Rejects identifiers that a catalog cannot have, before any request to it."""
+"""Rejects identifiers that are invalid in a catalog, before any request is sent to it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
 def parent_after(allowed: Capabilities, request: Any) -> Identifier:
     """Return the namespace that contains a table after RenameTable.
 
-    The Java clients send an empty list if no namespace is specified: it means the root only if the
+    The Java clients send an empty list if no namespace is specified; it means the root only if the
     root can hold tables.
     """
     given = request.new_namespace_id
@@ -91,6 +91,6 @@ def _require_lowercase(names: Sequence[str]) -> None:
     for name in names:
         if name != name.lower():
             raise InvalidInputError(
-                f"this catalog stores names in lower case, so {name!r} would come back as "
-                f"{name.lower()!r}; write it that way"
+                f"this catalog stores names in lower case, so use {name.lower()!r} instead of "
+                f"{name!r}"
             )

@@ -1,7 +1,8 @@
-"""Finds a loopback server for a namespace, for engines that only speak the protocol.
+"""Finds a server that serves a namespace on the loopback interface, for engines that need the REST
+protocol.
 
-An installed package provides it as an entry point of the group ``lance_namespace_impls.loopback``;
-the extra ``[server]`` installs the one of this distribution.
+Packages provide such a server as an entry point in the group ``lance_namespace_impls.loopback``;
+the extra ``[server]`` installs the one in this distribution.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ _INSTALL = "pip install 'lance-namespace-kit[server]'"
 
 @frozen
 class LoopbackServer:
-    """Address of a served namespace, and the ``Bearer`` token of its only caller."""
+    """Address of a served namespace, and the ``Bearer`` token that its only client uses."""
 
     address: str
     token: str = field(repr=False)
 
 
 class ServeOnLoopback(Protocol):
-    """Serve a namespace on a free port of this machine to holders of a token made for it."""
+    """Serves a namespace on a free loopback port, only to clients with a newly generated token."""
 
     def __call__(self, namespace: Namespace, caller: str) -> AbstractContextManager[LoopbackServer]:
         """Serve the namespace until the context ends; the namespace is not closed.
 
         Args:
             namespace: the namespace to serve, including its storage options.
-            caller: name of the one caller, for the server's log.
+            caller: name of the client in the server's log.
 
         Raises:
             ServiceUnavailableError: code 17, the server did not start.
@@ -46,7 +47,7 @@ class ServeOnLoopback(Protocol):
 
 
 def find_loopback_server() -> ServeOnLoopback:
-    """Return the server; if several are installed, the first by name.
+    """Return the installed server; the first by name if there are several.
 
     Raises:
         InvalidInputError: code 13, no server is installed or a dependency is missing; the message
@@ -55,13 +56,13 @@ def find_loopback_server() -> ServeOnLoopback:
     points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     if not points:
         raise InvalidInputError(
-            f"no installed package serves a namespace on the loopback interface: {_INSTALL}"
+            f"no installed package can serve a namespace on the loopback interface; run {_INSTALL}"
         )
     try:
         found: Any = points[0].load()
     except (ImportError, AttributeError) as error:
         raise InvalidInputError(
-            f"{points[0].value}, which serves a namespace on the loopback interface, "
-            f"cannot be loaded: {error}; {_INSTALL}"
+            f"{points[0].value}, which serves a namespace on the loopback interface, cannot be "
+            f"loaded: {error}; run {_INSTALL}"
         ) from error
     return found  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Namespace: the interface that every namespace of this package adds to the operations."""
+"""Namespace: the operations, and the methods that all namespaces of this package add to them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Configured", "Namespace", "page_request"]
 
 SHOWN = 20
-"""Names of each kind that a notebook shows."""
+"""Maximum number of namespaces, and of tables, that a notebook shows."""
 
 OPERATION_METHODS = frozenset(name for name in vars(LanceNamespace) if not name.startswith("_"))
 """The methods of the generated interface."""
 
 
 class Configured:
-    """An object that is created from typed properties; it pickles as its class and properties.
+    """An object that is created from typed properties, and pickled as its class and properties.
 
     Args:
         config: the typed properties.
@@ -45,7 +45,7 @@ class Configured:
     def from_properties(
         cls, properties: Mapping[str, object], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as text, with or without the implementation's name as prefix.
+        """Connect with properties as strings; keys may have the implementation's name as a prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown, missing or of the wrong type.
@@ -58,7 +58,7 @@ class Configured:
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Return a text that identifies the namespace: implementation and properties, without secrets."""
+        """Return a string that identifies the namespace: implementation and properties, without secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -90,23 +90,24 @@ class Namespace(Configured, LanceNamespace):
             "table",
         }
     )
-    """Names that `dir` lists next to the operations; the primitives of a backend are not listed."""
+    """Names that `dir` lists in addition to the operations; a backend's primitives are not
+    listed."""
 
     @property
     def local_path(self) -> str | None:
-        """Path of the whole catalog, or None if it is more than plain files on this machine."""
+        """Path that contains the whole catalog; None unless it consists of plain files on this machine."""
         return None
 
     in_process: ClassVar[bool] = False
-    """Whether the content exists only in this process."""
+    """Whether the namespace exists only in the memory of this process."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
-    """Sizes of the first pages of a listing; the last one applies to all further pages. Empty if the
-    server chooses."""
+    """Sizes of the first pages of a listing; the last size applies to all further pages. Empty if
+    the server chooses the sizes."""
     capabilities: Capabilities
-    """What the backend supports, or this connection of it."""
+    """The capabilities of the backend, or of this connection if it supports less."""
 
     def _unsupported(self, operation: str) -> UnsupportedError:
-        # Only subclasses of CatalogNamespace have to declare them.
+        # Only subclasses of CatalogNamespace must declare capabilities.
         declared: Capabilities | None = getattr(self, "capabilities", None)
         reason = declared.reason(operation) if declared else None
         if reason is None:
@@ -123,7 +124,7 @@ class Namespace(Configured, LanceNamespace):
 
         Args:
             id: the parent, as ``"catalog.db"`` or a list of names; defaults to the root.
-            page_size: names per page; defaults to the namespace's choice.
+            page_size: names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: the parent does not exist.
@@ -147,7 +148,7 @@ class Namespace(Configured, LanceNamespace):
         Args:
             id: the namespace, as ``"catalog.db"`` or a list of names; defaults to the root.
             include_declared: whether tables without data are included.
-            page_size: names per page; defaults to the namespace's choice.
+            page_size: names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: the namespace does not exist.
@@ -165,11 +166,12 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Yield the names of a listing; the first page is short, so that the first name comes soon.
+        """Yield the names of a listing; a short first page keeps the latency of the first name low.
 
         Args:
-            page: returns the names of a page, and the next token, for a page size and a token.
-            page_size: names per page; defaults to the namespace's choice.
+            page: called with a page size and a token; returns the names of a page and the next
+                token.
+            page_size: names per page; the namespace chooses by default.
         """
         sizes = chain(self.page_sizes if page_size is None else (), repeat(page_size))
         token: str | None = None
@@ -189,7 +191,7 @@ class Namespace(Configured, LanceNamespace):
         Args:
             id: names joined by dots or by the protocol's ``$``, or a list of names.
             branch: branch to read and write; defaults to the main branch.
-            version: version to check out, for reading; defaults to the latest.
+            version: version to check out for reading; defaults to the latest.
 
         Raises:
             InvalidInputError: the identifier is the root, or a name in it is empty.

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Implementation(Protocol):
-    """The part of a namespace that the boundary uses."""
+    """The part of a namespace that this module uses."""
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -49,11 +49,12 @@ Rest = ParamSpec("Rest")
 Request_contra = TypeVar("Request_contra", bound=Model, contravariant=True)
 Response_co = TypeVar("Response_co", covariant=True)
 
-# Substitutes for codes that an operation does not define: a missing tag or branch becomes a missing
-# version, a missing version a missing table, a mismatched column or schema invalid input.
+# Substitutes for codes that an operation does not define: a missing tag or branch is reported as a
+# missing version, a missing version as a missing table, a wrong column or schema as invalid input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
 
-# Raised for a panic in pylance's Rust code; it is not an Exception and cannot be imported.
+# Raised if pylance's Rust code panics; the class does not derive from Exception and cannot be
+# imported.
 PANIC = "PanicException"
 
 _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
@@ -62,7 +63,7 @@ _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 def operation(
     method: Callable[Concatenate[Self_, Request, Rest], Response],
 ) -> Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]:
-    """Return a method as the implementation of the operation of the same name.
+    """Make a method the implementation of the operation with the same name.
 
     The request is converted to its model and its identifier is checked. An operation that the
     backend declares unsupported raises code 0. Every failure is raised as a `LanceNamespaceError`
@@ -99,7 +100,7 @@ def operation(
 
 
 class BoundListing(Protocol[Request_contra, Response_co]):
-    """A listing as called: without a request, it returns the root's first page."""
+    """A listing as callers see it: without a request, it returns the first page for the root."""
 
     def __call__(self, request: Request_contra | RequestLike | None = None) -> Response_co: ...
 
@@ -115,14 +116,14 @@ class Listing(Protocol[Request_contra, Response_co]):
 def listing(
     method: Callable[[Self_, Request], Response],
 ) -> Listing[Request, Response]:
-    """Return a method as the listing of the same name: an `operation` whose request is optional."""
+    """Make a method the listing with the same name: an `operation` whose request is optional."""
     return cast("Listing[Request, Response]", operation(method))
 
 
 def _failure(
     self: Implementation, row: Operation[Any, Any], request: Any, error: BaseException
 ) -> BaseException:
-    """Return the protocol error for an operation's failure; exceptions that end the program pass."""
+    """Return the protocol error for an operation's failure; exceptions that end the program propagate."""
     if isinstance(error, LanceNamespaceError):
         return _listed(error, row)
     if isinstance(error, Exception):
@@ -137,7 +138,7 @@ def _subject(row: Operation[Any, Any], request: Any) -> str:
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
-    """Return an error with a code that its operation defines."""
+    """Return an error whose code the operation defines."""
     code = int(error.code)
     while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
         code = _WIDER[code]

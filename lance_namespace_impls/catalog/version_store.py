@@ -1,9 +1,9 @@
-"""The store in which a catalog keeps the versions of the tables that it manages.
+"""The interface of the store for the versions of catalog-managed tables.
 
 The catalog owns the latest version of an implementation-managed table. A writer stages a manifest
-next to the final ones and requests that the catalog make it a version. The catalog accepts one of
-several competing writers, and only then renames the file to its final name. A manifest in storage
-without an entry in the store is not a version of the table.
+next to the existing manifests and asks the catalog to make it a version. Of several competing
+writers, the catalog accepts one, and only then renames the file to its final name. A manifest in
+storage without an entry in the store is not a version of the table.
 
 Source: the general specification, "Implementation Managed Table".
 """
@@ -48,27 +48,27 @@ class KeptVersion:
     version: int
     manifest_path: str
     """Path of the manifest in the table's object store: a key, or an absolute path without the
-    leading slash. It is the staged file until `VersionStore.published` is called."""
+    leading slash. Until `VersionStore.published` is called, it is the path of the staged file."""
     manifest_size: int | None = None
     e_tag: str | None = None
     timestamp_millis: int
-    """Time at which the catalog accepted it, in milliseconds since 1970."""
+    """Time at which the catalog accepted the version, in milliseconds since 1970."""
     metadata: Mapping[str, str] = field(factory=dict)
     origin: str | None = None
     """File name under which the writer staged the manifest. It distinguishes a writer's repeated
-    request from another writer's, and is kept when the manifest gets its final name."""
+    request from another writer's request, and is retained after the manifest is renamed."""
 
 
 @frozen(kw_only=True)
 class AddVersion:
-    """A new version, valid only if the latest version is still the one that its writer built on."""
+    """A new version, valid only if the version that it is based on is still the latest."""
 
     table: TableEntry
     branch: str | None
-    """None is the main branch."""
+    """None means the main branch."""
     version: KeptVersion
     onto: int | None
-    """The version that must be the latest; None if there must be none yet."""
+    """The version that must be the latest; None if no version may exist yet."""
 
 
 @frozen(kw_only=True)
@@ -92,7 +92,7 @@ class AddTable:
 
 @frozen(kw_only=True)
 class RemoveTable:
-    """Remove a table and its versions from the catalog; its data stays."""
+    """Remove a table and its versions from the catalog; its data is not deleted."""
 
     table: TableEntry
 
@@ -102,7 +102,7 @@ Change: TypeAlias = AddVersion | RemoveVersions | AddTable | RemoveTable
 
 @frozen(kw_only=True)
 class TransactionRecord:
-    """A transaction as the store records it."""
+    """A transaction as recorded in the store."""
 
     id: str
     status: str
@@ -112,10 +112,9 @@ class TransactionRecord:
 class VersionStore(ABC):
     """The versions of a catalog's managed tables.
 
-    A store identifies a table by identifier and location: a later table of the same name is
-    another. For a removed table it returns no version, or raises a missing table (code 4).
-
-    Its failures are the backend's own, which `recognize_failure` handles.
+    A store distinguishes tables by identifier and location: a later table with the same name is a
+    different table. For a removed table, it returns no versions or raises TableNotFoundError (code
+    4). Other failures are exceptions of the backend, which `recognize_failure` converts.
     """
 
     @abstractmethod
@@ -130,15 +129,16 @@ class VersionStore(ABC):
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Yield the versions in order, starting after `after`, read as needed."""
+        """Yield the versions in order, starting after `after`; they are read as needed."""
 
     @abstractmethod
     def commit(self, changes: Sequence[Change]) -> str:
         """Commit all changes atomically and return the transaction's identifier.
 
         Raises:
-            ConcurrentModificationError: code 14, a version does not build on the latest, with the
-                message of `version_taken`; or the table of an `AddVersion` was removed or replaced.
+            ConcurrentModificationError: code 14, a version is not based on the latest one (with the
+                message of `version_taken`), or the table of an `AddVersion` was removed or
+                replaced.
             NamespaceNotFoundError: code 1, for an `AddTable`.
             TableAlreadyExistsError: code 5, for an `AddTable`.
             TableNotFoundError: code 4, for a `RemoveTable` or `RemoveVersions`; for an `AddVersion`
@@ -150,7 +150,7 @@ class VersionStore(ABC):
         """Store the final path of a version's manifest; ignored if the version was removed."""
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[None]:
-        """Return a lock against commits to a table; a no-op if the store has none."""
+        """Return a lock that prevents commits to a table; a no-op if the store has no locks."""
         return nullcontext()
 
     def transaction(self, identifier: str) -> TransactionRecord:
@@ -168,7 +168,8 @@ class VersionStore(ABC):
 
         Args:
             identifier: the transaction.
-            change: returns the new properties for the old ones; if it raises, nothing changes.
+            change: called with the current properties, returns the new ones; if it raises, nothing
+                changes.
 
         Raises:
             TransactionNotFoundError: code 10.
@@ -179,10 +180,10 @@ class VersionStore(ABC):
 def version_taken(
     table: TableEntry, branch: str | None, wanted: int, latest: KeptVersion | None
 ) -> ConcurrentModificationError:
-    """Build the error for a version that does not build on the latest (code 14), naming the winner."""
+    """Build the error (code 14) for a version that is not based on the latest one, which it names."""
     what = f"table {format_identifier(table.id)}" + (f", branch {branch}" if branch else "")
     if latest is None:
-        found = "it has no version"
+        found = "the table has no versions"
     else:
         by = f" by {latest.origin}" if latest.origin else ""
         found = f"version {latest.version} is the latest, committed first{by}"

@@ -32,7 +32,7 @@ from lance_namespace_client.models import (
     RegisterTableResponse,
 )
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.services.placement import NewPlace, Placement
+from lance_namespace_impls.catalog.services.placement import NewLocation, Placement
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -325,22 +325,22 @@ class TakesDeregisteredBack(DirectoryNamespace):
 @mutant("puts a new table onto the rows of another")
 class OldRowsComeBack(MemoryNamespace):
     def create_table(self, request: Any, data: Any) -> CreateTableResponse:
-        with patch.object(Placement, "place_of", _anywhere):
+        with patch.object(Placement, "new_location", _anywhere):
             return super().create_table(request, data)
 
     def declare_table(self, request: Any) -> Any:
-        with patch.object(Placement, "place_of", _anywhere):
+        with patch.object(Placement, "new_location", _anywhere):
             return super().declare_table(request)
 
 
-def _anywhere(*_: Any, **__: Any) -> NewPlace:
-    return NewPlace()
+def _anywhere(*_: Any, **__: Any) -> NewLocation:
+    return NewLocation()
 
 
 @mutant("gives away the place of a table that was renamed before it had rows")
 class GivesPlaceAway(MemoryNamespace):
     def rename_table(self, request: Any) -> Any:
-        with patch.object(Placement, "keep_place"):
+        with patch.object(Placement, "reserve_location"):
             return super().rename_table(request)
 
 

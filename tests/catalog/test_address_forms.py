@@ -1,4 +1,5 @@
-"""Every form of an address, on each backend: both pyarrow and Lance find the same place, or neither.
+"""Every form of an address, on each backend: both pyarrow and Lance find the same place, or
+neither.
 
 What comes out is written to ``build/addresses.md``, a line for each form.
 """
@@ -98,17 +99,17 @@ S3 = [
     Form("s3://{at}/~tilde", "~tilde"),
     Form("s3://{at}/a#b", None, "write %23"),
     Form("s3://{at}/a?versionId=1", None, "write %3F"),
-    Form("s3://{at}/a//b", None, "empty level"),
-    Form("s3://{at}//a", None, "empty level"),
+    Form("s3://{at}/a//b", None, "double slash"),
+    Form("s3://{at}//a", None, "double slash"),
     Form("s3://{at}/x/../dots", None, "'..' in a URI"),
     Form("s3://{at}/x/%2e%2e/dots", None, "'..' in a URI"),
-    Form("s3://{at}:9000/port", None, "a bucket has no port"),
+    Form("s3://{at}:9000/port", None, "a bucket cannot have a port"),
     Form("s3://user:word@{at}/login", None, "user name or password"),
-    Form("s3://", None, "names no bucket"),
-    Form("s3:///{at}/three", None, "names no bucket"),
+    Form("s3://", None, "contains no bucket"),
+    Form("s3:///{at}/three", None, "contains no bucket"),
     Form("s3:{at}/none", None, "write it as s3://"),
     Form("s3:/{at}/one", None, "write it as s3://"),
-    Form(" s3://{at}/space", None, "no spaces at its ends"),
+    Form(" s3://{at}/space", None, "cannot start or end with spaces"),
     Form("s3://{at}/nul%00", None, "control character"),
     Form("s3://{at}/new%0Aline", None, "control character"),
     Form("s3://{at}/" + "n" * 1000, None, "shorten it"),
@@ -117,7 +118,8 @@ S3 = [
 ]
 
 Reached = Callable[[str], AbstractContextManager[tuple[Any, list[str], str | None]]]
-"""Yields a namespace for an address, a table to make, and its location where it is not the root's."""
+"""Yields a namespace for an address, a table to make, and its location where it is not the
+root's."""
 
 
 def _storage(s3: GuardedS3 | None) -> dict[str, str]:

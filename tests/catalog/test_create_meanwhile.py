@@ -11,7 +11,7 @@ import pytest
 
 from lance_namespace_client.errors import TableNotFoundError
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.services.placement import _place_lock
+from lance_namespace_impls.catalog.services.placement import _first_rows_lock
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.tables import dataset, write
 from tests.behaviour.memory import MemoryConfig, Mixed
@@ -154,7 +154,7 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
     """Two fill a table; one ends, the table is dropped and declared again, at the same place."""
     location = watched.declare_table({"id": ["t"]}).location or ""
     ends = ExitStack()
-    ends.enter_context(_place_lock(location))
+    ends.enter_context(_first_rows_lock(location))
 
     def drop_and_declare(others: Mixed) -> None:
         ends.close()

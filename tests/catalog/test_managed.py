@@ -187,11 +187,11 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
     ("change", "said"),
     [
         ({"version": 9}, "is one of version 2, not 9"),
-        ({"manifest_path": "elsewhere/2.manifest"}, "is not a valid path of a manifest"),
-        ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is not a valid path of a manifest"),
+        ({"manifest_path": "elsewhere/2.manifest"}, "is not a valid manifest path"),
+        ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is not a valid manifest path"),
         (
             {"manifest_path": "t/_versions/18446744073709551613.manifest-0"},
-            "is not a valid path of a manifest",
+            "is not a valid manifest path",
         ),
         ({"manifest_path": "{folder}/18446744073709551613.manifest-0"}, "does not exist"),
         ({"naming_scheme": "V3"}, "must be V1 or V2"),
@@ -226,7 +226,7 @@ def test_an_interrupted_commit_is_finished_by_the_next_reader(
             raise OSError("no space left on device")
 
         patched.setattr(ManifestFolder, "publish", broken)
-        with pytest.warns(UserWarning, match="version 2 is committed; its manifest .* final"):
+        with pytest.warns(UserWarning, match="version 2 is committed, but its manifest .* final"):
             managed.create_table_version(request)
     assert Path("/" + request["manifest_path"]).exists()
     assert count(managed, "t") == 6
@@ -421,12 +421,12 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
             {"id": [name], "actions": [{"setStatusAction": {"status": "Failed"}}]}
         )
     for wrong, said in (
-        ([{}], "an action has nothing: specify exactly one of setStatusAction, "),
+        ([{}], "an action has no field; specify exactly one of setStatusAction, "),
         ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
         ([{"setStatusAction": {"status": "Odd"}}], "unknown status 'Odd'; use one of Queued, "),
         ([{"setStatusAction": {}}], "unknown status None; use one of"),
-        ([{"setPropertyAction": {}}], "names no property"),
-        ([{"unsetPropertyAction": {"key": ""}}], "names no property"),
+        ([{"setPropertyAction": {}}], "has no property key"),
+        ([{"unsetPropertyAction": {"key": ""}}], "has no property key"),
         ([{"setPropertyAction": {"key": "k"}}], "'k' has no value"),
         (
             [{"setPropertyAction": {"key": "k", "value": "", "mode": "Odd"}}],
@@ -443,9 +443,9 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
     with pytest.raises(InvalidInputError, match="no action"):
         managed.alter_transaction(AlterTransactionRequest(id=[name], actions=[]))
     for names in ([], [name, name]):
-        with pytest.raises(InvalidInputError, match="is not an identifier of a transaction"):
+        with pytest.raises(InvalidInputError, match="is not a transaction identifier"):
             managed.alter_transaction({"id": names, "actions": [more]})
-        with pytest.raises(InvalidInputError, match="is not an identifier of a transaction"):
+        with pytest.raises(InvalidInputError, match="is not a transaction identifier"):
             managed.describe_transaction({"id": names})
     assert managed.describe_transaction({"id": [name]}).properties == {"owner": "a"}
     kept = {"setPropertyAction": {"key": "owner", "value": "c", "mode": "Skip"}}

@@ -85,10 +85,10 @@ def test_a_manifest_is_that_of_the_table(managed: Namespace, path: str) -> None:
     given = path.format(
         other=str(other).lstrip("/"), t=str(own).lstrip("/"), o=other.name, name=name
     )
-    with pytest.raises(InvalidInputError, match="not a valid path of a manifest"):
+    with pytest.raises(InvalidInputError, match="not a valid manifest path"):
         managed.create_table_version({**staged, "manifest_path": given})
     step = {"create_table_version": {**staged, "manifest_path": given}}
-    with pytest.raises(InvalidInputError, match="not a valid path of a manifest"):
+    with pytest.raises(InvalidInputError, match="not a valid manifest path"):
         managed.batch_commit_tables({"operations": [step]})
     assert managed.create_table_version(staged).version.version == 2
     assert managed.count_table_rows({"id": ["t"]}).count == 6

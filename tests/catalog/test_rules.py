@@ -231,12 +231,14 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 def test_a_table_is_declared_where_storage_is_away(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
-    with pytest.warns(UserWarning, match=r"rows that exist there .*n\$d: .*network is down"):
+    with pytest.warns(
+        UserWarning, match=r"rows that already exist there .*n\$d: .*network is down"
+    ):
         location = mixed.declare_table({"id": ["n", "d"]}).location
     assert mixed.describe_table({"id": ["n", "d"]}).location == location
     assert away == [{"client_max_retries": "2"}]  # nobody is to wait for long
     own = {"storage.client_max_retries": "7"}
-    with pytest.warns(UserWarning, match=r"rows that exist there"):
+    with pytest.warns(UserWarning, match=r"rows that already exist there"):
         mixed.declare_table({"id": ["n", "e"], "properties": own})
     assert away[1:] == [{"client_max_retries": "7"}]
 
@@ -254,7 +256,7 @@ def test_a_table_is_renamed_where_storage_is_away(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
     with pytest.warns(
-        UserWarning, match=r"cannot be written to: .*n\$t could get the same location"
+        UserWarning, match=r"cannot be written to: .*n\$t could be stored at the same location"
     ):
         mixed.rename_table({**T, "new_table_name": "u"})
     assert mixed.count_table_rows({"id": ["n", "u"]}).count == 3

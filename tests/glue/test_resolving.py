@@ -141,9 +141,9 @@ def test_names_that_no_catalog_can_have_are_refused_for_one(
 
 
 def test_upper_case_is_refused_as_it_would_come_back_otherwise(namespace: GlueNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="write it that way"):
+    with pytest.raises(InvalidInputError, match="use 'sales' instead"):
         make(namespace, "Sales")
-    with pytest.raises(InvalidInputError, match="write it that way"):
+    with pytest.raises(InvalidInputError, match="use 'orders' instead"):
         namespace.describe_table({"id": ["db", "Orders"]})
 
 

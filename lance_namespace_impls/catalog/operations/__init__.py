@@ -1,1 +1,1 @@
-"""The protocol's operations, each group a class over the primitives of a catalog."""
+"""The protocol's operations; each group is a class that uses a catalog's primitives."""

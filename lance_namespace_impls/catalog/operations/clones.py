@@ -1,4 +1,4 @@
-"""Clones of tables. LanceDB clients request them; the protocol has no such operation."""
+"""Cloning of tables. LanceDB clients request it; the protocol has no such operation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["CloneOperations"]
 
 
 class CloneOperations(CatalogBase, abstract=True):
-    """Clones of tables."""
+    """Cloning of tables."""
 
     def clone_table(
         self,
@@ -51,9 +51,10 @@ class CloneOperations(CatalogBase, abstract=True):
             version: number or tag of its version; defaults to the latest.
             is_shallow: whether the new table references the other table's files instead of copying
                 them.
-            near: namespace to search first for the other table, regardless of its name.
+            near: namespace that is searched first, including tables whose name is not part of
+                `source`.
             may_read: returns whether the caller may read a table of this catalog.
-            may_name: whether the caller may name allowed locations that belong to no table.
+            may_name: whether the caller may specify allowed locations that belong to no table.
 
         Raises:
             TableAlreadyExistsError: code 5, a table with the new name exists.
@@ -90,7 +91,7 @@ class CloneOperations(CatalogBase, abstract=True):
         schema = open_dataset(source, version=version).schema
         if (at_once := self.create_table_at_once(identifier, {}, write)) is not None:
             return creation_response(self, *at_once)
-        entry = Placement(self).add_at_place(identifier, {}, schema)
+        entry = Placement(self).add_at_new_location(identifier, {}, schema)
         with (
             Placement(self).first_rows(entry),
             self.initial_write_lock(entry, wait=False),
@@ -117,13 +118,12 @@ class CloneOperations(CatalogBase, abstract=True):
         if may_name and allowed:
             return TableStorage(location=location, options=self.config.storage)
         raise PermissionDeniedError(
-            f"no table that you may read exists at {location[:200]!r}; clone from the "
-            "location of a table of this catalog, or have the operator allow it "
-            "(--allow-location)"
+            f"no table that you may read exists at {location[:200]!r}; specify the location of a "
+            f"table in this catalog, or ask the operator to allow this one (--allow-location)"
         )
 
     def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:
-        """Yield the tables whose data is at a location.
+        """Yield the tables whose data is stored at a location.
 
         Outside `near`, only tables whose name is part of the location are examined.
         """

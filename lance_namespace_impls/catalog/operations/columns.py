@@ -84,7 +84,7 @@ class ColumnOperations(CatalogBase, abstract=True):
     def update_table_schema_metadata(
         self, request: UpdateTableSchemaMetadataRequest
     ) -> UpdateTableSchemaMetadataResponse:
-        """Merge entries into the metadata of a table's schema and return all of it."""
+        """Merge entries into the metadata of a table's schema and return the merged metadata."""
         from ...tables.columns import schema_metadata
 
         with Opener(self).changed(

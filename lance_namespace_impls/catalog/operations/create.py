@@ -40,7 +40,7 @@ __all__ = ["CreateOperations", "creation_response"]
 
 
 _NO_CHANGES: tuple[Mapping[str, str], Sequence[str]] = ({}, ())
-"""No property is set, and none is removed."""
+"""No property is set or removed."""
 
 
 class CreateOperations(CatalogBase, abstract=True):
@@ -50,9 +50,9 @@ class CreateOperations(CatalogBase, abstract=True):
     def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
         """Create a table with rows.
 
-        A declared table without data is filled. Mode Overwrite replaces rows, schema and properties
-        in one commit, so that readers never find the table missing; older versions of the dataset
-        stay until they are cleaned up.
+        If the table is declared without data, the rows become its data. Mode Overwrite replaces
+        rows, schema and properties in one commit, so the table is always available to readers;
+        older versions of the dataset are retained until they are cleaned up.
 
         A context entry ``header.x-lance-table-location`` must match the table's location.
         """
@@ -78,7 +78,7 @@ class CreateOperations(CatalogBase, abstract=True):
         has_data, changes = False, _NO_CHANGES
         if taken is not None:
             placement = Placement(self)
-            with placement.refused_if_gone(entry):
+            with placement.conflict_if_removed(entry):
                 has_data = self.has_data(entry)
             if has_data and mode is CreateMode.CREATE:
                 placement.require_listed(entry)
@@ -98,7 +98,7 @@ class CreateOperations(CatalogBase, abstract=True):
     def _property_changes(
         self, entry: TableEntry, mode: CreateMode, properties: Mapping[str, str]
     ) -> tuple[Mapping[str, str], Sequence[str]]:
-        """Return the properties to set and those to remove when an existing table gets rows."""
+        """Return the properties to set and to remove when rows are written to an existing table."""
         if not properties and mode is not CreateMode.OVERWRITE:
             return _NO_CHANGES
         if self.capabilities.managed_versioning:
@@ -120,13 +120,13 @@ class CreateOperations(CatalogBase, abstract=True):
         is_new: bool,
         has_data: bool,
     ) -> int | None:
-        """Write the rows and return their version; None if ExistOk found those of another writer.
+        """Write the rows and return their version; None if ExistOk found another writer's rows.
 
         Args:
             entry: the table.
             request: the request.
             rows: the rows.
-            is_new: whether this call added the table, which is withdrawn if the rows cannot be
+            is_new: whether this call added the table; if so, it is removed if the rows cannot be
                 written.
             has_data: whether the table has rows, which these replace.
         """
@@ -139,7 +139,9 @@ class CreateOperations(CatalogBase, abstract=True):
         with (
             placement.first_rows(entry) as committing,
             nullcontext() if has_data else self.initial_write_lock(entry, wait=may_wait),
-            placement.rolled_back_on_failure(entry) if is_new else placement.refused_if_gone(entry),
+            placement.rolled_back_on_failure(entry)
+            if is_new
+            else placement.conflict_if_removed(entry),
         ):
             _refuse_other_location(entry, request)
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
@@ -160,7 +162,7 @@ class CreateOperations(CatalogBase, abstract=True):
     def _existing_table_response(
         self, identifier: Identifier, request: CreateTableRequest
     ) -> CreateTableResponse | None:
-        """Return the ExistOk response for a table that has data; the stream stays unread."""
+        """Return the ExistOk response for a table that already has data, without reading the stream."""
         try:
             entry = self.load_table(identifier)
         except (TableNotFoundError, NamespaceNotFoundError, InvalidInputError):
@@ -173,7 +175,7 @@ class CreateOperations(CatalogBase, abstract=True):
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
     ) -> tuple[TableEntry, int] | None:
-        """Create entry and rows in one step; None if unsupported or another writer was faster."""
+        """Create the entry and the rows in one step; None if unsupported or another writer was faster."""
         from ...tables.write import create, create_alone
 
         def write(entry: TableEntry) -> int:
@@ -193,7 +195,7 @@ class CreateOperations(CatalogBase, abstract=True):
         if keys and self.capabilities.reason("AlterTable") is not None:
             raise UnsupportedError(
                 f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); "
-                "pass its current ones, or drop it first",
+                "pass its current values, or drop the table first",
                 subject=subject_of("CreateTable", entry.id),
             )
 
@@ -210,7 +212,7 @@ class CreateOperations(CatalogBase, abstract=True):
         """
         for is_last in (False, False, True):
             try:
-                return Placement(self).add_at_place(identifier, properties, schema), None
+                return Placement(self).add_at_new_location(identifier, properties, schema), None
             except TableAlreadyExistsError as error:
                 taken = error
             try:
@@ -222,7 +224,7 @@ class CreateOperations(CatalogBase, abstract=True):
                 raise TableAlreadyExistsError(
                     f"table {format_identifier(identifier)} cannot be created: {error.message}"
                 ) from error
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
 
 def creation_response(
@@ -243,7 +245,7 @@ def creation_response(
 
 
 def _requested_properties(request: CreateTableRequest) -> dict[str, str]:
-    """Return the properties of a new table, its storage options among them."""
+    """Return the properties of a new table, including its storage options."""
     options = request.storage_options or {}
     stored = {STORAGE_PREFIX + key: value for key, value in options.items()}
     return {**(request.properties or {}), **stored}

@@ -1,4 +1,4 @@
-"""Listings of the tables of a namespace or of the whole catalog, in pages."""
+"""Lists the tables in a namespace or in the whole catalog, page by page."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["ListingOperations"]
 
 
 class ListingOperations(CatalogBase, abstract=True):
-    """Listings of the tables of a namespace or of the whole catalog, in pages."""
+    """Operations that list the tables in a namespace or in the whole catalog, page by page."""
 
     @listing
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        """List the Lance tables of a namespace, in order and in pages."""
+        """List the Lance tables in a namespace, in order and page by page."""
         parent = parse_identifier(request.id)
         page, token = kept_page_of(
             lambda after, made: TableWalker(self).listed_tables(
@@ -45,7 +45,7 @@ class ListingOperations(CatalogBase, abstract=True):
 
     @listing
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        """List the Lance tables of the whole catalog as string identifiers.
+        """List the Lance tables in the whole catalog as string identifiers.
 
         The context entry ``delimiter`` separates the levels; it defaults to ``$``.
         """
@@ -66,5 +66,5 @@ class ListingOperations(CatalogBase, abstract=True):
 
 
 def _read_limit(request: ListTablesRequest) -> int | None:
-    """Return how many entries to read: one more than the page, to know whether another follows."""
+    """Return how many entries to read: one more than a page holds, to know if another page follows."""
     return None if request.limit is None else request.limit + 1

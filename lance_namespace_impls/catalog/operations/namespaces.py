@@ -58,7 +58,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @listing
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
-        """List the direct child namespaces, in order and in pages."""
+        """List the direct child namespaces, in order and page by page."""
         parent = parse_identifier(request.id)
         page, token = kept_page_of(
             lambda after, made: made.names(
@@ -88,7 +88,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @operation
     def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
-        """Create a namespace; an overwritten one must be empty."""
+        """Create a namespace; a namespace can be overwritten only if it is empty."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}
@@ -122,7 +122,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
         behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
         if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
             raise UnsupportedError(
-                "this catalog does not support Cascade; empty it first",
+                "this catalog does not support Cascade; drop the contents of the namespace first",
                 subject=subject_of("DropNamespace", identifier),
             )
         self._require_removable(identifier)
@@ -139,7 +139,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
         if identifier in self.capabilities.permanent:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be dropped or overwritten: the "
-                "catalog needs it"
+                f"catalog requires it"
             )
 
     @operation

@@ -83,7 +83,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
             try:
                 found = tag(storage, request.tag)
             except TableTagNotFoundError:
-                open_dataset(storage)  # raises an error if there is no dataset
+                open_dataset(storage)  # fails if the dataset does not exist
                 raise
         return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
 
@@ -107,7 +107,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
 
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
-        """Remove a tag; the version stays."""
+        """Remove a tag; the version is retained."""
         from ...tables.refs import delete_tag
 
         with Opener(self).opened("DeleteTableTag", request.id) as dataset:

@@ -54,7 +54,7 @@ class RowOperations(CatalogBase, abstract=True):
     def insert_into_table(
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
-        """Append rows to a table or replace its rows; a declared table is created with them."""
+        """Append rows to a table or replace its rows; if it is only declared, they become its first rows."""
         from ...tables.write import insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
@@ -76,7 +76,7 @@ class RowOperations(CatalogBase, abstract=True):
     def merge_insert_into_table(
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
-        """Merge rows into a table by key; a declared table is created with them."""
+        """Merge rows into a table by key; if it is only declared, they become its first rows."""
         from ...tables.merge import merge_rows, pauses
         from ...tables.rows import check_merge, merge_insert, merge_timeout
 
@@ -112,8 +112,8 @@ class RowOperations(CatalogBase, abstract=True):
                         )
                 time.sleep(
                     pause
-                )  # another writer filled the table: its rows may have the same keys
-        raise AssertionError("the last try returns or raises")
+                )  # another writer added the first rows, possibly with the same keys
+        raise AssertionError("the last attempt returns or raises")
 
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
@@ -178,7 +178,7 @@ class RowOperations(CatalogBase, abstract=True):
 
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
-        """Count rows, bytes, indices and fragments."""
+        """Return the number of rows, bytes, indices and fragments."""
         from ...tables.stats import table_stats
 
         with Opener(self).opened("GetTableStats", request.id, branch=request.branch) as dataset:

@@ -1,4 +1,4 @@
-"""Operations on the entry of a table: describe, declare, register, rename, alter, drop."""
+"""Operations on the catalog entries of tables: describe, declare, register, rename, alter, drop."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["TableOperations"]
 
 
 class TableOperations(CatalogBase, abstract=True):
-    """Operations on the entry of a table in the catalog."""
+    """Operations on the catalog entries of tables."""
 
     @operation
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
@@ -110,7 +110,7 @@ class TableOperations(CatalogBase, abstract=True):
         identifier = Bounds(self).check_declaration(request, "DeclareTable")
         properties = request.properties or {}
         if request.location is None:
-            entry = Placement(self).add_at_place(identifier, properties, None)
+            entry = Placement(self).add_at_new_location(identifier, properties, None)
         else:
             location = self._resolved("DeclareTable", identifier, request.location)
             entry = self.add_table(identifier, location, properties)
@@ -128,7 +128,8 @@ class TableOperations(CatalogBase, abstract=True):
         mode = parse_mode(request.mode, RegisterMode.CREATE)
         if not request.location:
             raise InvalidInputError(
-                f"RegisterTable {format_identifier(identifier)}: the location is empty"
+                f"RegisterTable {format_identifier(identifier)}: the location is empty; specify "
+                f"the table's path or URI"
             )
         properties = request.properties or {}
         Bounds(self).refuse_outside("RegisterTable", identifier, request.location)
@@ -147,7 +148,7 @@ class TableOperations(CatalogBase, abstract=True):
                     entry = self.replace_table(identifier, location, properties)
                 break
             except TableNotFoundError:
-                # A namespace has the name, or the table was dropped concurrently.
+                # A namespace has this name, or the table was dropped concurrently.
                 if is_last:
                     raise taken from None
         if self._could_be_default(entry):
@@ -158,9 +159,8 @@ class TableOperations(CatalogBase, abstract=True):
         )
 
     def _could_be_default(self, entry: TableEntry) -> bool:
-        """Return whether a table is where the tables of its namespace are by default.
-
-        Only there the marker of a drop is looked for.
+        """Return whether a table is stored where tables of its namespace are by default. Drop
+        markers are looked up only in such locations.
         """
         if self.capabilities.storage_only:
             return False
@@ -202,7 +202,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
-        """Remove a table from the catalog; its data stays."""
+        """Remove a table from the catalog; its data is not deleted."""
         identifier = parse_identifier(request.id)
         with self.sole_change(identifier):
             entry = self.find_table(identifier)
@@ -223,7 +223,8 @@ class TableOperations(CatalogBase, abstract=True):
         new = parse_identifier([*parent, request.new_table_name])
         if not self.capabilities.holds_tables(len(parent)):
             raise InvalidInputError(
-                f"{format_identifier(parent)!r} cannot hold tables in this catalog", subject=subject
+                f"namespace {format_identifier(parent)!r} cannot hold tables in this catalog",
+                subject=subject,
             )
         if parent != identifier[:-1] and not self.capabilities.rename_across:
             raise UnsupportedError(
@@ -232,7 +233,8 @@ class TableOperations(CatalogBase, abstract=True):
         within = self.capabilities.rename_within
         if parent[:within] != identifier[:within]:
             raise UnsupportedError(
-                f"this catalog cannot move a table out of {format_identifier(identifier[:within])}; "
+                f"this catalog cannot move a table out of "
+                f"{format_identifier(identifier[:within])}; "
                 f"register it in {format_identifier(parent)}, then deregister it",
                 subject=subject,
             )
@@ -243,7 +245,7 @@ class TableOperations(CatalogBase, abstract=True):
                     f"table {format_identifier(new)} already has that name"
                 )
             Folders(self).remove_drop_marker(entry)
-            Placement(self).keep_place(entry)
+            Placement(self).reserve_location(entry)
             self.move_table(entry, new)
         return models.RenameTableResponse()
 
@@ -268,12 +270,12 @@ class TableOperations(CatalogBase, abstract=True):
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
         """Remove a table from the catalog, then delete its data.
 
-        A drop that was interrupted after it had removed the entry is resumed, as long as the table
-        was at its default location and its data has not been used since. Of several concurrent
-        calls one succeeds.
+        A drop that was interrupted after it had removed the entry is resumed if the table was at
+        its default location and its data has not been used since. Only one of several concurrent
+        calls succeeds.
         """
         identifier = parse_identifier(request.id)
-        # A drop in progress is indistinguishable from an interrupted one.
+        # Without the lock, a drop in progress would look like an interrupted one.
         with self.sole_change(identifier):
             entry = self._drop(identifier)
         return models.DropTableResponse(
@@ -285,9 +287,10 @@ class TableOperations(CatalogBase, abstract=True):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the catalog, then delete its data.
 
-        A marker next to the data outlives a process that is killed; the next DropTable or CreateTable
-        of the name finds it. If it cannot be written, nothing is changed. It authorizes no deletion
-        until the entry is removed: another tool that removes an entry keeps the data.
+        A marker file next to the data survives if the process is killed; the next DropTable or
+        CreateTable with the same name finds it. If it cannot be written, nothing is changed. It
+        does not authorize deletion until this drop has removed the entry: if another tool removes
+        it, the data is kept.
         """
         folder = Folders(self).folder_of(entry)
         has_marker = folder.write_drop_marker(entry.id)
@@ -296,10 +299,10 @@ class TableOperations(CatalogBase, abstract=True):
         except Exception as error:
             if has_marker:
                 folders = Folders(self)
-                # If another tool removed the entry, the data may be wanted.
+                # If another tool removed the entry, it may still need the data.
                 if isinstance(error, TableNotFoundError) or folders.is_still_listed(entry):
                     folders.remove_drop_marker(entry, only_unauthorized=True)
-                else:  # only the catalog's answer was lost
+                else:  # only the catalog's response was lost
                     folder.mark_removed()
             raise
         if has_marker:

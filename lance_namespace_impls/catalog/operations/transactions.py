@@ -1,4 +1,4 @@
-"""Changes of several tables in one transaction of the catalog."""
+"""Operations that change several tables in one catalog transaction."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TransactionOperations(CatalogBase, abstract=True):
         """Change a transaction's properties; the status of a finished one cannot change."""
         identifier = _transaction_id(request.id)
         if not request.actions:
-            raise InvalidInputError(f"AlterTransaction {identifier}: no action")
+            raise InvalidInputError(f"AlterTransaction {identifier}: specify at least one action")
         checked = [_checked(action, identifier) for action in request.actions]
         store = self._store()
         current = store.transaction(identifier)
@@ -125,7 +125,7 @@ class _Step:
         given = [name for name in _STEPS if getattr(step, name) is not None]
         if len(given) != 1:
             raise InvalidInputError(
-                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'nothing'}: "
+                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'no change'}; "
                 f"specify exactly one of {', '.join(_STEPS)}"
             )
         self._namespace = namespace
@@ -141,9 +141,9 @@ class _Step:
         properties = request.properties or {}
         location, has_remains = request.location, False
         if location is None:
-            place = Placement(self._namespace).place_of(identifier, properties, declaring=True)
-            location = place.location or self._namespace.default_location(identifier)
-            has_remains = place.has_remains
+            target = Placement(self._namespace).new_location(identifier, properties, declaring=True)
+            location = target.location or self._namespace.default_location(identifier)
+            has_remains = target.has_remains
         if location is None or has_remains:
             raise InvalidInputError(
                 f"BatchCommitTables: table {format_identifier(identifier)} requires a location"
@@ -216,7 +216,7 @@ class _Step:
 def _transaction_id(names: list[str] | None) -> str:
     if not names or len(names) != 1:
         raise InvalidInputError(
-            f"{names!r} is not an identifier of a transaction, which has one name"
+            f"{names!r} is not a transaction identifier; specify exactly one name"
         )
     return names[0]
 
@@ -228,14 +228,15 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     """Return a function that applies an action to the properties.
 
     Raises:
-        InvalidInputError: code 13, it is not exactly one action, or its mode or status is unknown.
+        InvalidInputError: code 13, there is not exactly one action, or its mode or status is
+            unknown.
     """
     what = f"AlterTransaction {identifier}"
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"{what}: an action has {' and '.join(given) or 'nothing'}: specify exactly "
-            f"one of {', '.join(_ACTIONS.values())}"
+            f"{what}: an action has {' and '.join(given) or 'no field'}; specify exactly one of "
+            f"{', '.join(_ACTIONS.values())}"
         )
     if (status := action.set_status_action) is not None:
         if (status.status or "").lower() not in {each.lower() for each in STATUSES}:
@@ -246,10 +247,10 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     setting, unsetting = action.set_property_action, action.unset_property_action
     key = setting.key if setting is not None else unsetting.key if unsetting is not None else None
     if not key:
-        raise InvalidInputError(f"{what}: an action names no property")
+        raise InvalidInputError(f"{what}: an action has no property key; specify 'key'")
     if setting is not None:
         if setting.value is None:
-            raise InvalidInputError(f"{what}: property {key!r} has no value")
+            raise InvalidInputError(f"{what}: property {key!r} has no value; specify 'value'")
         mode = _mode(setting.mode, _ON_PRESENT, what)
         value = setting.value
         return lambda properties: _set(properties, key, value, mode, what)
@@ -281,7 +282,7 @@ def _unset(properties: Mapping[str, str], key: str, mode: str, what: str) -> Map
 
 
 def _entry_in(catalog: CatalogBase, plan: CommitPlan, identifier: Identifier) -> TableEntry:
-    """Return a table as the changes planned so far leave it."""
+    """Return a table as it will be after the changes planned so far."""
     if identifier in plan.added:
         return plan.added[identifier]
     if identifier in plan.removed:

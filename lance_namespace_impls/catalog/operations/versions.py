@@ -40,7 +40,7 @@ __all__ = ["VersionOperations"]
 
 
 class VersionOperations(CatalogBase, abstract=True):
-    """Operations on the versions of a table, stored in storage or in the catalog."""
+    """Operations on the versions of a table, whether they are managed by storage or by the catalog."""
 
     @operation
     def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
@@ -82,7 +82,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def describe_table_version(
         self, request: DescribeTableVersionRequest
     ) -> DescribeTableVersionResponse:
-        """Describe one version; defaults to the latest."""
+        """Describe one version, by default the latest."""
         entry = self.find_table(parse_identifier(request.id))
         if entry.managed:
             branch = branch_name(request.branch)
@@ -133,7 +133,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def create_table_version(
         self, request: CreateTableVersionRequest
     ) -> CreateTableVersionResponse:
-        """Publish a manifest that the caller has staged as the next version of a managed table."""
+        """Publish a manifest staged by the caller as the next version of a managed table."""
         entry = self.find_table(parse_identifier(request.id))
         what = f"CreateTableVersion {format_identifier(entry.id)}"
         with ManagedVersions(self).committing() as plan:
@@ -147,7 +147,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def batch_create_table_versions(
         self, request: BatchCreateTableVersionsRequest
     ) -> BatchCreateTableVersionsResponse:
-        """Publish staged manifests as versions of several tables, all or none."""
+        """Atomically publish staged manifests as new versions of several tables."""
         keys = [(parse_identifier(e.id), branch_name(e.branch)) for e in request.entries]
         for identifier, branch in keys:
             if keys.count((identifier, branch)) > 1:

@@ -1,1 +1,1 @@
-"""Services that operations share: placing, opening, walking and committing tables."""
+"""Services shared by the operations: choosing locations, opening and walking tables, committing."""

@@ -1,4 +1,4 @@
-"""The folder of a table: its contents, and drops that were interrupted there."""
+"""Inspects the folder of a table, and handles interrupted drops."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Folders:
         """Return the folder at a table's location."""
         from ...tables.drop import TableFolder
 
-        # Inspect the files themselves, not the versions that the catalog records.
+        # Inspect the files themselves, not the versions recorded in the catalog.
         return TableFolder(evolve(self.catalog.storage_of(entry), managed=False))
 
     def is_still_listed(self, entry: TableEntry) -> bool:
-        """Return whether the catalog still lists this very table, not another of the same name."""
+        """Return whether the catalog still lists this table, not another one with the same name."""
         try:
             found = self.catalog.find_table(entry.id)
         except TableNotFoundError:
@@ -49,13 +49,13 @@ class Folders:
         return plain_path(found.location) == plain_path(entry.location)
 
     def remove_drop_marker(self, entry: TableEntry, *, only_unauthorized: bool = False) -> None:
-        """Remove the marker of a drop: the data is to be kept.
+        """Remove the drop marker, because the data must be kept.
 
-        A table can leave the catalog while its storage cannot be reached; that is a warning.
+        Unreachable storage causes only a warning: a table can be deregistered without access to it.
 
         Args:
             entry: the table.
-            only_unauthorized: whether the marker of a drop that removed an entry stays.
+            only_unauthorized: whether to keep the marker if the drop has already removed an entry.
         """
         if self.catalog.capabilities.storage_only:
             return
@@ -67,14 +67,15 @@ class Folders:
                 folder.remove_drop_marker()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
-                f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
-                "was interrupted, dropping that name again would delete the data: "
+                f"{entry.location} cannot be read. If a drop of {format_identifier(entry.id)} was "
+                f"interrupted, dropping a table with that name again would delete the data: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
 
     def interrupted_drop(self, identifier: Identifier) -> TableEntry | None:
-        """Find the data of a table that a drop took out of the catalog before it was interrupted.
+        """Return the former entry of a table whose drop was interrupted before its data was
+        deleted.
 
         Raises:
             TableNotFoundError: code 4, storage cannot be read.
@@ -99,7 +100,7 @@ class Folders:
         return entry if has_marker and not self.is_used_by_other(entry) else None
 
     def is_used_by_other(self, entry: TableEntry) -> bool:
-        """Return whether another table of the namespace has the location, because data was rescued."""
+        """Return whether another table in the namespace uses the location: its data was registered again."""
         parent = entry.id[:-1]
 
         def has_location(found: tuple[str, Callable[[], TableEntry]]) -> bool:

@@ -1,4 +1,4 @@
-"""Versions of tables that the catalog manages, and their manifests in storage."""
+"""Versions of catalog-managed tables, and their manifests in storage."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = ["CommitPlan", "ManagedVersions", "Staged", "branch_name", "shown_vers
 MAIN = "main"
 SCHEMES = ("V1", "V2")
 _BRANCH = re.compile(r"[\w.-]+(/[\w.-]+)*")
-# Larger numbers of entries are compared with one listing of storage instead of one by one.
+# If there are more entries, they are compared with one listing of storage instead of one by one.
 _ONE_BY_ONE = 8
 
 
 @frozen(kw_only=True)
 class Staged:
-    """A validated version that a writer requested."""
+    """A version requested by a writer, after validation."""
 
     table: TableEntry
     branch: str | None
@@ -55,7 +55,7 @@ class CommitPlan:
     """The changes of one commit, in order, and the resulting state of the tables."""
 
     transaction: str | None = None
-    """The transaction once committed; None if the plan was empty."""
+    """Identifier of the transaction after the commit; None if the plan was empty."""
     changes: list[Change] = field(factory=list)
     added: dict[Identifier, TableEntry] = field(factory=dict)
     removed: set[Identifier] = field(factory=set)
@@ -72,8 +72,8 @@ class ManagedVersions:
     def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
         """Return the latest version, with its manifest under its final name; None if there is none.
 
-        Manifests committed since without the catalog are set aside: pylance would commit on top of
-        any manifest in storage.
+        Manifests that were committed without the catalog are moved aside: pylance would commit on
+        top of any manifest in storage.
         """
         latest = self.catalog.versions_of(entry).latest(entry, branch)
         folder = self._manifests(entry, branch)
@@ -91,11 +91,11 @@ class ManagedVersions:
         return latest
 
     def kept_version(self, entry: TableEntry, branch: str | None, number: int) -> KeptVersion:
-        """Return a version, with its manifest under its final name.
+        """Return a stored version, with its manifest under its final name.
 
         Raises:
-            TableVersionNotFoundError: code 11, it is not in the store, or was cleaned up in
-                storage.
+            TableVersionNotFoundError: code 11, the version is not in the store, or storage no
+                longer has it.
         """
         from ...tables.manifests import final_name
 
@@ -110,7 +110,7 @@ class ManagedVersions:
     def kept_versions(
         self, entry: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Yield, in order, the versions in the store that were not cleaned up in storage."""
+        """Yield, in order, the versions in the store that still exist in storage."""
         from ...tables.manifests import final_name
 
         latest = self.latest_version_of(entry, branch)
@@ -135,13 +135,13 @@ class ManagedVersions:
         Args:
             entry: the table.
             request: a CreateTableVersionRequest, or an entry of a batch.
-            what: the operation and its object, with which messages start.
+            what: the operation and its object, as the start of messages.
             plan: the plan of the commit.
 
         Raises:
-            InvalidInputError: code 13, the file is not a manifest of that version or does not
-                exist.
-            ConcurrentModificationError: code 14, it does not build on the latest version; the
+            InvalidInputError: code 13, the file does not exist, or is not a manifest of that
+                version.
+            ConcurrentModificationError: code 14, the version is not based on the latest one; the
                 staged manifest is deleted.
         """
         from ...tables.manifests import final_name, staged_name
@@ -176,7 +176,7 @@ class ManagedVersions:
         wanted = branch is not None if onto is None else request.version == onto + 1
         if not (wanted or (onto is None and request.version == 1)):
             kept = store.version(entry, branch, request.version)
-            # The same request again: its first response was lost.
+            # A repeated request: the client lost the response to the first one.
             if kept is not None and kept.origin == name:
                 return evolve(staged, version=kept)
             self._drop_staged(staged)
@@ -185,7 +185,10 @@ class ManagedVersions:
             raise version_taken(entry, branch, request.version, latest)
         size = folder.size(name)
         if size is None and not folder.has(name):
-            raise InvalidInputError(f"{what}: the manifest {name} does not exist")
+            raise InvalidInputError(
+                f"{what}: the manifest {name} does not exist; write it before you request the "
+                f"version"
+            )
         if None not in (size, request.manifest_size) and size != request.manifest_size:
             raise InvalidInputError(
                 f"{what}: the manifest {name} has {size} bytes, not {request.manifest_size}"
@@ -197,11 +200,11 @@ class ManagedVersions:
 
     @contextmanager
     def committing(self) -> Iterator[CommitPlan]:
-        """Commit the plan that the body fills, completely or not at all.
+        """Yield an empty plan; when the block ends, commit it atomically.
 
         Raises:
             ConcurrentModificationError: code 14, another writer was faster; manifests staged for
-                versions that now exist are deleted, the others can be committed again.
+                versions that now exist are deleted; the others can be committed again.
         """
         plan = CommitPlan()
         try:
@@ -220,7 +223,7 @@ class ManagedVersions:
         return self._in_place(staged.table, staged.branch, staged.version, eager=False)
 
     def adopt_versions(self, entry: TableEntry) -> None:
-        """Record the versions of the dataset of a newly registered table."""
+        """Record all versions in the dataset of a newly registered table."""
         if not entry.managed:
             return
         from ...tables.dataset import open_dataset
@@ -262,7 +265,7 @@ class ManagedVersions:
         Args:
             entry: the table.
             branch: the branch.
-            kept: the version.
+            kept: the stored version.
             eager: whether a storage failure is raised; otherwise a warning is issued and the
                 manifest stays staged until the next read.
         """
@@ -282,8 +285,9 @@ class ManagedVersions:
             if eager:
                 raise
             warnings.warn(
-                f"table {format_identifier(entry.id)}: version {kept.version} is committed; "
-                f"its manifest {name} gets its final name on the next read: "
+                f"table {format_identifier(entry.id)}: version {kept.version} is committed, but "
+                f"its manifest {name} could not be renamed to its final name; the next read tries "
+                f"again: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
@@ -297,12 +301,13 @@ class ManagedVersions:
             self._manifests(staged.table, staged.branch).delete(staged.name)
 
     def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
-        """Set aside the manifests in storage that belong to no version of the table."""
+        """Move aside the manifests in storage that belong to no version of the table."""
         from ...tables.manifests import version_of
 
         store, folder = self.catalog.versions_of(entry), self._manifests(entry, branch)
         with store.exclusively(entry):
-            # Read before the store, which records a version before storage has it.
+            # Read storage before the store: a version is recorded before its manifest gets its
+            # final name.
             names = folder.names()
             latest = store.latest(entry, branch)
             last = 0 if latest is None else latest.version
@@ -310,19 +315,19 @@ class ManagedVersions:
                 if version_of(name) > last:
                     folder.set_aside(name)
                     warnings.warn(
-                        f"table {format_identifier(entry.id)}: version {version_of(name)} in storage "
-                        "was committed without the catalog, which manages the versions; it is set "
-                        "aside",
+                        f"table {format_identifier(entry.id)}: version {version_of(name)} in "
+                        f"storage was committed without the catalog, which manages the versions; "
+                        f"its manifest was moved aside",
                         stacklevel=2,
                     )
 
 
 def branch_name(branch: str | None) -> str | None:
-    """Return a branch name as the store uses it; None is the main branch.
+    """Return a branch name in the form that the store uses; None is the main branch.
 
     Raises:
-        InvalidInputError: code 13, Lance does not accept the name: the branch's files would be
-            stored in another folder, possibly of another table.
+        InvalidInputError: code 13, Lance does not accept the name; the branch's files could be
+            stored in the folder of another table.
     """
     if branch is None or branch in ("", MAIN):
         return None

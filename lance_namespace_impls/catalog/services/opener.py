@@ -1,4 +1,4 @@
-"""Opens the datasets of tables for reading or changing."""
+"""Opens the datasets of tables for reading or writing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Opener"]
 
 @frozen
 class Opener:
-    """Opens the datasets of the tables of a catalog."""
+    """Opens the datasets of a catalog's tables."""
 
     catalog: CatalogBase
 
@@ -81,7 +81,8 @@ class Opener:
     def _refused_if_dropped(
         self, identifier: Identifier, entry: TableEntry | None = None
     ) -> Iterator[None]:
-        """Report a concurrent drop or rename of a table instead of pylance's missing-file error.
+        """If a table was dropped or renamed concurrently, report that instead of pylance's missing
+        file.
 
         Args:
             identifier: the table.
@@ -89,7 +90,7 @@ class Opener:
 
         Raises:
             TableNotFoundError: code 4, the catalog no longer has the table.
-            ConcurrentModificationError: code 14, the catalog has another table of that name.
+            ConcurrentModificationError: code 14, the catalog has another table with that name.
         """
         from ...tables.lineage import replaced
 
@@ -110,7 +111,7 @@ class Opener:
         except (NamespaceNotFoundError, TableNotFoundError):
             raise table_not_found(identifier) from failure
         except Exception as error:
-            # The caller must see the failure of the operation.
+            # Report the failure of the operation, not this one.
             if not self.catalog.is_failure(error):
                 raise
             raise failure from None
@@ -128,7 +129,7 @@ class Opener:
         try:
             Folders(self.catalog).folder_of(entry).delete_remains()
         except Exception as error:
-            # The caller must see the failure of the operation.
+            # Report the failure of the operation, not this one.
             if not self.catalog.is_failure(error):
                 raise
 
@@ -136,7 +137,7 @@ class Opener:
     def changed(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[Any]:
-        """Open a table's dataset like `opened`, for a change in one commit.
+        """Open a table's dataset like `opened`, for a change that is one commit.
 
         Raises:
             TableNotFoundError: code 4, the table was dropped concurrently.
@@ -150,9 +151,9 @@ class Opener:
     def opened_version(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[tuple[Any, OpenedVersion]]:
-        """Open a dataset like `changed`, for a change of several commits.
+        """Open a dataset like `changed`, for a change that consists of several commits.
 
-        The caller notes each commit but the last in the returned version.
+        The caller records each commit except the last in the returned version.
         """
         from ...tables.lineage import There, open_version
 
@@ -172,18 +173,18 @@ class Opener:
                         raise
                 raise self._replaced(entry, opened) from error
             opened.note(dataset)
-            # If nothing is there, the table was dropped or renamed after the change.
+            # If nothing is stored there, the table was dropped or renamed after the change.
             if self._look(opened) is There.OTHER:
                 raise self._replaced(entry, opened)
 
     def _look(self, opened: OpenedVersion) -> There:
-        """Return what is at a dataset's location; if it cannot be read, assume the same dataset."""
+        """Return the dataset that is stored at a location; if it cannot be read, assume the same dataset."""
         from ...tables.lineage import There
 
         try:
             return opened.look()
         except Exception as error:
-            # The caller must see the result of the change, not this failure.
+            # Report the result of the change, not this failure.
             if not self.catalog.is_failure(error):
                 raise
             return There.SAME
@@ -195,13 +196,13 @@ class Opener:
         name = format_identifier(entry.id)
         with self.catalog.sole_change(entry.id):
             try:
-                self._take_back_change(entry, opened)
+                self._revert_change(entry, opened)
             except Exception as error:
                 if not self.catalog.is_failure(error):
                     raise
                 warnings.warn(
                     f"{entry.location}: versions {sorted(opened.made)} of a dropped table cannot "
-                    f"be removed from {name}: {self.catalog.translate(error, 'taking them back').message}",
+                    f"be removed from {name}: {self.catalog.translate(error, 'undo').message}",
                     stacklevel=2,
                 )
             try:
@@ -210,7 +211,7 @@ class Opener:
                 return error
         return replaced(f"table {name}")
 
-    def _take_back_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
+    def _revert_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
         numbers = opened.misplaced()
         if entry.managed and numbers:
             # Catalog first: readers must not find a version whose manifest is missing.
@@ -229,7 +230,7 @@ class Opener:
     def changed_or_declared(
         self, operation: str, request: InsertIntoTableRequest | MergeInsertIntoTableRequest
     ) -> Iterator[tuple[Any, OpenedVersion] | None]:
-        """Open a table for changing; None if it is declared and its main branch has no data."""
+        """Open a table for a change; None if it is declared and its main branch has no data."""
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(

@@ -29,22 +29,22 @@ from .folders import Folders
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NewPlace", "Placement"]
+__all__ = ["NewLocation", "Placement"]
 
 
-def _place_lock(location: str) -> AbstractContextManager[None]:
+def _first_rows_lock(location: str) -> AbstractContextManager[None]:
     return machine_lock(("first rows", plain_path(location)), 0)
 
 
-def _are_rows_on_their_way(location: str) -> bool:
+def _is_being_written(location: str) -> bool:
     try:
-        with _place_lock(location):
+        with _first_rows_lock(location):
             return False
     except TimeoutError:
         return True
 
 
-def _gone_meanwhile(entry: TableEntry) -> ConcurrentModificationError:
+def _removed_concurrently(entry: TableEntry) -> ConcurrentModificationError:
     return ConcurrentModificationError(
         f"table {format_identifier(entry.id)} was dropped or renamed while its first rows were "
         "written; create it again"
@@ -52,11 +52,11 @@ def _gone_meanwhile(entry: TableEntry) -> ConcurrentModificationError:
 
 
 @frozen(kw_only=True)
-class NewPlace:
-    """The location of a new table."""
+class NewLocation:
+    """A location chosen for a new table."""
 
     location: str | None = None
-    """None is its default location."""
+    """None is the table's default location."""
     has_remains: bool = False
     """Whether an interrupted drop of the table left data there."""
 
@@ -67,57 +67,58 @@ class Placement:
 
     catalog: CatalogBase
 
-    def place_of(
+    def new_location(
         self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
-    ) -> NewPlace:
-        """Return the place of a new table for which no location was requested.
-
-        Whatever is at its usual location is not this table's, which is not in the catalog: it was
-        deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
-        beside it; so it does while rows are on their way to a table that has gone meanwhile. What an
-        interrupted drop of this very table left is no hindrance.
+    ) -> NewLocation:
+        """Choose the location of a new table if none was requested. Data at the default location
+        belongs to another table: one that was deregistered or renamed, or whose entry another tool
+        dropped. The data is kept, and the new table is stored next to it. The same applies while
+        another writer still writes rows for a table that was removed. The remains of an interrupted
+        drop of a table with this name are reused.
 
         Raises:
-            InvalidInputError: code 13, the usual location is too long for its storage.
+            InvalidInputError: code 13, the default location is too long for its storage.
         """
         if self.catalog.capabilities.storage_only:
-            return NewPlace()
+            return NewLocation()
         try:
             location = self.catalog.default_location(identifier)
         except (NamespaceNotFoundError, InvalidInputError):
-            return NewPlace()  # adding the table reports the problem
+            return NewLocation()  # adding the table reports the problem
         if location is None:
-            return NewPlace()
+            return NewLocation()
         require_short_levels(location)
-        # Whoever only declares a table may have no way to its storage, and is not to wait for long.
+        # A client that only declares a table may have no access to its storage; it must not wait
+        # long.
         few_retries = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
         usual = TableEntry(
             id=identifier, location=location, properties={**few_retries, **properties}
         )
         try:
             folder = Folders(self.catalog).folder_of(usual)
-            if _are_rows_on_their_way(location):
-                return NewPlace(location=fresh_location(location))
+            if _is_being_written(location):
+                return NewLocation(location=fresh_location(location))
             if not folder.is_occupied:
-                return NewPlace()
+                return NewLocation()
             if folder.has_drop_marker(identifier) and not Folders(self.catalog).is_used_by_other(
                 usual
             ):
-                return NewPlace(has_remains=True)
+                return NewLocation(has_remains=True)
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows reports the problem
                 warnings.warn(
-                    f"{location} cannot be read: any rows that exist there will belong to "
-                    f"{format_identifier(identifier)}: {self.catalog.translate(error, 'storage').message}",
+                    f"{location} cannot be read; rows that already exist there will become rows "
+                    f"of {format_identifier(identifier)}: "
+                    f"{self.catalog.translate(error, 'storage').message}",
                     stacklevel=2,
                 )
-            return NewPlace()
-        return NewPlace(location=fresh_location(location))
+            return NewLocation()
+        return NewLocation(location=fresh_location(location))
 
-    def add_at_place(
+    def add_at_new_location(
         self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema | None
     ) -> TableEntry:
-        """Add a table without a requested location to the catalog, at a place without rows.
+        """Add a table for which no location was requested, at a location without rows.
 
         Args:
             identifier: the table.
@@ -127,41 +128,42 @@ class Placement:
         Raises:
             TableAlreadyExistsError: code 5.
         """
-        # The contents of the place must not change before the entry names it.
+        # The contents of the location must not change until the entry references it.
         with self._sole_change_of(identifier):
-            place = self.place_of(identifier, properties, declaring=schema is None)
+            target = self.new_location(identifier, properties, declaring=schema is None)
             if schema is None:
-                entry = self.catalog.add_table(identifier, place.location, properties)
+                entry = self.catalog.add_table(identifier, target.location, properties)
             else:
-                entry = self.catalog.add_table_for(identifier, place.location, properties, schema)
-            if place.has_remains:
+                entry = self.catalog.add_table_for(identifier, target.location, properties, schema)
+            if target.has_remains:
                 try:
-                    self._clear_place(entry)
+                    self._delete_remains(entry)
                 except BaseException:
-                    self._take_back(entry)
+                    self._withdraw(entry)
                     raise
         return entry
 
-    def _clear_place(self, entry: TableEntry) -> None:
-        """Delete the remains of an interrupted drop at a new table's location, unless used since."""
+    def _delete_remains(self, entry: TableEntry) -> None:
+        """Delete the remains of an interrupted drop at a new table's location, unless they are in use."""
         folder = Folders(self.catalog).folder_of(entry)
         if folder.has_drop_marker(entry.id) and not Folders(self.catalog).is_used_by_other(entry):
             folder.delete()
 
     @contextmanager
     def first_rows(self, entry: TableEntry) -> Iterator[AbstractContextManager[None]]:
-        """Reserve a table's place for its first rows and yield a context manager for their commit.
+        """Reserve a table's location for its first rows and yield a context manager for their
+        commit.
 
-        Until the rows are written, no new table is placed there. The commit is rejected if the
-        table has been removed (code 14); during the commit, no process on this machine can drop or
-        rename it.
+        Until the rows are written, no new table uses the location. The commit is rejected if the
+        table has been removed (code 14). During the commit, no process on this machine can drop or
+        rename the table.
         """
         if self.catalog.capabilities.storage_only:
             yield nullcontext()
             return
         with ExitStack() as held:
-            with suppress(TimeoutError):  # another writer's first rows are on their way there
-                held.enter_context(_place_lock(entry.location))
+            with suppress(TimeoutError):  # another writer is writing its first rows there
+                held.enter_context(_first_rows_lock(entry.location))
             yield self._as_listed(entry)
 
     @contextmanager
@@ -171,39 +173,39 @@ class Placement:
             yield
 
     @contextmanager
-    def refused_if_gone(self, entry: TableEntry) -> Iterator[None]:
-        """Replace a failure by code 14 if the table was removed concurrently."""
+    def conflict_if_removed(self, entry: TableEntry) -> Iterator[None]:
+        """Report code 14 instead of a failure if the table was removed concurrently."""
         try:
             yield
         except InvalidInputError:
             raise
         except Exception as error:
-            if self._has_gone(entry):
-                raise _gone_meanwhile(entry) from error
+            if self._was_removed(entry):
+                raise _removed_concurrently(entry) from error
             raise
 
-    def _has_gone(self, entry: TableEntry) -> bool:
+    def _was_removed(self, entry: TableEntry) -> bool:
         """Return whether a table was removed; False if the catalog cannot be read."""
         try:
             return not Folders(self.catalog).is_still_listed(entry)
         except NamespaceNotFoundError:
             return True
         except Exception as error:
-            # The caller must see why the rows could not be written.
+            # Report why the rows could not be written, not this failure.
             if not self.catalog.is_failure(error):
                 raise
             return False
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise if a table that receives its first rows was removed or replaced (code 14)."""
+        """Raise (code 14) if the table was removed or replaced while its first rows were written."""
         if not self.catalog.capabilities.storage_only and not Folders(self.catalog).is_still_listed(
             entry
         ):
-            raise _gone_meanwhile(entry)
+            raise _removed_concurrently(entry)
 
     @contextmanager
     def rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
-        """Withdraw an added table if its rows cannot be written.
+        """Remove the added table from the catalog if its rows cannot be written.
 
         Raises:
             ConcurrentModificationError: code 14, writing failed because the table was removed
@@ -212,39 +214,39 @@ class Placement:
         try:
             yield
         except BaseException as error:
-            has_gone = not self._roll_back(entry)
+            was_removed = not self._roll_back(entry)
             if (
-                has_gone
+                was_removed
                 and isinstance(error, Exception)
                 and not isinstance(error, InvalidInputError)
             ):
-                raise _gone_meanwhile(entry) from error
+                raise _removed_concurrently(entry) from error
             raise
 
     def _roll_back(self, entry: TableEntry) -> bool:
-        """Withdraw a table unless others wrote data; False if it was removed concurrently."""
+        """Remove a table without data from the catalog; return False if it was removed concurrently."""
         try:
             if self.catalog.has_data(entry):
                 return True
         except Exception as error:
-            # The caller must see why the rows could not be written.
+            # Report why the rows could not be written, not this failure.
             if not self.catalog.is_failure(error):
                 raise
             if self.catalog.capabilities.storage_only:
                 return True  # data that cannot be read is not deleted
         with self._sole_change_of(entry.id):
-            return self._take_back(entry)
+            return self._withdraw(entry)
 
     def _sole_change_of(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """Return `sole_change`, or a no-op if the catalog is the storage itself."""
+        """Return `CatalogBase.sole_change`, or a no-op if the catalog is the storage itself."""
         if self.catalog.capabilities.storage_only:
             return nullcontext()
         return self.catalog.sole_change(identifier)
 
-    def _take_back(self, entry: TableEntry) -> bool:
-        """Withdraw a table; False if it was removed concurrently."""
+    def _withdraw(self, entry: TableEntry) -> bool:
+        """Remove a table from the catalog; return False if it was removed concurrently."""
         try:
-            # Many catalogs would remove another table that now has the name.
+            # Many catalogs would remove any other table that has this name by now.
             is_catalog = not self.catalog.capabilities.storage_only
             if is_catalog and not Folders(self.catalog).is_still_listed(entry):
                 return False
@@ -255,17 +257,16 @@ class Placement:
             if not self.catalog.is_failure(error):
                 raise
             warnings.warn(
-                f"table {format_identifier(entry.id)} remains without data; drop it: "
-                f"{self.catalog.translate(error, 'taking it back').message}",
+                f"table {format_identifier(entry.id)} could not be removed and remains without "
+                f"data; drop it: "
+                f"{self.catalog.translate(error, 'undo').message}",
                 stacklevel=2,
             )
         return True
 
-    def keep_place(self, entry: TableEntry) -> None:
-        """Mark the place of a table without data that is renamed.
-
-        Otherwise the next table with the old name would be stored at the same place and share its
-        rows.
+    def reserve_location(self, entry: TableEntry) -> None:
+        """Mark the location of a renamed table that has no data. Otherwise, the next table with
+        the old name would be stored at the same location, and the two would share their rows.
         """
         if self.catalog.capabilities.storage_only:
             return
@@ -276,7 +277,7 @@ class Placement:
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be written to: a new table "
-                f"{format_identifier(entry.id)} could get the same location: "
+                f"{format_identifier(entry.id)} could be stored at the same location: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
@@ -290,7 +291,7 @@ class Placement:
             rows: the rows.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer wrote them concurrently.
+            ConcurrentModificationError: code 14, another writer concurrently wrote the first rows.
         """
         from ...tables.schema import check_columns
         from ...tables.write import create
@@ -302,7 +303,7 @@ class Placement:
         with (
             self.first_rows(entry) as committing,
             self.catalog.initial_write_lock(entry, wait=False),
-            self.refused_if_gone(entry),
+            self.conflict_if_removed(entry),
         ):
             storage = self.catalog.storage_of(entry)
             try:

@@ -1,4 +1,4 @@
-"""Walks over the tables of a namespace, or of everything below it."""
+"""Iterates over the tables in a namespace, or over all tables below it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["TableWalker"]
 
 @frozen
 class TableWalker:
-    """Walks over the tables of a catalog, in the order of their identifiers."""
+    """Iterates over the tables of a catalog in the order of their identifiers."""
 
     catalog: CatalogBase
 
@@ -47,11 +47,12 @@ class TableWalker:
         wanted: int | None,
         made: Listings,
     ) -> Iterator[str]:
-        """Yield the names of the Lance tables of a namespace in order, starting after `after`."""
+        """Yield the names of the Lance tables in a namespace in order, starting after `after`."""
         if not self.catalog.capabilities.holds_tables(len(parent)):
             self.catalog.namespace_properties(parent)
             return
-        # It is unknown how many tables must be looked up to find that many with data.
+        # It is not known in advance how many tables must be examined to find `wanted` tables with
+        # data.
         named = wanted if wanted is None or include_declared else sys.maxsize
         names = made.names(
             ("tables", parent),
@@ -80,7 +81,7 @@ class TableWalker:
         try:
             return self.catalog.has_data(look_up())
         except TableNotFoundError:
-            return False  # dropped between listing and loading
+            return False  # dropped since it was listed
         except Exception as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
             found = (
@@ -107,7 +108,7 @@ class TableWalker:
     ) -> Iterator[Identifier]:
         """Yield all tables below `parent`, ordered by identifier, starting after `after`.
 
-        If the whole walk is requested, namespaces of one level are walked concurrently.
+        If all tables are requested, the namespaces of a level are listed concurrently.
         """
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
@@ -125,11 +126,11 @@ class TableWalker:
             try:
                 yield from self.walk((*parent, name), after, include_declared, wanted, made)
             except NamespaceNotFoundError:
-                return  # dropped between listing and walking
+                return  # dropped since it was listed
 
         below, walked = tee(below)
         walks = ahead(walked, inside) if wanted is None else map(inside, walked)
-        # Both are sorted; merging lazily looks up no more tables than are requested.
+        # Both are sorted; the lazy merge looks up no more tables than requested.
         for name, is_table in merge(((n, False) for n in below), ((n, True) for n in tables)):
             if is_table:
                 yield (*parent, name)

@@ -253,7 +253,7 @@ def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) 
             ns.drop_table(T)
         ns.declare_table(T)
         assert code_of(ns.drop_table, T) == 17
-        with pytest.warns(UserWarning, match="cannot be read: if a drop"):
+        with pytest.warns(UserWarning, match="cannot be read. If a drop"):
             ns.deregister_table(T)
         assert list(ns.iter_tables(["ns"])) == []
 

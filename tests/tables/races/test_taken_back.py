@@ -102,7 +102,7 @@ def after_adding(
     monkeypatch: pytest.MonkeyPatch, namespace: CatalogNamespace, then: Callable[[], Any]
 ) -> None:
     """Let something happen when the namespace has added a table and not looked at it yet."""
-    add = Placement.add_at_place
+    add = Placement.add_at_new_location
 
     def add_and_pause(self: Placement, *args: Any) -> TableEntry:
         entry = add(self, *args)
@@ -110,7 +110,7 @@ def after_adding(
             then()
         return entry
 
-    monkeypatch.setattr(Placement, "add_at_place", add_and_pause)
+    monkeypatch.setattr(Placement, "add_at_new_location", add_and_pause)
 
 
 @pytest.mark.parametrize("place", LISTED_FIRST, indirect=True)
