@@ -92,7 +92,7 @@ class HttpWire:
                 f"{operation.name}: {self._uri} returned an unreadable response: {cause}"
             )
         return ServiceUnavailableError(
-            f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
+            f"{operation.name}: no response from {self._uri} ({cause}); check that the server is running"
         )
 
     def _build(
@@ -171,7 +171,7 @@ class HttpWire:
             except (ValueError, RecursionError) as error:
                 deep = isinstance(error, RecursionError)
                 raise InternalError(
-                    f"{operation.name}: {self._uri} answered HTTP {response.status_code} with "
+                    f"{operation.name}: {self._uri} returned HTTP {response.status_code} with "
                     f"{'JSON that is nested too deeply' if deep else 'a body that is not JSON'}"
                 ) from error
         if operation.answer is Body.FIELD:
@@ -353,7 +353,7 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
         hint = ""
     # Without the query, which may contain storage options and thus secrets.
     url = response.request.url.copy_with(query=None)
-    return f"{operation.name}: {url} answered HTTP {status} without an error code{hint}"
+    return f"{operation.name}: {url} returned HTTP {status} without an error code{hint}"
 
 
 class _BodyFile(io.RawIOBase):

@@ -2,5 +2,5 @@
 
 from lance_namespace_namesake import refuse_namesake
 
-# Checked here too: the other package may have overwritten the parent's __init__.py.
+# Also checked here, because the other package may have overwritten the parent's __init__.py.
 refuse_namesake()

@@ -1,4 +1,4 @@
-"""Connections on an event loop, for many small concurrent calls."""
+"""Network backend for httpcore, built for many small concurrent calls on an event loop."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ import httpcore
 __all__ = ["LoopBackend"]
 
 HELD_BYTES = 1 << 16
-"""Maximum total size of request parts that are collected before they are sent."""
+"""Maximum total size of buffered request parts; more are sent immediately."""
 AHEAD_BYTES = 1 << 18
-"""Size of unread response data above which receiving is paused."""
+"""Amount of unread response data above which receiving is paused."""
 
 
 class LoopBackend(httpcore.AsyncNetworkBackend):
     """Opens connections directly with asyncio, and sends a small request in one piece.
 
-    The library's own backend uses anyio, whose scopes around each step take a third of a call's
-    time, and sends head and body separately. It is still used if another library runs the event
-    loop.
+    httpcore's own backend uses anyio, whose cancel scopes account for a third of a call's time, and
+    sends head and body separately. It is still used on event loops other than asyncio's.
     """
 
     async def connect_tcp(
@@ -61,7 +60,7 @@ class LoopBackend(httpcore.AsyncNetworkBackend):
 
 
 class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
-    """A connection; data is sent with the next read, or when enough has been collected."""
+    """A connection that buffers data until the next read, or until enough data has accumulated."""
 
     _transport: asyncio.Transport
 
@@ -167,7 +166,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # for an idle connection: the server has closed it
+        if info == "is_readable":  # readable while idle: the server has closed the connection
             return bool(self._come) or self._ended or self._transport.is_closing()
         name = {"client_addr": "sockname", "server_addr": "peername"}.get(info, info)
         return self._transport.get_extra_info(name)

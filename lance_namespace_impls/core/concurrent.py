@@ -15,9 +15,9 @@ from typing import TypeGuard, TypeVar
 __all__ = ["LATER", "LOOK_UPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
 LOOK_UPS = 32
-"""Number of threads in the process that look up objects for listings."""
+"""Number of threads, per process, that look up objects for listings."""
 WALKS = 16
-"""Number of threads in the process that walk namespaces for listings."""
+"""Number of threads, per process, that walk namespaces for listings."""
 
 LATER = 8
 """Maximum number of background calls in the queue; they run one at a time."""
@@ -33,7 +33,7 @@ class _Pools:
         self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
         self.look_ups = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
         self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
-        # One permit per thread: an accepted walk never waits for another to end.
+        # One permit per thread, so a walk that gets a permit never waits for another walk to end.
         self.free_walks = threading.BoundedSemaphore(WALKS)
         self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
         self.free_later = threading.BoundedSemaphore(LATER)
@@ -43,7 +43,7 @@ _pools = _Pools()
 
 
 def _begin_anew() -> None:
-    """Create new pools in a forked process, which inherits the parent's pools without threads."""
+    """Create new pools after a fork: the child inherits the parent's pools without their threads."""
     global _pools
     _pools = _Pools()
 
@@ -72,10 +72,10 @@ def later(call: Callable[[], object]) -> None:
 
 
 def on_python_thread(call: Callable[[], T]) -> T:
-    """Return the result of a pylance call, made on a thread that Python started.
+    """Make a pylance call on a thread started by Python, and return its result.
 
-    pylance calls a namespace on threads of its own runtime. A call that waits there for the same
-    runtime can run another thread's request in the process, and then loses the interpreter's lock.
+    pylance calls namespaces on threads of its Rust runtime. If such a call waits for the same
+    runtime, the runtime can run another request on the waiting thread, which then loses the GIL.
     """
     if not isinstance(threading.current_thread(), threading._DummyThread):
         return call()
@@ -139,14 +139,14 @@ def _is_found(answer: Found | None) -> TypeGuard[Found]:
 
 
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:
-    """Yield a walk for each item, in order; other walks run while one is read.
+    """Yield a walk for each item, in order; further walks run while the caller reads one.
 
-    Walks may start further ones. All walks of the process share `WALKS` threads; if none is free,
+    Walks may start other walks. All walks in the process share `WALKS` threads; if none is free,
     or for a single item, the walk starts when its turn comes, on the caller's thread.
 
     Args:
         items: the items to walk.
-        walk: starts a walk; its exception is raised when its turn comes.
+        walk: starts a walk; its exceptions are raised when the item's turn comes.
     """
     source = iter(items)
     left = deque(islice(source, 2))

@@ -40,12 +40,12 @@ SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
 
 @attrs.frozen
 class Foreign:
-    """A setting of another package that is not a property here."""
+    """A setting of another package for which this package has no property."""
 
     instead: str
-    """The alternative; ends the message that rejects the setting."""
+    """Advice on the alternative; the end of the message that rejects the setting."""
     harmless: Collection[str] = ()
-    """Values in lower case that have no effect, which are accepted."""
+    """Values, in lower case, that are accepted because they have no effect."""
 
 
 def _hidden(value: Any) -> str:
@@ -72,8 +72,8 @@ def option(
 
     Args:
         name: the property key, if it differs from the attribute (``client.pool-size``).
-        also: other keys for the same property; a mapping specifies the unit of each.
-        default: default value; without one the property is required.
+        also: other keys for the same property; a mapping also specifies the unit of each.
+        default: default value; if omitted, the property is required.
         unit: unit of the value, such as ``seconds``.
         secret: whether the value must not be shown.
         doc: a one-line description.
@@ -94,10 +94,11 @@ def option(
 def timeout_option(
     name: str, *, default: float, unit: str = "seconds", doc: str, **more: Any
 ) -> Any:
-    """Declare a timeout, which accepts a suffix (``10s``) and also has a key in milliseconds.
+    """Declare a timeout property: it accepts a suffix (``10s``), and has a second key in
+    milliseconds.
 
     Args:
-        name: the property key; ``{name}_millis`` is the other one.
+        name: the property key; the second one is ``{name}_millis``.
         default: default value, in `unit`.
         unit: unit of a number without a suffix, ``seconds`` or ``milliseconds``.
         doc: a one-line description.
@@ -107,11 +108,11 @@ def timeout_option(
 
 
 def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
-    """Warn about a number without a unit that was probably meant in the other one."""
+    """Warn if a number without a unit was probably meant in the other unit."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return  # it has a unit, or is rejected
+        return  # the value has a unit, or is rejected later
     least, most = PLAUSIBLE[unit]
     if 0 < number < math.inf and not least <= number <= most:
         other = OTHER_UNIT[unit]
@@ -130,7 +131,7 @@ def prefix_option(
 
     Args:
         prefix: prefix of the keys.
-        also: other prefixes of the same group.
+        also: other prefixes for the same group.
         secret: whether no value of the group may be shown; otherwise only harmless object store
             options are shown.
         doc: a one-line description.
@@ -145,30 +146,31 @@ def root_option(converter: Callable[[str], str] = absolute_or_current) -> Any:
     """Declare ``root`` for a catalog that stores tables below the current directory by default.
 
     Args:
-        converter: returns the absolute form of a path or URI; of an empty text, the current
+        converter: returns the absolute form of a path or URI; for an empty string, the current
             directory.
     """
     return option(
         default="",
         converter=converter,
-        doc="storage root of tables without an explicit location; defaults to the "
-        "current directory",
+        doc="storage root for tables without an explicit location; defaults to the current "
+        "directory",
     )
 
 
 @attrs.define(kw_only=True)
 class Config:
-    """The properties that every backend accepts; a backend adds its own."""
+    """The properties that every backend accepts; subclasses add those of a backend."""
 
     impl: ClassVar[str] = ""
-    """Name of the implementation, the prefix of its keys."""
+    """Name of the implementation, also the prefix of its keys."""
 
     not_taken: ClassVar[Mapping[str, str]] = {}
-    """Properties of the base that have no effect here, each with the reason for rejecting it."""
+    """Inherited properties that have no effect in this backend, each with the reason for rejecting
+    it."""
 
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "ops_metrics_enabled": Foreign(
-            "the server counts calls at /metrics, clients with OpenTelemetry", ("false",)
+            "the server counts calls at /metrics; clients use OpenTelemetry", ("false",)
         ),
         "dynamic_context_provider.": Foreign("set 'headers.*' to send headers with every request"),
     }
@@ -178,32 +180,32 @@ class Config:
     root: str | None = option(
         default=None,
         converter=attrs.converters.optional(absolute),
-        doc="storage root of tables without an explicit location",
+        doc="storage root for tables without an explicit location",
     )
 
     storage: dict[str, str] = prefix_option(
-        "storage.", doc="options of the object store that contains the tables"
+        "storage.", doc="options for the object store that contains the tables"
     )
 
     cache_mib: int = option(
         default=256,
         unit="MiB",
-        doc="memory for caches of opened tables and their indices",
+        doc="maximum memory for the caches of open tables and their indices",
     )
 
     skip_unreadable: bool = option(
         default=False,
-        doc="omit unreadable tables from a listing with a warning, instead of failing",
+        doc="omit unreadable tables from listings with a warning, instead of failing",
     )
 
     confine_locations: bool = option(
         default=False,
-        doc="reject locations outside the namespace's own; servers always do",
+        doc="reject table locations outside the namespace's own; servers always do",
     )
 
     allow_locations: tuple[str, ...] = option(
         default=(),
-        doc="additional paths and URIs for tables, if locations are confined",
+        doc="additional paths and URIs at which tables are allowed, if confine_locations is true",
     )
 
     @classmethod
@@ -213,7 +215,7 @@ class Config:
         """Parse properties strictly.
 
         Args:
-            properties: keys and values; values are text, or already of the right type.
+            properties: keys and values; a value is a string or already has the right type.
             other_impls: names of other implementations, whose prefixed keys are ignored.
 
         Raises:
@@ -243,8 +245,8 @@ class Config:
                 parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
                     raise InvalidInputError(
-                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are the same property, "
-                        "with two values; set it once"
+                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are two keys of "
+                        f"the same property, with different values; set only one of them"
                     )
                 values[attribute.name] = parsed
                 given[attribute.name] = full_key
@@ -254,7 +256,8 @@ class Config:
                 group = values.setdefault(prefixes[prefix].name, {})
                 if group.setdefault(key[len(prefix) :], str(value)) != str(value):
                     raise InvalidInputError(
-                        f"{cls.impl}: {full_key!r} is set under two keys, with two values; set it once"
+                        f"{cls.impl}: {full_key!r} is set under two keys, with different values; "
+                        f"set only one of them"
                     )
                 continue
             if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
@@ -285,7 +288,7 @@ class Config:
 
     @classmethod
     def _foreign_setting(cls, key: str) -> Foreign | None:
-        """Return the setting of another package that a key names; None if there is none."""
+        """Return the setting of another package with this key; None if there is none."""
         for kind in cls.__mro__:
             for name, foreign in vars(kind).get("foreign", {}).items():
                 if key == name or (name.endswith(".") and key.startswith(name)):
@@ -294,7 +297,7 @@ class Config:
         return None
 
     def to_properties(self) -> dict[str, str]:
-        """Return the properties that build this configuration again, all as text."""
+        """Return the properties that recreate this configuration, all as strings."""
         out: dict[str, str] = {}
         for attribute in _accepted_properties(type(self)):
             value = getattr(self, attribute.name)
@@ -308,9 +311,8 @@ class Config:
     def shown(self) -> dict[str, str]:
         """Return the properties with all secrets hidden.
 
-        Only values known to be harmless are shown: properties that the backend declares without
-        ``secret``, and known options of an object store. In URLs, the password and the query are
-        hidden.
+        Only values known to be harmless are shown: those of properties declared without ``secret``,
+        and of known object store options. In URLs, the password and the query are hidden.
         """
         secrets = self.secrets()
         out: dict[str, str] = {}
@@ -329,7 +331,7 @@ class Config:
 
     @classmethod
     def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
-        """Return the secret values among properties, known or unknown."""
+        """Return the secret values among known and unknown properties."""
         found: set[str] = set()
         by_key = {key: a for a in _accepted_properties(cls) for key in _keys(a)}
         for full_key, value in properties.items():
@@ -345,7 +347,7 @@ class Config:
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
-        """Return the properties, one row each.
+        """Return one row per property.
 
         The columns are ``key``, ``also`` (other keys of the same property), ``type``, ``unit``,
         ``default``, ``required``, ``secret`` and ``doc``.
@@ -382,7 +384,7 @@ def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
 
 
 def _is_secret_in_group(cls: type[Config], key: str) -> bool:
-    """Return whether a value below a prefix is secret; keys without a group are treated as secret."""
+    """Return whether a value below a prefix is secret; a key outside any group is treated as secret."""
     for attribute in _accepted_properties(cls):
         for prefix in attribute.metadata.get("prefixes", ()):
             if key.startswith(prefix):
@@ -425,7 +427,7 @@ def _parse(
     unit = attribute.metadata.get("unit")
     seen = HIDDEN if attribute.metadata.get("secret") else _without_access(value)
     wanted = _type_name(hint) + (f" ({given_unit or unit})" if unit else "")
-    wanted += " or a text such as '10s' or '500ms'" if unit in UNITS else ""
+    wanted += " or a string such as '10s' or '500ms'" if unit in UNITS else ""
     refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {seen}")
     if get_origin(bare) in (tuple, list):
         if not isinstance(value, str | list | tuple):
@@ -459,11 +461,11 @@ def _in_unit(bare: type[int] | type[float], value: Any, unit: str, given_unit: s
     """Convert a duration to the unit of its property.
 
     Raises:
-        ValueError: it is not a duration, or not an integer number of the property's units if one is
-            required.
+        ValueError: the value is not a duration, or not a whole number of units if the property is
+            an integer.
     """
     if isinstance(value, str):
-        # A sign or an exponent belongs to a number, which the property's own bounds check.
+        # Numbers with a sign or an exponent are checked against the property's own bounds.
         try:
             value = float(value)
         except ValueError:
@@ -489,4 +491,4 @@ def _unknown(impl: str, full_key: str, key: str, known: list[str]) -> str:
 
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else "known are " + ", ".join(sorted(known))
-    return f"{impl}: property {full_key!r} is not known; {hint}"
+    return f"{impl}: property {full_key!r} is unknown; {hint}"

@@ -1,7 +1,8 @@
-"""Limits on the locations of tables and on the storage options that a caller may name.
+"""Limits on the table locations and storage options that a caller may specify.
 
-They are off in process, because the caller has the rights of the process anyway. A server applies
-them to its callers' requests; the property ``confine_locations`` applies them to every caller.
+In process, there are no limits, because the caller has the permissions of the process anyway. A
+server applies the limits to all requests; the property ``confine_locations`` applies them to every
+caller.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .location import LOCAL_SCHEMES, SAME_SCHEMES, SCHEME, is_local
 
 __all__ = ["Confinement", "confined", "confinement", "is_local", "is_within"]
 
-# Names of one store, of which the first stands for all.
+# Schemes of the same store; the first one represents them all.
 _SAME = {
     **SAME_SCHEMES,
     "wasb": "az",
@@ -36,18 +37,19 @@ class Confinement:
     """The limits of a caller."""
 
     allowed_locations: tuple[str, ...] = ()
-    """Paths and URIs below which tables are allowed, in addition to the namespace's own places."""
+    """Paths and URIs below which tables are allowed, in addition to the namespace's own
+    locations."""
     functions: frozenset[str] | None = None
-    """SQL functions of the engine that the caller may use in addition to those whose cost is known;
-    None allows every function."""
+    """SQL functions that the caller may use in addition to those whose cost is known; None allows
+    every function."""
 
     def refuse_outside(self, location: str, own: Iterable[str], what: str) -> None:
-        """Reject a location outside the allowed places.
+        """Reject a location outside the allowed ones.
 
         Args:
             location: the requested path or URI.
-            own: the namespace's own places.
-            what: the operation and its object, with which the message starts.
+            own: the namespace's own locations.
+            what: the operation and its object, as the start of the message.
 
         Raises:
             InvalidInputError: code 13.
@@ -56,8 +58,7 @@ class Confinement:
             return
         raise InvalidInputError(
             f"{what}: location {location[:200]!r} is outside the locations of this "
-            "namespace; omit the location, or have the operator allow it "
-            "(--allow-location)"
+            "namespace; omit the location, or ask the operator to allow it (--allow-location)"
         )
 
 
@@ -71,7 +72,7 @@ def confinement() -> Confinement | None:
 
 @contextmanager
 def confined(bounds: Confinement) -> Iterator[None]:
-    """Apply limits to the body, on this thread and on its look-up threads."""
+    """Apply limits inside the block, on this thread and on its look-up threads."""
     before = _CURRENT.set(bounds)
     try:
         yield
@@ -80,10 +81,10 @@ def confined(bounds: Confinement) -> Iterator[None]:
 
 
 def is_within(location: str, place: str) -> bool:
-    """Return whether a location is a place or below it, in whatever form either is written.
+    """Return whether a location is the same as another or below it, in any spelling of either.
 
-    Symbolic links are followed on local storage. An ambiguous location, with ``..``, an empty
-    level, a query or encoded forms of these, is within nothing.
+    Symbolic links are followed on local storage. An ambiguous location (``..``, an empty level, a
+    query, or an encoded form of these) is never within another.
     """
     if _is_plainly_below(location, place):
         return True
@@ -94,9 +95,9 @@ def is_within(location: str, place: str) -> bool:
 
 
 def _is_plainly_below(location: str, place: str) -> bool:
-    """Return whether a path continues another without links, wherever the other one leads.
+    """Return whether a path is below another, with no symbolic links in the part below it.
 
-    This is the usual case, and needs one check per level.
+    This is the common case, and needs one check per level.
     """
     start = place.rstrip("/") + "/"
     if not (start.startswith("/") and location.startswith(start)) or "%" in location:
@@ -114,7 +115,7 @@ def _is_plainly_below(location: str, place: str) -> bool:
 
 
 def _readings(location: str) -> Collection[tuple[str, ...]]:
-    """Return the levels of a location, from the store on, in each way that a reader may take it."""
+    """Return the levels of a location, starting with the store, for each way to interpret it."""
     found = SCHEME.fullmatch(location)
     path = found[2] if found is not None else location
     decoded = _decoded(path)
@@ -138,18 +139,18 @@ def _local_readings(path: str, *, is_uri: bool) -> Collection[tuple[str, ...]]:
     path = os.path.expanduser(path)
     if is_uri and not path.startswith("/"):
         return ()
-    # Some readers use a plain path unchanged and some decode it, as all do with a URI.
+    # Some readers use a plain path unchanged, others decode it; all of them decode a URI.
     ways = {os.path.realpath(unquote(path)), os.path.realpath(path)}
     return {("file", *way.strip("/").split("/")) if way != "/" else ("file",) for way in ways}
 
 
 def _decoded(text: str) -> str:
-    """Undo percent-encoding repeatedly until none is left."""
+    """Undo percent-encoding repeatedly until nothing is encoded."""
     while (once := unquote(text)) != text:
         text = once
     return text
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether a path has no level that leads up and no control character."""
+    """Return whether a path contains neither ``..`` nor control characters."""
     return _LEADS_UP.search(path) is None and _CONTROL.search(path) is None

@@ -1,4 +1,5 @@
-"""Deprecation of public names: a name warns for at least one minor release before its removal.
+"""Deprecates public names: their use causes a warning for at least one minor release before
+removal.
 
 Source: PEP 702.
 """
@@ -15,10 +16,10 @@ Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 def deprecated(*, since: str, removed_in: str, use: str) -> Callable[[Named], Named]:
-    """Return a decorator that makes a function, or the creation of an object, warn.
+    """Return a decorator that adds a deprecation warning to a function or class.
 
-    The warning is a ``DeprecationWarning`` at the caller's line; ``__deprecated__`` contains its
-    text for editors and type checkers.
+    The warning is a ``DeprecationWarning`` at the caller's line; ``__deprecated__`` contains the
+    message for editors and type checkers.
 
     Args:
         since: release that deprecates the name, such as ``1.4``.
@@ -31,4 +32,4 @@ def deprecated(*, since: str, removed_in: str, use: str) -> Callable[[Named], Na
     else:
         from typing_extensions import deprecated as mark
 
-    return mark(f"deprecated since {since} and removed in {removed_in}: use {use}")
+    return mark(f"deprecated since {since}, will be removed in {removed_in}: use {use}")

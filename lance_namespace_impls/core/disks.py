@@ -1,4 +1,4 @@
-"""Detects paths on disks of this machine."""
+"""Detects paths on local disks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 __all__ = ["on_local_disk"]
 
-# File systems that never wait for another machine or program, and that record a change when it is
-# made. Others may record none: the directories of a mounted bucket always look the same.
+# File systems that never wait for another machine or program, and that record every change
+# immediately. Others may not record changes at all: the directories of a mounted bucket always look
+# the same.
 _LOCAL = frozenset(
     (
         *("apfs", "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs"),
@@ -21,11 +22,11 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def on_local_disk(path: str) -> bool:
-    """Return whether a path and everything below it are known to be on disks of this machine."""
+    """Return whether a path and everything below it are known to be on local disks."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
-        return False  # only Linux has this list
+        return False  # only Linux provides this list
     real = os.path.realpath(path)
     found, kind = "", ""
     for line in mounts.splitlines():

@@ -1,4 +1,4 @@
-"""Durations as text."""
+"""Parses durations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ UNITS: Final = {"milliseconds": 0.001, "seconds": 1.0}
 
 
 def parse_duration(text: str, unit: str = "seconds") -> timedelta:
-    """Return the duration that a text such as ``30s``, ``500ms`` or ``2m`` specifies.
+    """Parse a duration such as ``30s``, ``500ms`` or ``2m``.
 
     Args:
-        text: a number and one of ``ms``, ``s``, ``m``, ``h``, or a number alone.
+        text: a number followed by ``ms``, ``s``, ``m`` or ``h``, or a number alone.
         unit: unit of a number alone, one of `UNITS`.
 
     Raises:

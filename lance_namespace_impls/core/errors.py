@@ -1,7 +1,7 @@
-"""Translation of any failure to a protocol error.
+"""Translates any failure to a protocol error.
 
 Each backend handles its catalog's failures before this table; an unrecognized failure becomes
-`InternalError` (code 18). The original stays as ``__cause__``.
+`InternalError` (code 18). The original exception is the ``__cause__``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["about", "excerpt", "first_line", "from_system_failure", "scrub"]
 
 @contextmanager
 def about(subject: str) -> Iterator[None]:
-    """Set `subject` on the errors of the body that have no subject.
+    """Set `subject` on errors raised inside the block, unless they already have a subject.
 
     Args:
         subject: the operation and its object, as formatted by `subject_of`.
@@ -35,11 +35,11 @@ def about(subject: str) -> Iterator[None]:
 
 
 def excerpt(text: str, ends: int = 1000) -> str:
-    """Return a text, or only the two ends of a long one, for matching patterns.
+    """Return a message, shortened to its two ends if it is long, for matching patterns.
 
     Args:
         text: a message, which may repeat a caller's input.
-        ends: characters kept of each end.
+        ends: number of characters to keep at each end.
     """
     return text if len(text) <= 2 * ends else f"{text[:ends]} ... {text[-ends:]}"
 
@@ -58,7 +58,8 @@ def scrub(text: str, secrets: Collection[str]) -> str:
 
 
 def from_system_failure(error: BaseException, what: str) -> LanceNamespaceError:
-    """Return the protocol error for a failure of the system, or of a library without its own table.
+    """Return the protocol error for a system failure, or for a library that has no table of its
+    own.
 
     Args:
         error: the failure.

@@ -1,4 +1,4 @@
-"""Detects whether directories and files of a local disk have changed."""
+"""Detects changes of directories and files on a local disk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _Mark: TypeAlias = tuple[int, int, int, int]
 
 @frozen
 class Stamp:
-    """The state of some directories and files at one moment.
+    """A snapshot of the state of directories and files.
 
-    A directory changes when an entry directly in it is created, removed or renamed, and when its
-    permissions change; not when a file in it is modified in place, or anything changes further
-    down.
+    A directory changes when one of its direct entries is created, removed or renamed, and when its
+    permissions change. It does not change when a file in it is modified in place, or when anything
+    changes at a deeper level.
     """
 
     _paths: tuple[str, ...]
@@ -48,7 +48,7 @@ class Stamp:
         return cls(paths, marks) if time.time_ns() - newest >= RECENT_NANOSECONDS else None
 
     def is_current(self) -> bool:
-        """Return whether nothing has changed since."""
+        """Return whether nothing has changed since the snapshot."""
         try:
             for path, mark in zip(self._paths, self._marks, strict=True):
                 if _mark(path) != mark:
@@ -59,6 +59,6 @@ class Stamp:
 
 
 def _mark(path: str) -> _Mark:
-    # The time of the last status change, which programs cannot set back, unlike the write time.
+    # The time of the last status change; unlike the modification time, programs cannot set it.
     found = os.lstat(path)
     return found.st_mode, found.st_ino, found.st_dev, found.st_ctime_ns

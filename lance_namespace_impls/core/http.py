@@ -1,4 +1,4 @@
-"""HTTP for backends: options, a pooled client, and retries."""
+"""HTTP for backends: properties, a pooled client, and retries."""
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ T = TypeVar("T")
 Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-# The request cannot have reached the server.
+# Errors after which the request cannot have reached the server.
 NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-# The server may have carried out the request.
+# Errors after which the server may have executed the request.
 OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
-# The first pause is a random part of twice this value, the next of twice as much, and so on.
+# The first pause is a random fraction of twice this value; the bound doubles for each further
+# pause.
 BACKOFF_SECONDS: Final = 0.25
 STREAMED: Final = "streamed"
 
 
 @attrs.define(kw_only=True)
 class HttpConfig(Config):
-    """The properties of every backend that is accessed over HTTP."""
+    """The properties that all backends with an HTTP API accept."""
 
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "tls.reload_interval_seconds": Foreign(
-            "certificates are read when the namespace connects; connect again to read new ones"
+            "certificates are read when the namespace connects; connect again to reload them"
         ),
     }
 
@@ -83,14 +84,16 @@ class HttpConfig(Config):
         doc="maximum pause before a retry; if the server requests a longer one, its "
         "response is returned",
     )
-    max_connections: int = option(default=100, unit="connections", doc="maximum open connections")
+    max_connections: int = option(
+        default=100, unit="connections", doc="maximum number of open connections"
+    )
     tls_verify: bool = option(
         default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
     )
     tls_verify_hostname: bool = option(
         default=True,
         also=("tls.assert_hostname",),
-        doc="whether the certificate must match the server's name",
+        doc="whether the certificate must match the server's host name",
     )
     ca_bundle: str | None = option(
         default=None,
@@ -98,12 +101,12 @@ class HttpConfig(Config):
         doc="file or folder with the trusted certificate authorities",
     )
     client_cert: str | None = option(
-        default=None, also=("tls.cert_file",), doc="file of the client's own certificate (mTLS)"
+        default=None, also=("tls.cert_file",), doc="file with the client certificate (mTLS)"
     )
     client_key: str | None = option(
         default=None,
         also=("tls.key_file",),
-        doc="file of the key of client_cert, if it is not in the same file",
+        doc="file with the private key of client_cert, if it is not in the same file",
     )
     proxy: str | None = option(
         default=None,
@@ -136,16 +139,16 @@ class HttpConfig(Config):
     def check_header(self, key: str, value: str) -> None:
         """Reject an invalid header, without showing the value (code 13)."""
         if HEADER_NAME.fullmatch(key.removeprefix("headers.")) is None:
-            raise InvalidInputError(f"{self.impl}: {key!r} must end in the name of a header")
+            raise InvalidInputError(f"{self.impl}: {key!r} must end with a header name")
         if HEADER_VALUE.fullmatch(value) is None:
             raise InvalidInputError(
-                f"{self.impl}: property {key!r} has characters other than printable ASCII, or a "
-                "blank at its ends"
+                f"{self.impl}: property {key!r} contains characters other than printable ASCII, "
+                f"or starts or ends with a space"
             )
 
 
 def check_uri(impl: str, uri: str, key: str = "uri") -> str:
-    """Return the address of a server, from the property `key`, without a trailing slash.
+    """Validate the server address in the property `key`, and return it without a trailing slash.
 
     Raises:
         InvalidInputError: code 13, it is not an ``http://`` or ``https://`` address, or contains
@@ -155,7 +158,9 @@ def check_uri(impl: str, uri: str, key: str = "uri") -> str:
         parts = urlsplit(uri)
         named = parts.hostname is not None and (parts.port is None or parts.port > 0)
     except ValueError as error:
-        raise InvalidInputError(f"{impl}: property {key!r} is not an address: {error}") from None
+        raise InvalidInputError(
+            f"{impl}: property {key!r} is not a valid address: {error}"
+        ) from None
     if "@" in parts.netloc:
         raise InvalidInputError(
             f"{impl}: property {key!r} contains credentials; pass them as 'auth_token' or "
@@ -166,14 +171,16 @@ def check_uri(impl: str, uri: str, key: str = "uri") -> str:
             f"{impl}: property {key!r} must have the form http://host:2333, not {uri!r}"
         )
     if parts.query or parts.fragment:
-        raise InvalidInputError(f"{impl}: property {key!r} must end with its path: {uri!r}")
+        raise InvalidInputError(
+            f"{impl}: property {key!r} must not contain a query or fragment: {uri!r}"
+        )
     return uri.rstrip("/")
 
 
 def new_client(
     config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
 ) -> httpx.Client:
-    """Build the client of one server.
+    """Build a client for one server.
 
     Args:
         config: timeouts, TLS, headers and other properties.
@@ -181,7 +188,8 @@ def new_client(
         headers: headers of every request; those of `config` take precedence.
 
     Raises:
-        InvalidInputError: code 13, a certificate cannot be read or the proxy is not an address.
+        InvalidInputError: code 13, a certificate cannot be read, or the proxy is not a valid
+            address.
     """
     transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
     return _with_rules(httpx.Client, _WholeAnswers(transport, config.impl), config, headers)
@@ -190,13 +198,15 @@ def new_client(
 def new_async_client(
     config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
 ) -> httpx.AsyncClient:
-    """Build the asynchronous client of one server; see `new_client` for arguments and errors."""
+    """Build an asynchronous client for one server; see `new_client` for arguments and errors."""
     tls = _tls(config, uri)
     backend = LoopBackend()
 
     def lane() -> httpx.AsyncHTTPTransport:
         transport = _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1)
-        transport._pool._network_backend = backend  # httpx does not pass one on
+        transport._pool._network_backend = (
+            backend  # httpx does not pass its own limits on to a custom transport
+        )
         return transport
 
     lanes = Lanes(lane, config.max_connections)
@@ -218,10 +228,9 @@ def _transport(
             limits=httpx.Limits(max_connections=connections or config.max_connections),
         )
     except (ValueError, httpx.InvalidURL, ImportError) as error:
-        # The proxy's address may contain a password, and the library's message the address.
+        # The library's message may contain the proxy's address, and thus a password.
         raise InvalidInputError(
-            f"{config.impl}: property 'proxy' is not a valid URL of a proxy "
-            f"({type(error).__name__})"
+            f"{config.impl}: property 'proxy' is not a valid proxy URL ({type(error).__name__})"
         ) from None
 
 
@@ -231,7 +240,7 @@ def _with_rules(
     config: HttpConfig,
     headers: Mapping[str, str] | None,
 ) -> Client:
-    """Build a client that retries calls and keeps no state between them."""
+    """Build a client that retries calls and stores no cookies."""
     sent = httpx.Headers({"Accept-Encoding": ACCEPTED_ENCODINGS, **(headers or {})})
     if config.auth_token is not None:
         sent["Authorization"] = f"Bearer {config.auth_token}"
@@ -243,14 +252,16 @@ def _with_rules(
         "trust_env": False,
     }
     client = kind(**options)
-    # Several callers share a client: one caller's cookie must not be sent with another's call.
+    # Callers share a client: a cookie set for one caller must not be sent with another caller's
+    # request.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     return client
 
 
 def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
     if not uri.startswith("https:"):
-        # Loading the authorities takes longer than a whole call; this context trusts none.
+        # Loading the certificate authorities takes longer than a whole call; this context trusts
+        # none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if config.ca_bundle is None:
@@ -282,9 +293,9 @@ def _proxy_of_environment(uri: str) -> str | None:
 
 
 class _WholeAnswers(httpx.BaseTransport):
-    """Reads responses completely inside the retry scope, so that a truncated one counts as failed.
+    """Reads responses completely inside the retry scope, so truncated responses are retried.
 
-    Streamed responses are passed on as they arrive; errors are small and read completely.
+    Streamed responses are passed on as they arrive; error responses are small and read completely.
     """
 
     def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
@@ -335,7 +346,7 @@ class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
 
 
 class _AskedToWaitLongerError(Exception):
-    """The server requests a longer pause than this client allows; its response is the result."""
+    """The server requested a longer pause than this client allows; its response is returned."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__("the server requested a longer pause")
@@ -361,14 +372,14 @@ class _Retry(Retry):
 
 
 class _RetryUnsent(_Retry):
-    """Accepts every response as the result."""
+    """Retries only requests that were never sent; accepts every response."""
 
     def is_retryable_status_code(self, status_code: int) -> bool:
         return False
 
 
 class Retries:
-    """The conditions for retries; pauses grow, with jitter, and respect Retry-After.
+    """Retry policies; pauses grow exponentially with jitter and respect Retry-After.
 
     Args:
         config: the number of retries, and the longest pause.
@@ -384,28 +395,29 @@ class Retries:
         self.repeatable: Retry = _Retry(
             **common, status_forcelist=(429, 502, 503, 504), retry_on_exceptions=OUTCOME_UNKNOWN
         )
-        """For a request that is safe to repeat."""
+        """For requests that are safe to repeat."""
         self.unprocessed: Retry = _Retry(
             **common, status_forcelist=(429,), retry_on_exceptions=NOT_SENT
         )
-        """For a change: retries only if the server cannot have carried it out."""
+        """For changes: retries only if the server cannot have executed the request."""
         self.unsent: Retry = _RetryUnsent(**common, retry_on_exceptions=NOT_SENT)
-        """For a body that can be produced only once: retries only if none of it was read."""
+        """For bodies that can be produced only once: retries only if nothing of the body was
+        read."""
 
 
 def send(
     client: httpx.Client, request: httpx.Request, retry: Retry, *, stream: bool = False
 ) -> httpx.Response:
-    """Send a request, with retries as `retry` allows.
+    """Send a request, with retries according to `retry`.
 
     Args:
         client: from `new_client`.
         request: from ``client.build_request``.
-        retry: one of `Retries`.
+        retry: a policy of `Retries`.
         stream: whether the caller reads and closes a successful response.
 
     Raises:
-        httpx.RequestError: the last attempt received no response, or a truncated one.
+        httpx.RequestError: the last attempt received no response, or only a truncated one.
     """
     _mark(request, retry, stream)
     try:

@@ -32,20 +32,20 @@ Identifier: TypeAlias = tuple[str, ...]
 ROOT: Identifier = ()
 
 SHOWN_DELIMITER: ContextVar[str] = ContextVar("SHOWN_DELIMITER", default=DEFAULT_DELIMITER)
-"""Separator of the levels of an identifier in messages of the current operation."""
+"""Separator between the levels of an identifier in messages of the current operation."""
 
 
 def parse_identifier(levels: Sequence[str] | None) -> Identifier:
     """Convert a list to an identifier; ``None``, ``""`` and ``[]`` are the root.
 
     Raises:
-        InvalidInputError: code 13, it is a string, or a level is empty or not a string.
+        InvalidInputError: code 13, the value is a string, or a level is empty or not a string.
     """
     if levels is None or len(levels) == 0:
         return ROOT
     if isinstance(levels, str):
         raise InvalidInputError(
-            f"an identifier is a list of levels, not the string {levels!r}: write [{levels!r}]"
+            f"an identifier must be a list of levels, not the string {levels!r}; write [{levels!r}]"
         )
     for level in levels:
         if not isinstance(level, str):
@@ -56,12 +56,12 @@ def parse_identifier(levels: Sequence[str] | None) -> Identifier:
 
 
 def to_identifier(id: str | Sequence[str] | None) -> Identifier:
-    """Return the identifier that a user passed, in any accepted form.
+    """Parse an identifier from a user, in any accepted form.
 
     Args:
         id: names joined by dots (``"db.letters"``); names joined by the protocol's delimiter
-            (``"db$letters"``), which may contain dots; or a list of names. ``None``, ``""``, ``"$"``
-            and ``[]`` are the root.
+            (``"db$letters"``), which may contain dots; or a list of names. ``None``, ``""``,
+            ``"$"`` and ``[]`` are the root.
 
     Raises:
         InvalidInputError: code 13, a name is empty or not a string.
@@ -90,7 +90,7 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
 
 
 def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -> str:
-    """Format an identifier for a message, on one line; unlike `join_identifier` it never fails."""
+    """Format an identifier for a message, on one line; unlike `join_identifier`, this never fails."""
     if not identifier:
         return "the root namespace"
     return (delimiter or SHOWN_DELIMITER.get()).join(
@@ -99,16 +99,16 @@ def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -
 
 
 def subject_of(operation: str, identifier: Sequence[str]) -> str:
-    """Return the subject of a message: the operation, and its object if it has one."""
+    """Return the subject of a message: the operation, and its object if there is one."""
     return f"{operation} {format_identifier(identifier)}" if identifier else operation
 
 
 def check_new_name(request: Any, delimiter: str) -> None:
-    """Reject a new table name that could not be written in a string identifier.
+    """Reject a new table name that cannot be part of a string identifier.
 
     Args:
-        request: the request of any operation; only RenameTable has a new name.
-        delimiter: separator of the levels of an identifier in a route.
+        request: a request of any operation; only RenameTable has a new name.
+        delimiter: separator between the levels of an identifier in a route.
 
     Raises:
         InvalidInputError: code 13.

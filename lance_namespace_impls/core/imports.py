@@ -1,4 +1,4 @@
-"""Imports of packages that are slow to load, at their first use."""
+"""Imports slow packages on first use."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from typing import Any
 __all__ = ["STACK_BYTES", "load"]
 
 STACK_BYTES = 64 << 20
-"""Stack of each of Lance's threads: address space, of which only the used part becomes memory.
+"""Stack size of Lance's threads; this is address space, and only the used part consumes memory.
 
-Lance reads stored JSON recursively, with up to 700 bytes for each level. Every write checks the
-depth, but other tools store deeper values: in Rust's 2 MiB, reading one ends the process.
+Lance parses stored JSON recursively, with up to 700 bytes of stack per level. Every write checks
+the depth, but other tools may store deeper values; with Rust's default of 2 MiB, reading one would
+crash the process.
 """
 
-# Rust reads the variable when it starts its first thread, which is later than this import.
+# Rust reads the variable when it starts its first thread, which happens after this import.
 os.environ.setdefault("RUST_MIN_STACK", str(STACK_BYTES))
 
 _lock = threading.RLock()
 
 
 def load(name: str) -> Any:
-    """Return a module, imported by one thread at a time.
+    """Import a module; only one thread imports at a time.
 
-    If two threads start importing modules with circular imports at different places, as in pylance
-    and pyarrow, one thread gets a partially initialized module: Python prefers that to a deadlock.
+    pylance and pyarrow have circular imports. If two threads enter such a cycle at different
+    modules, Python avoids a deadlock by returning a partially initialized module to one of them.
 
     Args:
-        name: its full name, such as ``lance.file``.
+        name: full name of the module, such as ``lance.file``.
     """
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):

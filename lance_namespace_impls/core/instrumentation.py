@@ -1,4 +1,4 @@
-"""Observation of calls to catalogs."""
+"""Lets an observer monitor calls to catalogs."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ class UpstreamCall:
     headers: dict[str, str] = attrs.field(factory=dict)
     """Headers to send with an HTTP call, such as a trace context."""
     result: str = "ok"
-    """Its result: ``ok``, the HTTP status, or the name of an exception."""
+    """Result of the call: ``ok``, the HTTP status, or the name of an exception."""
 
 
 class UpstreamObserver(Protocol):
     """Observes each call to a catalog."""
 
     def __call__(self, system: str, name: str) -> AbstractContextManager[UpstreamCall]:
-        """Return a context manager in which the call is made.
+        """Return a context manager that encloses the call.
 
         Args:
             system: kind of the catalog, such as ``unity``.
-            name: name of the call; the number of different names is small.
+            name: name of the call, from a small set of names.
         """
 
 
 UPSTREAM_OBSERVER: ContextVar[UpstreamObserver | None] = ContextVar(
     "lance_namespace_upstream_observer", default=None
 )
-"""Observer of the calls made in this context; None by default."""
+"""Observer for calls made in this context; None by default."""
 
 
 @contextmanager
 def upstream_call(system: str, name: str) -> Iterator[UpstreamCall]:
-    """Run one call to a catalog in this context; the arguments are those of the observer."""
+    """Return a context manager that encloses one call to a catalog; see `UpstreamObserver`."""
     observer = UPSTREAM_OBSERVER.get()
     if observer is None:
         yield UpstreamCall()

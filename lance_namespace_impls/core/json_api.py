@@ -1,4 +1,4 @@
-"""Client of a catalog's JSON API over HTTP, and the translation of its failures."""
+"""Client for a catalog's JSON API over HTTP, with translation of its failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FailureReader: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 @lru_cache(maxsize=1024)
 def _parsed(address: str) -> httpx.URL:
-    """Parse an address; cached, because parsing takes a large part of a repeated call."""
+    """Parse an address; cached, because parsing takes a large part of a call's time."""
     return httpx.URL(address)
 
 
@@ -43,7 +43,7 @@ class HttpFailure(Exception):
     Args:
         request: method and path, for messages.
         status: HTTP status.
-        kind: the catalog's name for the failure; empty if it specifies none.
+        kind: the catalog's name for the failure; empty if it has none.
         message: the catalog's message.
         retry_after: seconds after which the catalog allows a retry.
     """
@@ -60,7 +60,7 @@ class HttpFailure(Exception):
 
     def __str__(self) -> str:
         text = ": ".join(part for part in (self.kind, self.message) if part)
-        return f"{self.request} answered HTTP {self.status}" + (f" ({text})" if text else "")
+        return f"{self.request} returned HTTP {self.status}" + (f" ({text})" if text else "")
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def raising(
     *,
     when: Callable[[HttpFailure], bool],
 ) -> Iterator[None]:
-    """Replace a failure that `when` recognizes by the error of an object."""
+    """Raise the specified error instead of a failure that `when` recognizes."""
     try:
         yield
     except HttpFailure as failure:
@@ -95,19 +95,19 @@ _STATUSES = {
     503: ErrorCode.SERVICE_UNAVAILABLE,
     504: ErrorCode.SERVICE_UNAVAILABLE,
 }
-"""Codes of failures that are identified only by their HTTP status."""
+"""Codes for failures that are identified only by their HTTP status."""
 
 
 @frozen(kw_only=True)
 class FailureTable:
-    """Protocol codes of a catalog's failures; the first match wins, otherwise 18."""
+    """Maps a catalog's failures to protocol codes; the first match wins, and the default is 18."""
 
     kinds: Mapping[str, int]
-    """Codes by the catalog's name for the failure; without a known name, the HTTP status decides.
+    """Codes by the catalog's name for the failure; if the name is unknown, the HTTP status decides.
     """
 
     def error(self, failure: HttpFailure, what: str) -> LanceNamespaceError:
-        """Build the protocol error of a failure.
+        """Build the protocol error for a failure.
 
         Args:
             failure: the failure.
@@ -121,27 +121,28 @@ class FailureTable:
 
 @frozen(kw_only=True)
 class Paging:
-    """An API's names for the parts of a paged listing."""
+    """The names that an API uses for the parts of a paged listing."""
 
     token: str
-    """Query parameter of the token."""
+    """Query parameter for the token."""
     next_token: str
-    """Key of the next page's token in a response."""
+    """Key of the next page token in a response."""
     size: tuple[str, int] | None = None
-    """Query parameter of the page size, and the size to request."""
+    """Query parameter for the page size, and the size to request."""
 
 
 class JsonApi:
     """Sends requests and reads responses over pooled connections.
 
-    Read requests are retried if the connection fails, times out or is cut, and after HTTP 429, 502,
-    503 and 504. Changes are retried only if the server cannot have carried them out. Thread-safe.
+    Read requests are retried if the connection fails, times out or is interrupted, and after HTTP
+    429, 502, 503 and 504. Changes are retried only if the server cannot have executed them.
+    Thread-safe.
 
     Args:
         config: timeouts, retries, token and other properties.
         base: address to which paths are appended.
-        read_failure: extracts the catalog's name and message of a failure from an error body.
-        auth: sends changing credentials, if a bearer token does not suffice.
+        read_failure: extracts the name and message of a failure from the body of an error response.
+        auth: adds credentials to requests, if a static bearer token does not suffice.
         headers: headers of every request; those of `config` take precedence.
     """
 
@@ -170,7 +171,7 @@ class JsonApi:
 
         Raises:
             HttpFailure: the server rejects the request.
-            ServiceUnavailableError: code 17, there is no response.
+            ServiceUnavailableError: code 17, the server does not respond.
             InternalError: code 18, the response is not a JSON object.
         """
         return self._call("GET", path, query, None, self._retries.repeatable)
@@ -180,15 +181,15 @@ class JsonApi:
         return self._call("POST", path, None, body, self._retries.unprocessed)
 
     def submit(self, path: str, body: Mapping[str, Any]) -> None:
-        """Send an object; only the status of the response is read."""
+        """Send an object; only the status of the response is examined."""
         self._send("POST", path, None, body, self._retries.unprocessed)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Change an object and return it from the response."""
+        """Change an object and return the object in the response."""
         return self._call("PATCH", path, None, body, self._retries.unprocessed)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> None:
-        """Remove an object; the response body varies between servers and is not read."""
+        """Remove an object; the response body is ignored, because it differs between servers."""
         self._send("DELETE", path, query, None, self._retries.unprocessed)
 
     def pages(
@@ -197,7 +198,7 @@ class JsonApi:
         """Yield all pages of a listing; a page may be empty without being the last.
 
         Raises:
-            InternalError: code 18, the server repeats a token, so the listing would never end.
+            InternalError: code 18, the server repeats a page token, so the listing would never end.
         """
         asked = dict(query)
         if paging.size is not None:
@@ -211,7 +212,8 @@ class JsonApi:
                 return
             if token in seen:
                 raise InternalError(
-                    f"GET {path}: {self.base} returned the page token {str(token)[:40]!r} twice, so "
+                    f"GET {path}: {self.base} returned the page token {str(token)[:40]!r} twice, "
+                    f"so "
                     "its listing does not end"
                 )
             seen.add(token)
@@ -252,8 +254,8 @@ class JsonApi:
             response = send(self._client, request, retry)
         except httpx.TransportError as error:
             raise ServiceUnavailableError(
-                f"{method} {path}: no answer from {self.base} ({first_line(error)}); is the "
-                "server running?"
+                f"{method} {path}: no response from {self.base} ({first_line(error)}); check that "
+                f"the server is running"
             ) from error
         except httpx.DecodingError as error:
             raise InternalError(
@@ -289,12 +291,12 @@ class JsonApi:
             found = None
         except RecursionError as error:
             raise InternalError(
-                f"{request}: {self.base} answered HTTP {response.status_code} with JSON that "
+                f"{request}: {self.base} returned HTTP {response.status_code} with JSON that "
                 "is nested too deeply"
             ) from error
         if not isinstance(found, dict):
             raise InternalError(
-                f"{request}: {self.base} answered HTTP {response.status_code} with a body "
+                f"{request}: {self.base} returned HTTP {response.status_code} with a body "
                 "that is not a JSON object"
             )
         return found

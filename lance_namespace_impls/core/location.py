@@ -33,7 +33,7 @@ __all__ = [
     "stored_form",
 ]
 
-# Characters that servers reject in a location parsed as a URI; letters of any language are fine.
+# Characters that servers reject in a location parsed as a URI; letters in any language are valid.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>//?.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -44,37 +44,38 @@ SAME_SCHEMES = {
     "azure": "az",
     "abfs": "abfss",
 }
-"""Schemes that Hadoop and other tools write, and the scheme that Lance knows for the same store."""
+"""Schemes that Hadoop and other tools use, with the scheme that Lance supports for the same
+store."""
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 LOCAL_SCHEMES = frozenset({"file", "file-object-store", "file+uring"})
 _STORES = frozenset({"s3", "gs", "az", "abfss", *SAME_SCHEMES})
-# Lance opens these too, but pyarrow cannot list them, so they cannot be directory namespaces.
+# Lance can open these, but pyarrow cannot list them, so they cannot be directory namespaces.
 _FOR_LANCE_ALONE = frozenset(
     {"cos", "goosefs", "hf", "memory", "oss", "s3+ddb", "shared-memory", "tos"}
 )
 _AZURE = frozenset({"az", "abfss"})
-# `s3:bucket/x` and `file:x` are not paths, although a path may contain a colon.
+# A path may contain a colon, but `s3:bucket/x` and `file:x` are not paths.
 _NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)", re.IGNORECASE)
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 LONGEST_KEY = 1024 - 128
-"""Maximum bytes in the path of a table or root in an object store: keys have 1,024, including
-Lance's own names."""
+"""Maximum length, in bytes, of the path of a table or root in an object store: keys are limited to
+1,024 bytes, including Lance's own file names."""
 _LONGEST_PATH = 4096 - 256
 
 
 def absolute(address: str) -> str:
-    """Return the form of an address that pyarrow and Lance both read as the same place.
+    """Return an address in a form that pyarrow and Lance interpret identically.
 
-    A path becomes an absolute path, as does a ``file:`` URI of this machine, decoded. The URI of an
-    object store gets the scheme that Lance knows, without a trailing slash. Its percent-encoding
-    stays: Lance decodes it.
+    A path is made absolute; a ``file:`` URI on this machine is decoded to an absolute path. The URI
+    of an object store gets the scheme that Lance supports, and no trailing slash; it stays
+    percent-encoded, because Lance decodes it.
 
     Raises:
-        InvalidInputError: code 13; it names no place, readers interpret it differently, or no file
-            or object can have the name.
+        InvalidInputError: code 13; the address is incomplete, pyarrow and Lance interpret it
+            differently, or no file or object can have that name.
     """
     if not address:
-        raise InvalidInputError("the address of a directory is empty: pass a path or a URI")
+        raise InvalidInputError("the address of a directory is empty; specify a path or a URI")
     shown_address = _excerpt(address)
     if (sign := _CONTROL.search(address)) is not None:
         what = "a NUL" if sign[0] == "\0" else f"the control character {sign[0]!r}"
@@ -85,7 +86,8 @@ def absolute(address: str) -> str:
         raise InvalidInputError(f"address {shown_address}: it is not valid Unicode") from error
     if address != (stripped := address.strip(" ")) and _URI.fullmatch(stripped):
         raise InvalidInputError(
-            f"address {shown_address}: a URI has no spaces at its ends; remove them, or write %20"
+            f"address {shown_address}: a URI cannot start or end with spaces; remove them, or "
+            f"write %20"
         )
     if (found := _NO_SLASHES.match(address)) is not None:
         form = "file:///path" if found["scheme"].lower() == "file" else f"{found['scheme']}://..."
@@ -110,8 +112,8 @@ def _refuse_tail(rest: str, shown_address: str) -> None:
     for sign, name, code in (("#", "fragment", "%23"), ("?", "query", "%3F")):
         if sign in rest:
             raise InvalidInputError(
-                f"address {shown_address}: a location has no {name}; write {code} for {sign!r} "
-                "in a name, and pass options of the store as 'storage.*' properties"
+                f"address {shown_address}: a location cannot have a {name}; write {code} for "
+                f"{sign!r} in a name, and pass object store options as 'storage.*' properties"
             )
 
 
@@ -121,30 +123,28 @@ def _local_path(rest: str, shown_address: str) -> str:
         host, slash, path = rest[2:].partition("/")
         if host.lower() not in ("", "localhost"):
             raise InvalidInputError(
-                f"address {shown_address}: it is on the host {host!r}; a file URI on this host "
-                "is 'file:///...'"
+                f"address {shown_address}: it is on the host {host!r}; a file URI for this "
+                f"machine starts with 'file:///'"
             )
         rest = slash + path
     path = _decoded(rest, shown_address)
     if ".." in path.split("/"):
-        raise InvalidInputError(
-            f"address {shown_address}: '..' in a URI is ambiguous; write it without"
-        )
+        raise InvalidInputError(f"address {shown_address}: '..' in a URI is ambiguous; remove it")
     return os.path.abspath("/" + path.lstrip("/")) if path.strip("/") else ""
 
 
 def _local(path: str, shown_address: str) -> str:
-    """Return an absolute path, if it is valid for a directory."""
+    """Return the absolute form of a path; reject it if it is invalid as a directory."""
     if not path:
-        raise InvalidInputError(f"address {shown_address}: the URI names no bucket or directory")
+        raise InvalidInputError(f"address {shown_address}: the URI contains no bucket or directory")
     # POSIX preserves two leading slashes, and Lance does not.
     path = "/" + path.lstrip("/")
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
     if longest > MAX_LEVEL_BYTES or len(os.fsencode(path)) > _LONGEST_PATH:
         raise InvalidInputError(
-            f"address {shown_address}: a name in it has {longest} bytes (at most "
-            f"{MAX_LEVEL_BYTES}), and the path {len(os.fsencode(path))} (at most "
-            f"{_LONGEST_PATH}): shorten it"
+            f"address {shown_address}: its longest name has {longest} bytes (maximum "
+            f"{MAX_LEVEL_BYTES}), and the path has {len(os.fsencode(path))} bytes (maximum "
+            f"{_LONGEST_PATH}); shorten it"
         )
     return path
 
@@ -153,7 +153,7 @@ def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
     authority, _, path = rest.removeprefix("//").rstrip("/").partition("/")
     if not rest.startswith("//") or not authority:
         raise InvalidInputError(
-            f"address {shown_address}: the URI names no bucket or directory; write it as "
+            f"address {shown_address}: the URI contains no bucket or directory; write it as "
             f"{scheme}://bucket/path"
         )
     user, at, host = authority.rpartition("@")
@@ -164,8 +164,8 @@ def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
         )
     if scheme in _STORES and ":" in host:
         raise InvalidInputError(
-            f"address {shown_address}: a bucket has no port; set the server as the "
-            f"property 'storage.endpoint' and write the address as {scheme}://bucket/path"
+            f"address {shown_address}: a bucket cannot have a port; set the property "
+            f"'storage.endpoint' to the server, and write the address as {scheme}://bucket/path"
         )
     key = _decoded(path, shown_address)
     if _decoded(authority, shown_address) != authority or "\\" in authority or " " in authority:
@@ -175,28 +175,28 @@ def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
     levels = key.split("/") if path else []
     if "" in levels:
         raise InvalidInputError(
-            f"address {shown_address}: it has an empty level (doubled slashes); write one slash"
+            f"address {shown_address}: it contains a double slash; write a single slash"
         )
     if not {".", ".."}.isdisjoint(levels):
         raise InvalidInputError(
-            f"address {shown_address}: '.' and '..' in a URI are ambiguous; write it without"
+            f"address {shown_address}: '.' and '..' in a URI are ambiguous; remove them"
         )
     if len(key.encode()) > LONGEST_KEY:
         raise InvalidInputError(
-            f"address {shown_address}: its path has {len(key.encode())} bytes, and an "
-            f"object store permits {LONGEST_KEY} for a table: shorten it"
+            f"address {shown_address}: its path has {len(key.encode())} bytes, but an object "
+            f"store permits at most {LONGEST_KEY} for a table; shorten it"
         )
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
 
 
 def _decoded(text: str, shown_address: str) -> str:
-    """Return a part of a URI without percent-encoding."""
+    """Return a percent-decoded part of a URI."""
     try:
         decoded = unquote(text, errors="strict")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"address {shown_address}: its percent-encoded text is not UTF-8; encode the "
-            "name as UTF-8"
+            f"address {shown_address}: its percent-encoded bytes are not UTF-8; encode the name "
+            f"as UTF-8"
         ) from error
     if (sign := _CONTROL.search(decoded)) is not None:
         raise InvalidInputError(
@@ -206,15 +206,15 @@ def _decoded(text: str, shown_address: str) -> str:
 
 
 def _excerpt(address: str) -> str:
-    """Return an address for messages, without passwords."""
+    """Return an address without passwords, for messages."""
     text = shown(address)
     return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
 def absolute_as_written(address: str) -> str:
-    """Return an address as `absolute` does, but a ``file:`` URI as ``file:///...``.
+    """Return an address like `absolute`, but preserve ``file:`` URIs as ``file:///...``.
 
-    It is for servers that tell a path from a URI: a path is on their own default file system.
+    For servers that distinguish paths from URIs: they resolve a path on their default file system.
 
     Raises:
         InvalidInputError: code 13, as for `absolute`.
@@ -224,15 +224,16 @@ def absolute_as_written(address: str) -> str:
 
 
 def as_end_of_uri(path: str) -> str:
-    """Return a path as the end of a URI, with escapes for what would not be read as a part of it."""
-    kept = path.rstrip(" ")  # readers drop spaces at the end of a URI
+    """Escape the characters in a path that would not be parsed as part of a URI's path."""
+    kept = path.rstrip(" ")  # parsers drop spaces at the end of a URI
     return kept.translate(_FOR_URI) + "%20" * (len(path) - len(kept))
 
 
 def stored_form(location: str) -> str:
-    """Return a catalog's location in the form of `absolute`, or unchanged if that is impossible.
+    """Return a location from a catalog in the form of `absolute`, or unchanged if that is
+    impossible.
 
-    An unchanged location cannot be opened: `absolute` reports the reason when that is attempted.
+    A location returned unchanged cannot be opened; `absolute` then reports the reason.
     """
     try:
         return absolute(location) if _URI.fullmatch(location) else _without_end(location)
@@ -250,7 +251,7 @@ def is_uri(location: str) -> bool:
 
 
 def absolute_or_current(path: str | None) -> str:
-    """Return the absolute form of a path; defaults to the current directory."""
+    """Return the absolute form of a path or URI; an empty string means the current directory."""
     return absolute(path) if path else os.getcwd()
 
 
@@ -265,7 +266,7 @@ def as_address(location: str) -> str:
 
 
 MAX_LEVEL_BYTES = 255
-"""Longest name of a file or directory on file systems."""
+"""Maximum length of a file or directory name, in bytes."""
 # `fresh_location` adds 9 bytes.
 LONGEST_LEVEL = MAX_LEVEL_BYTES - 9
 
@@ -278,13 +279,13 @@ def default_location(root: str, names: Sequence[str]) -> str:
         names: levels below it, outermost first.
 
     Returns:
-        ``{root}/{names joined by /}``, each name percent-encoded; below a URI, which Lance decodes
-        into a path, names with a slash or a percent sign are encoded twice, so that they stay one
-        level. On local storage, a name too long for a directory is truncated and ends with a part
-        of its SHA-256.
+        ``{root}/{names joined by /}``, each name percent-encoded; Lance decodes URIs into paths, so
+        below a URI, names with a slash or a percent sign are encoded twice to remain one level.
+        On local storage, a name too long for a directory is truncated, and part of its SHA-256
+        is appended.
 
     Raises:
-        InvalidInputError: code 13, a name is ``.`` or ``..``, which leads elsewhere.
+        InvalidInputError: code 13, a name is ``.`` or ``..``, which refers to another directory.
     """
     for name in names:
         if name in (".", ".."):
@@ -330,13 +331,13 @@ def require_short_levels(location: str) -> None:
         size = len(level.encode("utf-8", "surrogatepass"))
         if size > MAX_LEVEL_BYTES:
             raise InvalidInputError(
-                f"location {location[:60]!r}...: a name in it has {size} bytes, and file systems allow "
-                f"{MAX_LEVEL_BYTES}; shorten it, or specify another location"
+                f"location {location[:60]!r}...: a name in it has {size} bytes, but file systems "
+                f"allow at most {MAX_LEVEL_BYTES}; shorten it, or specify another location"
             )
 
 
 def plain_path(location: str) -> str:
-    """Return the normalized form of a location, for comparisons."""
+    """Return a location in a normalized form for comparisons."""
     return stored_form(location)
 
 

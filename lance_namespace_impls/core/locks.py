@@ -1,4 +1,4 @@
-"""Locks by name, for exclusive changes of an object.
+"""Named locks, for exclusive changes to an object.
 
 Some catalogs do not prevent conflicts: if several clients create the same name concurrently, all
 succeed, and if several change one object, the last one wins.
@@ -25,13 +25,13 @@ from .identifiers import Identifier, format_identifier
 
 __all__ = ["exclusive_lock", "machine_lock", "object_lock"]
 
-# A lock exists as long as a thread holds it or waits for it.
+# A lock exists only as long as a thread holds it or waits for it.
 _LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 _FINDING = threading.Lock()
 
 
 def _forget() -> None:
-    """Remove all locks in a forked process: the threads that would release them do not exist there."""
+    """Remove all locks after a fork: the threads that would release them do not exist in the child."""
     global _FINDING
     _FINDING = threading.Lock()
     _LOCKS.clear()
@@ -39,17 +39,17 @@ def _forget() -> None:
 
 os.register_at_fork(after_in_child=_forget)
 
-# Short, because the thread that released a lock may request it again immediately.
+# Short, because the thread that released a lock may immediately acquire it again.
 POLL_SECONDS = 0.005
 
 
 @contextmanager
 def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock of a key, which one thread of this process holds at a time.
+    """Hold the lock for a key, which only one thread in this process can hold at a time.
 
     Args:
-        key: key of the lock.
-        timeout: seconds to wait for the lock; None is forever.
+        key: identifies the lock.
+        timeout: seconds to wait for the lock; None means no limit.
 
     Raises:
         TimeoutError: another thread still held the lock.
@@ -66,15 +66,16 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
 
 @contextmanager
 def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock of a key, which one thread among all of this user's processes holds at a time.
+    """Hold the lock for a key, which only one thread in all of this user's processes can hold at a
+    time.
 
-    It is released when its process ends. Processes with a different folder for temporary files do
-    not share it. If that folder does not support locks, only the threads of this process exclude
-    each other, and a `RuntimeWarning` is issued.
+    The lock is released when the process ends. Processes with different folders for temporary files
+    do not share locks. If the folder does not support locks, the lock applies only to the threads
+    in this process, and a `RuntimeWarning` is issued.
 
     Args:
-        key: key of the lock; its `repr` is the same in each process.
-        timeout: seconds to wait for the lock; None is forever.
+        key: identifies the lock; its `repr` must be the same in each process.
+        timeout: seconds to wait for the lock; None means no limit.
 
     Raises:
         TimeoutError: another thread or process still held the lock.
@@ -98,23 +99,23 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
             raise TimeoutError from None
         except OSError as error:
             warnings.warn(
-                "other processes on this machine may change the same objects concurrently: "
-                f"locks cannot be stored in {folder}: {error.strerror}; set TMPDIR to a "
-                "writable folder, the same for all of them",
+                f"locks cannot be stored in {folder}: {error.strerror}; other processes on this "
+                f"machine may change the same objects concurrently. Set TMPDIR to the same "
+                f"writable folder for all of them",
                 RuntimeWarning,
                 stacklevel=3,
             )
         else:
-            # A process that waits for the file notices that it is deleted, and creates another.
+            # A process that waits for the file detects that it was deleted, and creates another.
             stack.callback(_delete, lock.lock_file)
         yield
 
 
 def _make_folder(path: str) -> None:
-    """Create the folder of the locks.
+    """Create the folder for the locks.
 
     Raises:
-        OSError: it cannot be created, or another user controls it.
+        OSError: the folder cannot be created, or belongs to another user.
     """
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -132,12 +133,12 @@ def _delete(path: str) -> None:
 def object_lock(
     server: str, identifier: Identifier, timeout: float | None = None
 ) -> Iterator[None]:
-    """Keep other connections from this machine to that server from changing the same object.
+    """Prevent other connections from this machine to the same server from changing the same object.
 
     Args:
         server: address of the server.
         identifier: the object.
-        timeout: seconds to wait for the lock; None is forever.
+        timeout: seconds to wait for the lock; None means no limit.
 
     Raises:
         ConcurrentModificationError: code 14, the lock was not free within that time.

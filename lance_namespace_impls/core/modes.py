@@ -1,4 +1,4 @@
-"""Modes of operations, in any case and with or without underscores.
+"""Parses modes of operations, in upper or lower case and with or without underscores.
 
 Source: protocol semantics, "Modes".
 """
@@ -53,7 +53,7 @@ M = TypeVar("M", bound=Enum)
 
 
 def parse_mode(text: str | None, default: M, what: str = "mode") -> M:
-    """Return a mode by name.
+    """Parse the name of a mode.
 
     Raises:
         InvalidInputError: code 13, there is no such mode.
@@ -67,4 +67,4 @@ def parse_mode(text: str | None, default: M, what: str = "mode") -> M:
             if mode.value.lower() == wanted:
                 return mode
     names = ", ".join(str(mode.value) for mode in modes)
-    raise InvalidInputError(f"{what} {text!r} is not known; use one of {names}")
+    raise InvalidInputError(f"{what} {text!r} is unknown; use one of {names}")

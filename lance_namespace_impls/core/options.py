@@ -1,8 +1,8 @@
-"""Classification of object store options: destinations, credentials, or neither.
+"""Classifies object store options as destinations, credentials, or neither.
 
-Options are classified by lists of known names; an option on none of them may be a secret.
+The classification uses lists of known names; an option that is not on any list may be a secret.
 
-Source: the configuration keys of the object_store library, as pylance passes them on.
+Source: the configuration keys of the object_store library, which pylance passes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 HIDDEN = "***"
 EXPIRES_AT_MILLIS = "expires_at_millis"
-"""The storage option with the expiry time of the others, in milliseconds since 1970."""
+"""The storage option that contains the expiry time of the others, in milliseconds since 1970."""
 
 _DESTINATIONS = frozenset({
     "account_name", "allow_http", "allow_invalid_certificates", "authority_host",
@@ -60,7 +60,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 
 
 def _name(key: str) -> str:
-    """Return the name of an option without the vendor's prefix, which is optional."""
+    """Return the name of an option without its optional vendor prefix."""
     plain = _VENDORS.sub("", key.lower().replace("-", "_"), count=1)
     return "endpoint" if plain in ("endpoint_url", "endpoint_url_s3") else plain
 
@@ -83,12 +83,12 @@ def redact(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def shown(text: str) -> str:
-    """Return a text with the passwords, queries and fragments of its URLs hidden."""
+    """Return a string with the passwords, queries and fragments of URLs hidden."""
     return _URL.sub(lambda found: _shown_url(found[0]), text) if "://" in text else text
 
 
 def secret_parts(text: str) -> set[str]:
-    """Return the parts of a text that `shown` hides, for removal from messages."""
+    """Return the parts of a string that `shown` hides, for removal from messages."""
     found: set[str] = set()
     for url in _URL.findall(text) if "://" in text else ():
         _, user, _, tail = _parts(url)
@@ -103,7 +103,7 @@ def _shown_url(url: str) -> str:
 
 
 def _parts(url: str) -> tuple[str, str, str, str]:
-    """Split a URL into scheme, user and password, place, and the rest after the path."""
+    """Split a URL into scheme, user information, host with path, and the rest after the path."""
     scheme, _, rest = url.partition("://")
     end = min((rest.index(sign) for sign in "?#" if sign in rest), default=len(rest))
     place, tail = rest[:end], rest[end:]
@@ -117,7 +117,7 @@ def _parts(url: str) -> tuple[str, str, str, str]:
 
 
 def overlaid(configured: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Return options overridden by others, under any of their names, since Lance would use any."""
+    """Return options overridden by others; all aliases of an overridden option are removed."""
     named = set(map(_name, own))
     return {**{key: text for key, text in configured.items() if _name(key) not in named}, **own}
 
@@ -127,16 +127,16 @@ def joined_options(
 ) -> dict[str, str]:
     """Return the storage options of a table: the namespace's, overridden by its own.
 
-    If a table's own options redirect its requests, only credentials among them are sent there:
-    neither the namespace's nor those of the process's environment.
+    If a table's own options redirect its requests, only credentials from the same options are sent
+    there, never those of the namespace or the environment.
 
     Args:
         configured: the namespace's options.
-        own: the table's own.
-        what: the table, with which the message starts.
+        own: the table's own options.
+        what: the table, as the start of the message.
 
     Raises:
-        InvalidInputError: code 13, the table's own options redirect requests and contain no
+        InvalidInputError: code 13, the table's own options redirect requests but contain no
             credentials.
     """
     if not own:
@@ -151,8 +151,8 @@ def joined_options(
     if not any(is_secret_option(key) or _is_anonymous(key, own[key]) for key in own):
         raise InvalidInputError(
             f"{what}: its own {', '.join(elsewhere)} would send the namespace's "
-            "credentials to another server; set its own credentials too, or set it for "
-            "the whole namespace"
+            "credentials to another server; set credentials for the table too, or set the option "
+            "for the whole namespace"
         )
     kept = {key: value for key, value in configured.items() if not is_secret_option(key)}
     return overlaid(kept, own)

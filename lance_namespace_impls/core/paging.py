@@ -1,14 +1,14 @@
-"""Pages of a listing.
+"""Splits listings into pages.
 
-A page token is opaque to callers. It contains the last returned name and a fingerprint of the
-listing, so that a token of another listing is rejected, and a walk continues in order regardless of
-concurrent additions and removals. A token in any other form is a name to start after, as pylance
-and lancedb use it.
+A page token is opaque to callers. It contains the last returned name, so paging continues in order
+despite concurrent additions and removals, and a fingerprint of the listing, so tokens of other
+listings are rejected. Any other string is interpreted as a name to start after, which pylance and
+lancedb send.
 
-A catalog that cannot start a listing in the middle lists everything. The process that requested it
-keeps the listing for a while, under an id that the token also contains, and serves the next pages
-from it. If it is no longer available, or in another process, the listing is requested again and
-continues after the last name.
+A catalog that cannot start a listing in the middle lists everything. The process caches the listing
+for a while, under an id that the token also contains, and serves the next pages from it. If the
+cached listing has expired, or another process gets the request, the catalog is listed again and the
+page starts after the last name.
 
 Source: protocol semantics, "Paging".
 """
@@ -37,9 +37,9 @@ Key = str | Sequence[Any]
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 SECONDS_KEPT = 60.0
-"""How long pages are served from one listing."""
+"""Number of seconds for which pages are served from one listing."""
 MAX_NAMES_KEPT = 500_000
-"""Maximum number of names that a namespace keeps; of larger listings, only the latest is kept."""
+"""Maximum number of cached names per namespace; a larger listing is the only one that is cached."""
 
 
 class SortedNames(Iterator[str]):
@@ -47,7 +47,7 @@ class SortedNames(Iterator[str]):
 
     Args:
         names: all of them, in order.
-        after: name to start after; None starts at the first.
+        after: name to start after; None starts at the beginning.
     """
 
     def __init__(self, names: Sequence[str], after: str | None = None) -> None:
@@ -62,20 +62,20 @@ class SortedNames(Iterator[str]):
         return len(self.names)
 
     def again(self, after: str | None, wanted: int | None) -> Self | None:
-        """Return the same listing starting after another name; None if it cannot start there.
+        """Return the same listing, starting after another name; None if it cannot start there.
 
         Args:
-            after: name to start after; None starts at the first.
+            after: name to start after; None starts at the beginning.
             wanted: maximum number of names that will be read; None for all.
         """
         return type(self)(self.names, after)
 
 
 class Listings:
-    """The listings made for the pages of one walk.
+    """The listings that serve the pages of one walk.
 
     Args:
-        seconds: how long pages are served from a listing; 0 keeps none.
+        seconds: how long pages are served from a listing; 0 disables caching.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -93,7 +93,7 @@ class Listings:
         after: str | None,
         wanted: int | None = None,
     ) -> Iterator[str]:
-        """Return names in order, starting after `after`, from a kept listing if there is one.
+        """Return names in order, starting after `after`, from a cached listing if there is one.
 
         Args:
             of: key of the listing.
@@ -115,7 +115,7 @@ class Listings:
         return found if again is None else again
 
     def forget(self, of: Hashable) -> None:
-        """Discard a listing from which no further page is served."""
+        """Discard a listing that is no longer needed."""
         self._found.pop(of, None)
 
 
@@ -123,8 +123,8 @@ class KeptListings:
     """The listings of the current walks, within a size limit.
 
     Args:
-        seconds: how long pages are served from a listing; 0 keeps none.
-        most: maximum number of names kept; a walk with more names is the only one kept.
+        seconds: how long pages are served from a listing; 0 disables caching.
+        most: maximum number of cached names; a walk with more names is the only one cached.
     """
 
     def __init__(self, seconds: float = SECONDS_KEPT, most: int = MAX_NAMES_KEPT) -> None:
@@ -135,7 +135,7 @@ class KeptListings:
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> Listings:
-        """Return the listings of a walk; new ones if they are not available."""
+        """Return the listings of a walk; empty ones if they are no longer cached."""
         with self._lock:
             _, _, found = self._kept.get(id or "", (0.0, 0, None))
         return found if found is not None else Listings(self._seconds)
@@ -148,7 +148,7 @@ class KeptListings:
                 self._names = 0
 
     def keep(self, listings: Listings) -> str | None:
-        """Keep the listings of a walk and return its id; None if there are none."""
+        """Cache the listings of a walk and return its id; None if there are no listings."""
         count = len(listings)
         if not count:
             return None
@@ -186,12 +186,12 @@ def page_of(
 
     Args:
         listing: returns the entries in order, starting after the given key (None: from the start);
-            it is not read further than the page needs.
+            only the entries that the page needs are read.
         of: key of the listing, such as operation, namespace and filters; tokens are bound to it.
-        key: sort key of an entry.
+        key: returns the sort key of an entry.
         page_token: token of the previous page.
         limit: maximum number of entries on the page.
-        from_name: converts a token that is the name of an entry to a key.
+        from_name: converts a token that is an entry's name to a sort key.
 
     Returns:
         The entries, and the token of the next page or None.
@@ -223,8 +223,8 @@ def kept_page_of(
     """Return one page of a listing like `page_of`, with listings shared between pages.
 
     Args:
-        listing: also receives the listings made for the previous pages.
-        kept: keeps the listings for the next page.
+        listing: is also passed the listings made for the previous pages.
+        kept: caches the listings for the next page.
     """
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit must be 1 or more, not {limit}")

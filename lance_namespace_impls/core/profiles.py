@@ -1,7 +1,7 @@
-"""The configuration file: a TOML table per profile, for the command line, Python and Spark.
+"""Reads the configuration file: one TOML table per profile, for the command line, Python and Spark.
 
 A profile contains ``impl`` and the properties of that implementation. ``${NAME}`` in a value is
-replaced by that environment variable, so that secrets need not be stored in the file.
+replaced by that environment variable, so the file need not contain secrets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ProfileError(InvalidInputError):
 def config_path(named: str | os.PathLike[str] | None = None) -> Path:
     """Return the path of the configuration file.
 
-    It is the given path, else ``LANCE_NS_CONFIG``, else the default path of this user.
+    This is the argument, else ``LANCE_NS_CONFIG``, else the user's default path.
     """
     named = named or os.environ.get("LANCE_NS_CONFIG")
     if named:
@@ -53,7 +53,7 @@ def read_profiles(path: Path) -> dict[str, Any]:
 
 
 def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
-    """Read one profile: ``impl`` and the properties, with dotted keys joined.
+    """Return a profile's ``impl`` and properties; nested tables become dotted keys.
 
     Args:
         path: the configuration file.
@@ -75,15 +75,15 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
         raise ProfileError(f"{path} has no profile {name!r}; it has {known}")
     where = f"{path}: profile {name or DEFAULT_PROFILE!r}"
     if not isinstance(profile, Mapping):
-        raise ProfileError(f"{where} must be a table, [{name or DEFAULT_PROFILE}]")
+        raise ProfileError(f"{where} must be a table; start it with [{name or DEFAULT_PROFILE}]")
     flat = expanded(_flatten(profile), where)
     if not flat.get("impl"):
-        raise ProfileError(f'{where} has no impl; write impl = "dir" or another')
+        raise ProfileError(f'{where} has no impl; add a line such as impl = "dir"')
     return flat
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Join the keys of nested tables: TOML reads ``storage.region = …`` as a table."""
+    """Join the keys of nested tables with dots: TOML parses ``storage.region = …`` as a table."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):
@@ -97,7 +97,7 @@ def expanded(properties: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return properties with the environment variables in their values expanded.
 
     Raises:
-        ProfileError: code 13, one is not set; the message starts with `where`.
+        ProfileError: code 13, a variable is not set; the message starts with `where`.
     """
     return {key: _expand(value, f"{where}, {key}") for key, value in properties.items()}
 
@@ -109,7 +109,10 @@ def _expand(value: Any, where: str) -> Any:
     def variable(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in os.environ:
-            raise ProfileError(f"{where}: the environment variable {name} is not set")
+            raise ProfileError(
+                f"{where}: the environment variable {name} is not set; set it, or remove it from "
+                f"the profile"
+            )
         return os.environ[name]
 
     return VARIABLE.sub(variable, value)

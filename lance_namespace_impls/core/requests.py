@@ -1,4 +1,4 @@
-"""Secret values in a request."""
+"""Finds the secret values in a request."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .options import is_secret_option, secret_parts
 __all__ = ["secrets_in_headers", "secrets_in_request"]
 
 STORAGE_PREFIX: Final = "storage."
-# Words in the name of a header that contains a credential; a tenant or a trace is not secret.
+# Words in the names of headers that contain credentials; tenants and trace contexts are not secret.
 _TELLING: Final = re.compile(
     "auth|token|secret|key|password|credential|cookie|session|signature", re.IGNORECASE
 )
-# Shorter values occur too often in other text.
+# Shorter values occur too often in unrelated text.
 _SHORTEST: Final = 4
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of headers that contain credentials, and the parts of each."""
+    """Return the values of headers that contain credentials, and the parts of each value."""
     found: set[str] = set()
     for name, value in headers.items():
         if _TELLING.search(name):
@@ -33,7 +33,7 @@ def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
 
 
 def secrets_in_request(request: Any) -> frozenset[str]:
-    """Return the values of a request that must not be shown.
+    """Return the values in a request that must not be shown.
 
     They are the caller's credentials, including those in its headers, and object store options that
     are not known to be harmless.

@@ -16,21 +16,22 @@ __all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
 
 @frozen(kw_only=True)
 class TableStorage:
-    """The location of a dataset and the options of its object store."""
+    """The location of a dataset and the options for its object store."""
 
     location: str = field(converter=stored_form)
     """Root of the dataset: a path or URI, without a trailing slash."""
     options: Mapping[str, str]
     session: Callable[[], Any] = field(default=lambda: None, eq=False)
-    """Returns the ``lance.Session`` whose caches the datasets share; None opens without one."""
+    """Returns the ``lance.Session`` whose caches the datasets share; None opens datasets without a
+    session."""
 
     renewed_by: tuple[Any, Sequence[str]] | None = field(default=None, eq=False)
-    """A namespace and the table's identifier in it, for requesting new options when these expire.
-    """
+    """A namespace and the table's identifier in it, from which new options are requested when these
+    expire."""
 
     managed: bool = False
-    """Whether the namespace of `renewed_by` manages the table's versions; it is then called for the
-    latest version and for each commit."""
+    """Whether the namespace in `renewed_by` manages the table's versions; if so, it is called for
+    the latest version and for each commit."""
 
     def lance_options(self) -> dict[str, str] | None:
         """Return Lance's options for the dataset, including those of the environment.
@@ -38,14 +39,14 @@ class TableStorage:
         pyarrow receives the same options, see `resolve`.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would open different places.
+            InvalidInputError: code 13; Lance and pyarrow would open different locations.
         """
         return dict(resolve(self.location, self.options).options) or None
 
     def of_namespace(self) -> dict[str, Any]:
-        """Return pylance's arguments for calling the namespace.
+        """Return the arguments that make pylance call the namespace.
 
-        They are set if the options expire or the namespace manages the versions.
+        They are empty unless the options expire or the namespace manages the versions.
         """
         if self.renewed_by is None or not (self.managed or EXPIRES_AT_MILLIS in self.options):
             return {}

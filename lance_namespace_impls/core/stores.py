@@ -1,4 +1,4 @@
-"""Object stores and local storage, through pyarrow.fs."""
+"""Opens object stores and local storage through pyarrow.fs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _FAR_FUTURE = datetime(2100, 1, 1, tzinfo=UTC)
 _TRUE = frozenset({"1", "true", "on", "yes", "y"})
 _FALSE = frozenset({"0", "false", "off", "no", "n", ""})
 _ALLOW_HTTP = ("allow_http", "aws_allow_http", "azure_allow_http", "google_allow_http")
-# Lance lets these override the options, the last one first.
+# In Lance, these variables override the options; later ones take precedence.
 _HTTP_VARIABLES = ("AZURE_STORAGE_ALLOW_HTTP", "AZURE_STORAGE_USE_HTTP", "AWS_ALLOW_HTTP")
 
-# For each kind of store: Lance's name of an option, and its aliases. An environment variable has
+# For each kind of store: Lance's name for an option, and its aliases. An environment variable has
 # one of these names in upper case; the first one that is set is used.
 _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "s3": {
@@ -115,7 +115,7 @@ _CREDENTIALS: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""Options whose environment variables are used together, or not at all."""
+"""Options whose environment variables are used only together."""
 _ENDPOINTS = {"s3": "aws_endpoint", "gs": "google_base_url", "az": "azure_storage_endpoint"}
 _BOOLEANS = frozenset(
     {
@@ -126,7 +126,7 @@ _BOOLEANS = frozenset(
         "azure_storage_use_emulator",
     }
 )
-# pyarrow reads these from the environment itself, because it has no argument for them.
+# pyarrow has no arguments for these; it reads them from the environment.
 _READ_BY_PYARROW = frozenset({"google_application_credentials"})
 _EMULATOR = {
     "azure_storage_account_name": "devstoreaccount1",
@@ -138,17 +138,17 @@ _EMULATOR = {
 
 @frozen(kw_only=True)
 class ResolvedAddress:
-    """An address with its options, as both pyarrow and Lance use them."""
+    """An address and its options, in the form that both pyarrow and Lance use."""
 
     location: str
     """The absolute path or URI, as `location.absolute` returns it."""
     path: str
-    """The same place as a path in its pyarrow file system."""
+    """The path within the pyarrow file system."""
     kind: str | None
-    """``s3``, ``gs`` or ``az``; None is local storage, ``other`` a store that only Lance supports.
-    """
+    """``s3``, ``gs`` or ``az``; None means local storage, and ``other`` a store that only Lance
+    supports."""
     options: Mapping[str, str] = field(repr=lambda options: repr(redact(options)))
-    """The options, with Lance's first name for each, including those of the environment."""
+    """The options under Lance's primary names, including options from the environment."""
     own: frozenset[str] = field(factory=frozenset, repr=False)
     """Names of the options that were passed; the others come from the environment."""
 
@@ -159,16 +159,15 @@ class ResolvedAddress:
 
     @property
     def is_reached_by_pyarrow(self) -> bool:
-        """Whether pyarrow has an equivalent for every option; otherwise its credentials would
-        differ."""
+        """Whether pyarrow has an equivalent for every option; if not, its credentials could differ."""
         return self.kind is None or (self.kind == "s3" and not self._without_equal())
 
     def filesystem(self) -> Any:
-        """Open the ``pyarrow.fs.FileSystem`` of the place.
+        """Open the ``pyarrow.fs.FileSystem`` for the address.
 
         Raises:
-            InvalidInputError: code 13, pyarrow has no file system for it, or no equivalent for an
-                option.
+            InvalidInputError: code 13, pyarrow has no file system for the address, or no equivalent
+                of an option.
         """
         from pyarrow import fs  # slow to import, and not needed to resolve an address
 
@@ -176,8 +175,8 @@ class ResolvedAddress:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
         if self.kind == "s3" and not {"region", "endpoint_override"} & set(arguments):
-            # Lance looks up the region of the bucket, too. If that fails, the request fails as
-            # well.
+            # Lance also looks up the bucket's region. If the look-up fails, the actual request
+            # fails as well.
             with suppress(OSError):
                 arguments["region"] = fs.resolve_s3_region(self.bucket)
         try:
@@ -188,7 +187,7 @@ class ResolvedAddress:
             ) from error
 
     def arguments(self) -> tuple[Any, dict[str, Any]]:
-        """Return the pyarrow file system of an object store, and its arguments.
+        """Return the pyarrow file system class for an object store, and its arguments.
 
         Raises:
             InvalidInputError: code 13, as for `filesystem`.
@@ -198,7 +197,8 @@ class ResolvedAddress:
         if self.kind not in _NAMES:
             scheme = self.location.partition(":")[0]
             raise InvalidInputError(
-                f"{self.location} cannot be opened: {scheme}:// cannot be listed; use a path, s3://, "
+                f"{self.location} cannot be opened: {scheme}:// cannot be listed; use a path, "
+                f"s3://, "
                 "gs://, az:// or abfss://"
             )
         if without := self._without_equal():
@@ -216,7 +216,7 @@ class ResolvedAddress:
                 return fs.AzureFileSystem, self._az()
 
     def _without_equal(self) -> list[str]:
-        """Return the options that affect server or credentials and have no pyarrow equivalent."""
+        """Return the options that affect the server or the credentials and have no pyarrow equivalent."""
         assert self.kind is not None
         none = {"google_service_account", "google_service_account_key"}
         names = _NAMES.get(self.kind, {})
@@ -268,8 +268,8 @@ class ResolvedAddress:
         start = f"{self.bucket}."
         if not rest.startswith(start):
             raise InvalidInputError(
-                f"{self.location} cannot be opened: with virtual_hosted_style_request the endpoint "
-                f"starts with the bucket: {scheme}://{start}{rest}"
+                f"{self.location} cannot be opened: with virtual_hosted_style_request, the "
+                f"endpoint must start with the bucket; write {scheme}://{start}{rest}"
             )
         return f"{scheme}://{rest.removeprefix(start)}"
 
@@ -325,18 +325,17 @@ class ResolvedAddress:
 
 
 def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
-    """Resolve an address and its options to one place and one set of options.
+    """Resolve an address and its options to the location and options that both libraries use.
 
-    Explicit options take precedence over the environment's. All code that opens a place uses this
-    function, so that pyarrow and Lance send their requests to the same server, with the same
-    credentials.
+    Explicit options take precedence over the environment. All code that opens storage uses this
+    function, so pyarrow and Lance send their requests to the same server with the same credentials.
 
     Args:
         address: a path or URI.
         options: object-store options with pylance's names, such as ``aws_endpoint``.
 
     Raises:
-        InvalidInputError: code 13; the address names no place, or an option is invalid.
+        InvalidInputError: code 13; the address or an option is invalid.
     """
     location = absolute(address)
     if not is_uri(location):
@@ -366,21 +365,23 @@ def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
     if kind == "s3":
         _refuse_half_of_a_key(found, location)
         if "aws_access_key_id" in own and os.environ.get("AWS_SESSION_TOKEN"):
-            found.setdefault("aws_session_token", "")  # otherwise Lance uses the variable
+            found.setdefault("aws_session_token", "")  # otherwise, Lance would use the variable
     if endpoint := found.get(_ENDPOINTS[kind]):
         found[_ENDPOINTS[kind]] = _checked_endpoint(endpoint, found, location)
     if kind == "s3" and "aws_endpoint" in found and os.environ.get("AWS_ENDPOINT_URL_S3"):
-        found["aws_endpoint_url_s3"] = found["aws_endpoint"]  # otherwise Lance prefers the variable
+        found["aws_endpoint_url_s3"] = found[
+            "aws_endpoint"
+        ]  # otherwise, Lance would prefer the variable
     return ResolvedAddress(
         location=location, path=path, kind=kind, options=found, own=frozenset(own)
     )
 
 
 def check_options(root: str | None, options: Mapping[str, str]) -> None:
-    """Reject invalid options of object stores before they are used.
+    """Reject invalid object store options before they are used.
 
     Args:
-        root: location of the tables, if there is a single one.
+        root: location of the tables, if they share one.
         options: object-store options with pylance's names.
 
     Raises:
@@ -401,20 +402,21 @@ def check_options(root: str | None, options: Mapping[str, str]) -> None:
 
 
 def applicable_options(address: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that apply to the kind of object store of an address."""
+    """Return the options that apply to the kind of object store that an address names."""
     scheme, _, rest = absolute(address).partition("://")
     names = _NAMES.get(_KINDS.get(scheme, ""), {})
     if "@" in rest.partition("/")[0]:
-        return {}  # the address names the account, and the options are for another
+        return {}  # the address specifies the account, but the options are for another one
     known = {*names, *(other for others in names.values() for other in others)}
     return {key: value for key, value in options.items() if key.lower() in known}
 
 
 def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict[str, str]:
-    """Return options with Lance's first name for each.
+    """Return options under Lance's primary names.
 
     Raises:
-        InvalidInputError: code 13, one has two values, or a boolean is neither true nor false.
+        InvalidInputError: code 13, an option has two values, or a boolean is neither true nor
+            false.
     """
     first = {other: name for name, others in _NAMES[kind].items() for other in (name, *others)}
     out: dict[str, str] = {}
@@ -425,8 +427,8 @@ def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict
             value = _boolean(key, value, location)
         if name in out and out[name] != value:
             raise InvalidInputError(
-                f"{location}: the options {given[name]!r} and {key!r} are the same, with two "
-                "values; set one"
+                f"{location}: the options {given[name]!r} and {key!r} are the same option, with "
+                f"different values; set only one of them"
             )
         out[name], given[name] = value, key
     return out
@@ -442,7 +444,7 @@ def _boolean(key: str, value: str, location: str) -> str:
 
 
 def _with_environment(kind: str, own: Mapping[str, str], location: str) -> dict[str, str]:
-    """Return options completed by those of the environment."""
+    """Return options, supplemented by those in the environment."""
     environment = {key.lower(): value for key, value in os.environ.items() if value}
     out = dict(own)
     credentials = _CREDENTIALS[kind]
@@ -468,23 +470,24 @@ def _with_environment(kind: str, own: Mapping[str, str], location: str) -> dict[
 
 
 def _refuse_half_of_a_key(options: dict[str, str], location: str) -> None:
-    """Reject an access key without its secret, or the reverse (code 13)."""
+    """Reject an access key ID without a secret, or a secret without an ID (code 13)."""
     halves = ("aws_access_key_id", "aws_secret_access_key")
     missing = [name for name in halves if not options.get(name)]
     if len(missing) == 1:
         raise InvalidInputError(
-            f"{location}: the option {missing[0]} is missing: an access key needs a "
-            "secret; set both, or none"
+            f"{location}: the option {missing[0]} is missing; set both the access key ID and the "
+            f"secret, or neither"
         )
     if missing:
-        options.pop("aws_session_token", None)  # a token without a key is useless
+        options.pop("aws_session_token", None)  # a session token without an access key is useless
 
 
 def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) -> str:
     """Return an endpoint without a trailing slash.
 
     Raises:
-        InvalidInputError: code 13, it is not the address of a server, or plain HTTP is not allowed.
+        InvalidInputError: code 13, the endpoint is not a server address, or plain HTTP is not
+            allowed.
     """
     where = f"{location}: the endpoint {shown(endpoint)!r}"
     scheme, separator, rest = endpoint.strip().rstrip("/").partition("://")
@@ -496,7 +499,7 @@ def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) 
     authority = rest.partition("/")[0]
     if "@" in authority:
         raise InvalidInputError(
-            f"{where} contains a user name or password; pass credentials as options of the store"
+            f"{where} contains a user name or password; pass credentials as object store options"
         )
     if not {"?", "#", "\\", " "}.isdisjoint(rest):
         raise InvalidInputError(f"{where} has a query, fragment, backslash or space; remove it")
@@ -517,7 +520,7 @@ def _checked_endpoint(endpoint: str, options: Mapping[str, str], location: str) 
     return f"{scheme}://{rest}"
 
 
-# pyarrow's names for object store responses, and the errors that they represent.
+# pyarrow's names for object store responses, and the protocol errors that they represent.
 _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "NETWORK_CONNECTION": ServiceUnavailableError,
     "SERVICE_UNAVAILABLE": ServiceUnavailableError,
@@ -531,8 +534,8 @@ _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
 }
 _STORE_FAILURE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (-?\d+)\))?")
-# Responses that pyarrow has no name for: a HEAD response has no text, and one without a status was
-# truncated.
+# Responses for which pyarrow has no name: responses to HEAD have no body, and one without a status
+# was truncated.
 _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
     "-1": ServiceUnavailableError,
     "429": ThrottlingError,
@@ -544,7 +547,7 @@ _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
 
 
 def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
-    """Return the error class for an object store's failure; None if pyarrow's text is unknown."""
+    """Return the error class for an object store failure; None if pyarrow's message is not recognized."""
     found = _STORE_FAILURE.search(str(error))
     if found is None:
         return None
@@ -559,7 +562,8 @@ def open_store(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
         options: object-store options with pylance's names, such as ``aws_endpoint``.
 
     Raises:
-        InvalidInputError: code 13, there is no file system for it, or the options are invalid.
+        InvalidInputError: code 13, there is no file system for the address, or the options are
+            invalid.
     """
     resolved = resolve(root, options)
     return resolved.filesystem(), resolved.path

@@ -60,7 +60,7 @@ def test_values_are_read_as_their_type() -> None:
         ("endpoint", {}, "shop: property 'endpoint' must be text, not {}"),
         ("token", {"a": "b"}, "shop: property 'token' must be text, not ***"),
         ("hosts", 5, "shop: property 'hosts' must be list, not 5"),
-        ("timeout", "x", "shop: property 'timeout' must be number (seconds) or a text such as "
+        ("timeout", "x", "shop: property 'timeout' must be number (seconds) or a string such as "
          "'10s' or '500ms', not 'x'"),
         ("timeout", "http://u:p@h", "shop: property 'timeout' must be number (seconds) or a text "
          "such as '10s' or '500ms', not 'http://***@h'"),
@@ -79,7 +79,7 @@ def test_keys_of_other_backends_are_left_alone() -> None:
     with pytest.raises(InvalidInputError, match=r"bakery\.oven"):
         ShopConfig.from_properties(properties)
     for key in ("shop.bakery.oven", "bakery", "bakeryoven.x"):
-        with pytest.raises(InvalidInputError, match=f"{key!r} is not known"):
+        with pytest.raises(InvalidInputError, match=f"{key!r} is unknown"):
             ShopConfig.from_properties({"endpoint": "x", key: "hot"}, ["bakery"])
 
 
@@ -143,7 +143,7 @@ def test_one_key_of_a_group_has_one_value() -> None:
         read(endpoint="x", headers__A="1", header__A="2")
     assert read(endpoint="x", storage__n=7).storage == {"n": "7"}
     for nothing in ("headers.", "other.A"):
-        with pytest.raises(InvalidInputError, match="is not known"):
+        with pytest.raises(InvalidInputError, match="is unknown"):
             ShopConfig.from_properties({"endpoint": "x", nothing: "1"})
 
 

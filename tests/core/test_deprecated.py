@@ -8,7 +8,7 @@ import pytest
 
 from lance_namespace_impls.core.deprecated import deprecated
 
-TEXT = "deprecated since 1.4 and removed in 2.0: use new_name"
+TEXT = "deprecated since 1.4, will be removed in 2.0: use new_name"
 
 
 @deprecated(since="1.4", removed_in="2.0", use="new_name")

@@ -64,7 +64,7 @@ def test_milliseconds_by_the_key(
         assert getattr(found, key) == pytest.approx(1.5 * second)
     same = {f"{key}_millis": "1500", key: "1500ms"}
     assert getattr(config.from_properties({**required, **same}), key) == 1.5 * second
-    with pytest.raises(InvalidInputError, match="two values"):
+    with pytest.raises(InvalidInputError, match="different values"):
         config.from_properties({**required, f"{key}_millis": "1500", key: "2s"})
 
 

@@ -61,10 +61,10 @@ def test_a_failure_of_the_system_has_a_code(failure: BaseException, code: int, t
 @pytest.mark.parametrize(
     ("kind", "message", "text"),
     [
-        ("Gone", "no t", "GET /t answered HTTP 404 (Gone: no t)"),
-        ("", "no t", "GET /t answered HTTP 404 (no t)"),
-        ("Gone", "", "GET /t answered HTTP 404 (Gone)"),
-        ("", "", "GET /t answered HTTP 404"),
+        ("Gone", "no t", "GET /t returned HTTP 404 (Gone: no t)"),
+        ("", "no t", "GET /t returned HTTP 404 (no t)"),
+        ("Gone", "", "GET /t returned HTTP 404 (Gone)"),
+        ("", "", "GET /t returned HTTP 404"),
     ],
 )
 def test_a_failure_over_http_says_what_was_asked_and_pickles(

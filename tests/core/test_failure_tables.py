@@ -72,7 +72,7 @@ def test_the_code_of_a_failure(table: FailureTable, kind: str, status: int, code
     found = table.error(failure(status, kind), "DescribeTable a$t")
     named = f"{kind}: the reason" if kind else "the reason"
     assert found.code == code
-    assert found.message == f"DescribeTable a$t: GET /t answered HTTP {status} ({named})"
+    assert found.message == f"DescribeTable a$t: GET /t returned HTTP {status} ({named})"
     if isinstance(found, ServiceUnavailableError | ThrottlingError):
         assert found.retry_after == 7.0
 

@@ -62,7 +62,7 @@ def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
     prefixed = {f"{impl}.{key}": value for key, value in bare.items()}
     assert kind.from_properties(prefixed) == kind.from_properties(bare)
     assert kind.from_properties(prefixed).cache_mib == int(bare.get("cache_mib", 256))
-    with pytest.raises(InvalidInputError, match="is not known"):
+    with pytest.raises(InvalidInputError, match="is unknown"):
         kind.from_properties({**prefixed, f"{impl}.nothing": "x"})
 
 
@@ -71,5 +71,5 @@ def test_keys_of_another_implementation_are_left_alone(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://host", "hive.x": "y"}
     with connect_config(config) as directory:
         assert directory.properties["path"] == str(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"'dir\.pth' is not known; did you mean 'path'"):
+    with pytest.raises(InvalidInputError, match=r"'dir\.pth' is unknown; did you mean 'path'"):
         connect_config({"impl": "dir", "dir.path": str(tmp_path), "dir.pth": "x"})

@@ -94,7 +94,7 @@ def test_a_refusal_says_who_was_asked_and_what_it_said(
     with pytest.raises(HttpFailure) as refused:
         CALLS[call](api_of(server))
     assert (refused.value.status, refused.value.retry_after) == (status, wait)
-    assert str(refused.value) == f"{call} /t answered HTTP {status} {text}"
+    assert str(refused.value) == f"{call} /t returned HTTP {status} {text}"
 
 
 @pytest.mark.parametrize("body", [b"text", b"[]", b'"x"', b"null", b"7"])
@@ -108,7 +108,7 @@ def test_an_answer_that_is_no_object_is_the_servers_fault(
             CALLS[call](api_of(server))
         assert refused.value.code == 18
         assert refused.value.message == (
-            f"{call} /t: {server.uri} answered HTTP 201 with a body that is not a JSON object"
+            f"{call} /t: {server.uri} returned HTTP 201 with a body that is not a JSON object"
         )
 
 
@@ -126,7 +126,7 @@ def test_no_answer_and_no_connection(call: str) -> None:
     with pytest.raises(ServiceUnavailableError) as refused:
         CALLS[call](api)
     assert refused.value.code == 17
-    assert refused.value.message.startswith(f"{call} /t: no answer from {server.uri} (")
+    assert refused.value.message.startswith(f"{call} /t: no response from {server.uri} (")
     api.close()
     with pytest.raises(
         InvalidInputError, match="this namespace is closed; connect again"

@@ -45,7 +45,7 @@ def test_properties_are_added_and_win(tmp_path):
     [
         ({"profile": "test"}, r"config.toml has no profile 'test'; it has prod"),
         ({"profile": "prod", "impl": "dir"}, "'impl' and 'profile' each name a namespace"),
-        ({"profile": "prod", "wrong": "1"}, "'wrong' is not known"),
+        ({"profile": "prod", "wrong": "1"}, "'wrong' is unknown"),
         ({"path": "x"}, "has no 'impl'.*or set 'profile'"),
     ],
 )
@@ -105,8 +105,8 @@ def test_a_profile_is_flat_and_its_texts_are_filled_in(file):
     [
         ("", "prod", r"has no profile 'prod'; it has none"),
         ("[b]\n[a]\n", "prod", r"it has a, b$"),
-        ("prod = 1\n", "prod", r"profile 'prod' must be a table, \[prod\]"),
-        ("default = 1\n", None, r"profile 'default' must be a table, \[default\]"),
+        ("prod = 1\n", "prod", r"profile 'prod' must be a table; start it with \[prod\]"),
+        ("default = 1\n", None, r"profile 'default' must be a table; start it with \[default\]"),
         ('[prod]\npath = "x"\n', "prod", r"profile 'prod' has no impl"),
         ('[prod]\nimpl = ""\n', "prod", r"profile 'prod' has no impl"),
         ('[prod]\nimpl = "dir"\nuri = "${NOT_SET}"\n', "prod",

@@ -192,7 +192,7 @@ def test_a_message_has_the_delimiter_of_the_operation_under_way() -> None:
 @pytest.mark.parametrize(
     ("levels", "said"),
     [
-        ("a", "not the string 'a': write ['a']"),
+        ("a", "not the string 'a'; write ['a']"),
         (["a", 1], "['a', 1]: 1 is not a string"),
         (["a", ""], "['a', ''] has an empty level"),
     ],

@@ -50,7 +50,7 @@ WITHOUT_CODE = {
 def test_a_status_alone(server: Script, failure: Failing, status: int, body: Any) -> None:
     code, hint = WITHOUT_CODE[status]
     found = failure(Answer(status, body))
-    said = f"ListTables: {server.uri}/v1/namespace/n/table/list answered HTTP {status} without an error code"
+    said = f"ListTables: {server.uri}/v1/namespace/n/table/list returned HTTP {status} without an error code"
     assert (found.code, found.status) == (code, status)
     assert found.text == said + (f"; {hint}" if hint else "")
 

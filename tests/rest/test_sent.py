@@ -190,15 +190,15 @@ def test_a_token_that_would_not_arrive_as_it_is_is_refused(token: str) -> None:
 # --- what goes wrong on the way
 
 
-AWAY = "; is the server running?"
+AWAY = "; check that the server is running"
 WRONG: dict[str, tuple[Exception, type[LanceNamespaceError], str]] = {
     "refused": (
         httpx.ConnectError("[Errno 111]\n refused"), ServiceUnavailableError,
-        f"ListTables: no answer from http://server ([Errno 111] refused){AWAY}",
+        f"ListTables: no response from http://server ([Errno 111] refused){AWAY}",
     ),
     "without a word": (
         httpx.ReadTimeout(""), ServiceUnavailableError,
-        f"ListTables: no answer from http://server (ReadTimeout){AWAY}",
+        f"ListTables: no response from http://server (ReadTimeout){AWAY}",
     ),
     "no HTTP": (
         httpx.LocalProtocolError("Illegal header"), InvalidInputError,
