@@ -1,4 +1,4 @@
-"""Alignment of record batches for pylance."""
+"""Aligns record batches for pylance."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 __all__ = ["ROWS_PER_FILE", "aligned", "cast", "split_at_files"]
 
 ROWS_PER_FILE = 1 << 20
-"""Rows that pylance writes to a file unless it is called with another number."""
+"""Number of rows that pylance writes to one file by default."""
 
-# Bytes. Arrow requires at least 8; Rust requires the size of the widest value, or it panics.
+# In bytes. Arrow requires at least 8; Rust requires the size of the widest value, and panics
+# otherwise.
 _LEAST, _WIDE = 8, 16
 
 
@@ -39,8 +40,8 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
 def cast(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
     """Return an array, or a chunked array, cast to a type.
 
-    pyarrow's own cast of lists to vectors ends the process if no list has a value and the values
-    have no buffer, as in streams of the JVM and of other processes. Such arrays are copied first.
+    pyarrow's own cast from lists to fixed-size lists crashes if no list has a value and the values
+    have no buffer, as in streams from the JVM or another process. Such arrays are copied first.
 
     Args:
         values: a ``pyarrow.Array`` or ``pyarrow.ChunkedArray``.
@@ -60,7 +61,7 @@ def cast(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
 
 
 def _has_empty_lists(array: pa.Array) -> bool:
-    """Return whether lists in an array, at any depth, have no values at all."""
+    """Return whether an array contains lists, at any depth, that have no values at all."""
     from pyarrow import types as is_
 
     kind = array.type
@@ -76,7 +77,7 @@ def _has_empty_lists(array: pa.Array) -> bool:
 def split_at_files(
     rows: pa.RecordBatchReader, rows_per_file: int = ROWS_PER_FILE
 ) -> pa.RecordBatchReader:
-    """Return a reader of the same rows, in which no batch with structs spans two files.
+    """Return a reader for the same rows in which no batch with structs spans two files.
 
     pylance slices a batch at the end of a file, and then fails on structs of booleans and panics on
     structs of structs.
@@ -111,7 +112,9 @@ def _aligned(column: Any) -> Any:
     unit = _WIDE if _is_wide(column.type) else _LEAST
     buffers = column.buffers()
     if _is_view(column.type):
-        buffers = buffers[:2]  # the buffers after the views contain text, which needs no alignment
+        buffers = buffers[
+            :2
+        ]  # the buffers after the views contain characters, which need no alignment
     is_aligned = all(buffer is None or buffer.address % unit == 0 for buffer in buffers)
     if is_aligned and not (_has_struct(column.type) and _is_sliced(column)):
         return column

@@ -1,4 +1,4 @@
-"""Clones of a dataset: new datasets that start with its rows."""
+"""Clones datasets: a clone is a new dataset that starts with the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns: add, alter, drop, and the metadata of fields and schema."""
+"""Adds, alters and drops columns; changes the metadata of fields and schemas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["add", "alter", "drop", "field_metadata", "require", "schema_metadata
 
 
 def require(dataset: Any, path: str) -> Any:
-    """Find a column by its path, in which dots join the levels of nested fields.
+    """Find a column by its path; dots separate the levels of nested fields.
 
     Returns:
         the ``pyarrow.Field``.
@@ -61,7 +61,9 @@ def _require_once(paths: Iterable[str]) -> None:
     seen: set[str] = set()
     for path in paths:
         if path in seen:
-            raise InvalidInputError(f"column {path!r} occurs twice; use one entry")
+            raise InvalidInputError(
+                f"column {path!r} occurs twice; combine both changes in one entry"
+            )
         seen.add(path)
 
 
@@ -80,19 +82,19 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         _require_one_source(entry)
         if entry.expression is None:
             raise UnsupportedError(
-                f"column {entry.name!r}: Lance tables have no computed or virtual columns; pass "
-                "an expression"
+                f"column {entry.name!r}: Lance tables have no computed or virtual columns; "
+                f"specify an expression"
             )
         if not entry.expression.strip():
-            raise InvalidInputError(f"the expression of column {entry.name!r} is empty")
+            raise InvalidInputError(f"the expression for column {entry.name!r} is empty")
         check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
             raise TableSchemaValidationError(f"column {entry.name!r} already exists")
         check.value(entry.expression, f"the expression of column {entry.name[:100]!r}")
         expressions[entry.name] = entry.expression
     if not expressions:
-        raise InvalidInputError("no column to add")
-    # With row ids, because Lance does not scan a projection of constants only.
+        raise InvalidInputError("no column to add; specify at least one")
+    # With row ids, because Lance does not scan a projection that consists only of constants.
     scanner = dataset.scanner(columns=expressions, limit=0, with_row_id=True)
     check_types(scanner.projected_schema)
     dataset.add_columns(expressions)
@@ -104,8 +106,8 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
     given = [name for name in sources if getattr(entry, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"column {entry.name!r} has {' and '.join(given) or 'nothing'} to fill it: "
-            f"specify exactly one of {', '.join(sources)}"
+            f"column {entry.name!r} has {' and '.join(given) or 'no source of values'}; specify "
+            f"exactly one of {', '.join(sources)}"
         )
 
 
@@ -115,14 +117,15 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
     Args:
         dataset: the ``lance.LanceDataset``.
         entries: the columns and their changes.
-        opened: notes the first commit if there are two.
+        opened: records the first commit if there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
         TableSchemaValidationError: code 20, the new name is in use or invalid, or the type cannot
             be cast.
         UnsupportedError: code 0, a virtual column is requested.
-        InvalidInputError: code 13, there is nothing to alter, or two entries name the same column.
+        InvalidInputError: code 13, there is nothing to alter, or two entries are for the same
+            column.
     """
     import pyarrow as pa
 
@@ -154,26 +157,29 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
                 parent, dot, name = entry.path.rpartition(".")
                 lost[f"{parent}{dot}{entry.rename or name}"] = _metadata(field)
         if len(change) == 1:
-            raise InvalidInputError(f"no change is specified for column {entry.path!r}")
+            raise InvalidInputError(
+                f"no change is specified for column {entry.path!r}; set a new name, type or "
+                f"nullability"
+            )
         alterations.append(change)
     if not alterations:
-        raise InvalidInputError("no column to alter")
+        raise InvalidInputError("no column to alter; specify at least one")
     _require_once(entry.path for entry in entries)
     dataset.alter_columns(*alterations)
-    if lost:  # Lance rewrites a column of another type without its metadata
+    if lost:  # if the type changes, Lance rewrites the column without its metadata
         opened.note(dataset)
         dataset.update_field_metadata(lost)
 
 
 def drop(dataset: Any, columns: list[str]) -> None:
-    """Remove columns; their data stays in the files until these are rewritten.
+    """Remove columns; their data remains in the files until they are rewritten.
 
     Raises:
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, no column is named or none would be left.
+        InvalidInputError: code 13, no column is specified, or none would be left.
     """
     if not columns:
-        raise InvalidInputError("no column to drop")
+        raise InvalidInputError("no column to drop; specify at least one")
     for column in columns:
         require(dataset, column)
     if set(dataset.schema.names) <= set(columns):
@@ -189,12 +195,11 @@ def field_metadata(
     Args:
         dataset: the ``lance.LanceDataset``.
         entries: the columns and the metadata.
-        opened: notes the first commit if there are two.
+        opened: records the first commit if there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, two entries name the same column.
-    """
+        InvalidInputError: code 13, two entries are for the same column."""
     for entry in entries:
         require(dataset, entry.path)
     _require_once(entry.path for entry in entries)
@@ -210,16 +215,16 @@ def field_metadata(
 
 
 def _check_merged(before: Mapping[str, str], entries: Mapping[str, str | None], owner: str) -> None:
-    """Reject a change that results in too much metadata (code 20); a null value removes a key."""
+    """Reject a change after which there would be too much metadata (code 20); null values remove keys."""
     merged = {**before, **entries}
     check_metadata({key: value for key, value in merged.items() if value is not None}, owner)
 
 
 def schema_metadata(dataset: Any, entries: Mapping[str, Any]) -> dict[str, str]:
-    """Merge entries into the metadata of a table's schema and return all of it.
+    """Merge entries into the metadata of a table's schema and return the merged metadata.
 
     Raises:
-        TableSchemaValidationError: code 20, there would be too much.
+        TableSchemaValidationError: code 20, there would be too much metadata.
     """
     before = {key.decode(): value for key, value in (dataset.schema.metadata or {}).items()}
     _check_merged(before, entries, "the schema")

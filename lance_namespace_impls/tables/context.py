@@ -1,4 +1,4 @@
-"""Options of table operations that are passed as entries of `context`."""
+"""Options of table operations that clients pass as entries of `context`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening and inspecting datasets without reading rows."""
+"""Opens and inspects datasets without reading rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def open_dataset(
 
     options = storage.lance_options()
     with _no_dataset(storage.location):
-        # lance.dataset accepts a location or a namespace; passing both avoids a second look-up.
+        # lance.dataset needs a location or a namespace; passing both avoids a second look-up.
         dataset = lance.LanceDataset(
             storage.location,
             storage_options=options,
@@ -76,7 +76,7 @@ def open_through(
     version: int | str | None,
     branch: str | None = None,
 ) -> Any:
-    """Open a dataset through a namespace, which hands out new credentials when the old expire.
+    """Open a dataset through a namespace, which vends new credentials when the old ones expire.
 
     Args:
         namespace: the namespace of the table.
@@ -113,8 +113,8 @@ def _no_dataset(where: str) -> Iterator[None]:
         if "was not found" not in str(error):
             raise
         raise InvalidTableStateError(
-            f"{where} holds no Lance dataset: the table is declared without data, or what is there "
-            "does not follow the Lance format; write to it, or drop it"
+            f"{where} contains no Lance dataset: the table is declared without data, or its files "
+            f"do not follow the Lance format; write rows to it, or drop it"
         ) from error
 
 
@@ -129,10 +129,10 @@ def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
 def exists(storage: TableStorage) -> bool:
     """Return whether the location has a dataset.
 
-    During a drop, listed versions can become unreadable; the check is then repeated.
+    During a drop, a version may be listed but no longer readable; the check is then repeated.
 
     Raises:
-        InvalidTableStateError: code 19, a version stays listed and cannot be read.
+        InvalidTableStateError: code 19, a version remains listed but cannot be read.
     """
     for pause in (*_PAUSES_SECONDS, None):
         try:
@@ -142,11 +142,11 @@ def exists(storage: TableStorage) -> bool:
                 raise
             if pause is None:
                 raise InvalidTableStateError(
-                    f"{storage.location}: a version is listed and cannot be read; restore its "
+                    f"{storage.location}: a version is listed but cannot be read; restore its "
                     f"manifest, or drop the table: {plain_message(error)}"
                 ) from error
             sleep(pause)
-    raise AssertionError("the last look returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _opens(storage: TableStorage) -> bool:
@@ -158,7 +158,7 @@ def _opens(storage: TableStorage) -> bool:
 
 
 def follow(dataset: Any, after: Any) -> None:
-    """Move a dataset to the version of another one, as pylance's own changes do.
+    """Move a dataset to the version of another dataset, as pylance's own methods do after a change.
 
     Args:
         dataset: the ``lance.LanceDataset`` that was changed.
@@ -173,7 +173,7 @@ def latest_version(storage: TableStorage) -> int:
 
 
 def has_version(storage: TableStorage, version: int) -> bool:
-    """Return whether the dataset has that version."""
+    """Return whether the dataset has a version."""
     try:
         open_dataset(storage, version=version)
     except (TableVersionNotFoundError, InvalidTableStateError):

@@ -35,7 +35,8 @@ def fill_details(
     answer.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]
     )
-    # UpdateTableSchemaMetadata changes the schema's metadata; Lance's tools also use the dataset's.
+    # UpdateTableSchemaMetadata changes the schema's metadata; Lance's tools also use the dataset's
+    # metadata.
     answer.metadata = {
         **(answer.schema.metadata or {}),
         **{str(key): str(value) for key, value in dataset.metadata.items()},

@@ -1,18 +1,19 @@
 """Deletes a table's data in a way that can be resumed after an interruption.
 
-A table that is out of its catalog is found by nobody. So a marker next to the data names the table and
-the version of its data. It has two states. Before the entry is removed, the marker shows that the
-folder can be written to, and authorizes nothing: another tool may remove the entry to keep the data.
-Once the drop has removed the entry, the marker says so. Only then does whoever drops or creates a table
-of that name again delete the rest. The manifests go first, since a dataset with half of its files must
-not open, and the marker goes last.
+Once a table is removed from its catalog, no listing shows its data. A marker file next to the data
+therefore records the table's name and the version of the data. The marker has two states. Before
+the entry is removed, it only proves that the folder is writable, and authorizes no deletion:
+another tool may remove the entry and keep the data. After the drop has removed the entry, the
+marker is updated. Only then does a later drop or creation of a table with the same name delete the
+remaining files. Manifests are deleted first, because a dataset that lacks files must not open, and
+the marker is deleted last.
 
-Only Lance's own files are deleted, one by one: files that the manifests name, and files with a name
-that Lance generates. An Iceberg catalog stores its own files next to the data, and the location may
-be shared, such as a bucket with other tables in it.
+Only Lance's own files are deleted, one by one: files that the manifests reference, and files with
+names that Lance generates. An Iceberg catalog stores its own files next to the data, and a location
+may be shared, such as a bucket that contains other tables.
 
-A marker is valid only if nothing was written since: it is ignored if the dataset has a version that
-is higher or newer than the marker's.
+A marker is valid only if nothing has been written since: it is ignored if the dataset has a version
+with a higher number or a later commit time.
 """
 
 from __future__ import annotations
@@ -72,14 +73,14 @@ class FolderState:
 
 @attrs.frozen(kw_only=True)
 class _DropMarker:
-    """Content of the marker of a drop."""
+    """The content of a drop marker."""
 
     id: Identifier
     state: FolderState
     named: frozenset[str]
-    """What `TableFolder._named` returned before manifests were deleted."""
+    """The result of `TableFolder._named` before manifests were deleted."""
     removed: bool
-    """Whether the drop has removed the table's entry; before that it authorizes nothing."""
+    """Whether the drop has removed the table's entry; if not, the marker authorizes no deletion."""
 
     def dump(self) -> bytes:
         """Return the content as JSON."""
@@ -89,7 +90,7 @@ class _DropMarker:
 
     @classmethod
     def parse(cls, content: bytes) -> _DropMarker | None:
-        """Read a marker; None if it is not one of ours. One that has no `removed` is not removed."""
+        """Parse a marker; None if another tool wrote it. A missing `removed` means false."""
         try:
             found = json.loads(content)
             return cls(
@@ -103,7 +104,7 @@ class _DropMarker:
 
 
 _NOTHING = FolderState(version=0, written=0)
-# The manifests are deleted first; the list of branches outlives the branches.
+# The manifests are deleted first, so the list of branches still exists without the branches.
 _TURN = {VERSIONS: 0, "_refs": 2}
 
 
@@ -129,12 +130,12 @@ class TableFolder:
 
     @cached_property
     def _local(self) -> str | None:
-        """The location as a path; None if it is not on local storage."""
+        """The location as a local path; None if it is not on local storage."""
         return local_path(self._storage.location)
 
     @cached_property
     def _entries(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of the folders and of the files at the root; a symbolic link counts as a file."""
+        """Names of the folders and files at the root; symbolic links count as files."""
         if self._local is not None:
             return _scan(self._local)
         found = self._files.list_with_delimiter()
@@ -145,27 +146,27 @@ class TableFolder:
     def _contents(self) -> dict[str, list[str]]:
         """Paths of the contents of each of the dataset's folders, relative to the location.
 
-        On local storage they include empty directories, with a trailing slash, and symbolic links;
+        On local storage, they include empty directories, with a trailing slash, and symbolic links;
         object stores have neither.
         """
         return {name: self._list(name) for name in sorted(self._entries[0] & FOLDERS)}
 
     @property
     def is_empty(self) -> bool:
-        """Whether the location has nothing that belongs to Lance."""
+        """Whether the location contains nothing that belongs to Lance."""
         return not (self._entries[0] & FOLDERS or self.has_marker)
 
     @property
     def has_marker(self) -> bool:
-        """Whether a file marks a table as declared, dropped or stored elsewhere, or reserves the
-        place."""
+        """Whether a file marks the table as declared, dropped or moved, or reserves the location."""
         return any(map(is_marker, self._entries[1]))
 
     @property
     def is_occupied(self) -> bool:
-        """Whether a table is there, or a place is kept for one; files that none names do not count.
+        """Whether the location contains a table or is reserved for one; unreferenced files do not
+        count.
 
-        The marker of a drop that never removed the entry keeps no place.
+        The marker of a drop that never removed the entry does not reserve the location.
         """
         if VERSIONS in self._entries[0]:
             return True
@@ -185,9 +186,8 @@ class TableFolder:
         return min(at_root, default=None) or next(foreign, None)
 
     def write_drop_marker(self, identifier: Identifier) -> bool:
-        """Note that the table is being dropped; False if there is nothing to delete.
-
-        Nothing is deleted on its account until `mark_removed`.
+        """Record that the table is being dropped; return False if there is nothing to delete. The
+        marker authorizes no deletion until `mark_removed` is called.
         """
         state = self.state()
         if state is None:
@@ -202,13 +202,13 @@ class TableFolder:
         return True
 
     def mark_removed(self) -> None:
-        """Note that the drop has removed the table's entry: the deletion may be resumed.
+        """Record that the drop has removed the table's entry, so the deletion may be resumed.
 
         Raises:
-            InternalError: code 18, storage cannot be written to any more; the data stays.
+            InternalError: code 18, storage is no longer writable; the data is kept.
         """
         marker = self._drop_marker
-        assert marker is not None, "write_drop_marker comes first"
+        assert marker is not None, "call write_drop_marker first"
         self._drop_marker = attrs.evolve(marker, removed=True)
         try:
             self._write(DROP_MARKER, self._drop_marker.dump())
@@ -221,22 +221,22 @@ class TableFolder:
             ) from error
 
     def reserve(self) -> None:
-        """Write an empty file, so that on an object store the folder exists and is not empty."""
+        """Write an empty file to reserve the location, because object stores have no empty folders."""
         self._write(RESERVED, b"")
 
     def remove_drop_marker(self) -> bool:
-        """Remove the marker; return whether there was one."""
+        """Remove the drop marker; return whether there was one."""
         return self._files.contains(DROP_MARKER) and delete_file(self._files, DROP_MARKER)
 
     def withdraw_drop_marker(self) -> None:
-        """Remove the marker of a drop that did not remove the entry; that of one that did stays."""
+        """Remove the drop marker, unless the drop has already removed the entry."""
         content = read_small(self._files, DROP_MARKER)
         marker = None if content is None else _DropMarker.parse(content)
         if marker is not None and not marker.removed:
             delete_file(self._files, DROP_MARKER)
 
     def has_drop_marker(self, identifier: Identifier) -> bool:
-        """Return whether a drop removed that table's entry, was interrupted, and the data is unchanged."""
+        """Return whether a drop removed the table's entry but not its data, which is unchanged since."""
         marker = self._drop_marker
         if marker is None or marker.id != identifier or not marker.removed:
             return False
@@ -244,13 +244,13 @@ class TableFolder:
         return now.version <= marker.state.version and now.written <= marker.state.written
 
     def delete(self) -> bool:
-        """Delete the data, manifests first and the marker last; other tools' files stay.
+        """Delete the data, manifests first and the marker last; other tools' files are kept.
 
         Returns:
             False if the marker was removed concurrently: another process completed the same drop.
 
         Raises:
-            ConcurrentModificationError: code 14, another process is deleting it.
+            ConcurrentModificationError: code 14, another process is deleting the data.
             InternalError: code 18, something could not be deleted; the message names it.
         """
         files = self._entries[1]
@@ -280,8 +280,8 @@ class TableFolder:
     def delete_remains(self) -> None:
         """Delete files that were written into the folder after the table had been dropped.
 
-        Does nothing if there is a version or a file that reserves the place. Files that others
-        write after the listing stay.
+        Does nothing if there is a version or a file that reserves the location. Files that are
+        written after the listing are kept.
         """
         written = {
             name: list(filter(is_lance_file, paths)) for name, paths in self._contents.items()
@@ -312,10 +312,10 @@ class TableFolder:
 
     @cached_property
     def _named(self) -> set[str]:
-        """Paths of data files with a name that Lance does not generate, but that a manifest names.
+        """Paths of data files whose names Lance does not generate, but which a manifest references.
 
-        The manifests are read only if there is such a file. The marker lists those named by
-        manifests that a drop has already deleted.
+        The manifests are read only if there are such files. The marker lists the files referenced
+        by manifests that a drop has already deleted.
         """
         wanted = {
             path
@@ -340,7 +340,7 @@ class TableFolder:
         return is_lance_file(path, self._branches) or path in self._named
 
     def _has_remains(self) -> bool:
-        """Return whether there are remains of an interrupted drop or first write."""
+        """Return whether an interrupted drop or an interrupted first write left files."""
         return DROP_MARKER in self._entries[1] or any(
             self._is_lances(path)
             for folder in (VERSIONS, DATA)
@@ -353,7 +353,7 @@ class TableFolder:
         return _below(os.path.join(self._local, folder), folder)
 
     def _delete_folder(self, name: str, paths: Sequence[str], *, in_bulk: bool = True) -> None:
-        """Delete files of a folder and, on local storage, the directories left empty."""
+        """Delete the files in a folder and, on local storage, directories that become empty."""
         if self._local is not None:
             for path in paths:
                 if not path.endswith("/"):
@@ -367,7 +367,7 @@ class TableFolder:
                 list(pool.map(partial(delete_file, self._files), paths))
 
     def _delete_in_bulk(self, name: str) -> None:
-        """Delete a folder of an object store that contains only Lance's files."""
+        """Delete a folder in an object store that contains only Lance's files."""
         lance = load("lance")
 
         self._write(f"{name}/{RESERVED}", b"")
@@ -380,7 +380,8 @@ class TableFolder:
                 ignore_not_found=True,
             )
         except (OSError, ValueError) as error:
-            # The file above, which makes pylance drop the folder, has been deleted again.
+            # Another process has deleted the file above, without which pylance refuses to drop the
+            # folder.
             if "Refusing to drop" not in str(error):
                 raise
             raise ConcurrentModificationError(
@@ -395,7 +396,7 @@ class TableFolder:
 
     @cached_property
     def _drop_marker(self) -> _DropMarker | None:
-        """The marker; None if there is none, or it is not one of ours, or has gone meanwhile."""
+        """The drop marker; None if there is none, another tool wrote it, or it was concurrently deleted."""
         if DROP_MARKER not in self._entries[1]:
             return None
         content = read_small(self._files, DROP_MARKER)
@@ -403,10 +404,10 @@ class TableFolder:
 
 
 def delete_folder(storage: TableStorage, name: str) -> None:
-    """Delete a folder below a location with all its contents, in bulk.
+    """Delete a folder below a location and all its contents, in bulk.
 
     Raises:
-        ConcurrentModificationError: code 14, another process is deleting it.
+        ConcurrentModificationError: code 14, another process is deleting the data.
         OSError: it could not be deleted.
     """
     TableFolder(storage)._delete_in_bulk(name)
@@ -415,7 +416,7 @@ def delete_folder(storage: TableStorage, name: str) -> None:
 def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
     """Return whether all contents of a local directory have names that Lance generates.
 
-    If not, `TableFolder.first_foreign` decides whether they are Lance's files nevertheless.
+    If not, `TableFolder.first_foreign` determines whether they are Lance's files anyway.
 
     Args:
         folders: names of its subdirectories.
@@ -426,7 +427,7 @@ def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str
 
 
 def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of a directory's subdirectories and files; a missing one is empty."""
+    """Return the names of a directory's subdirectories and files; a missing directory counts as empty."""
     try:
         with os.scandir(directory) as found:
             kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
@@ -437,7 +438,7 @@ def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _unlink(path: str) -> None:
-    """Delete a file; another process dropping the same table may have been first."""
+    """Delete a file, unless another process that drops the same table has already deleted it."""
     with suppress(FileNotFoundError):
         os.unlink(path)
 

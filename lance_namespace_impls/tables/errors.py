@@ -1,6 +1,6 @@
-"""Translation of pylance's failures to protocol errors.
+"""Translates pylance's failures to protocol errors.
 
-pylance raises Python's built-in exceptions; only the text identifies the cause.
+pylance raises Python's built-in exceptions; only the message identifies the cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..core.errors import excerpt, first_line
 __all__ = ["from_lance", "is_missing_bucket", "may_be_committed", "plain_message"]
 
 _UNKNOWN = r"Commit result for version \d+ is unknown"
-# The first match wins: a pattern and the error that it represents.
+# Patterns and the errors that they indicate; the first match wins.
 _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Dataset already exists", TableAlreadyExistsError),
     (r"_versions/\d+\.manifest.*not found|version \d+ .*(not found|does not exist)|"
@@ -59,32 +59,33 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"\b503\b|dns error|Could not resolve host", ServiceUnavailableError),
     (r"Cleanup error: \d+ tagged version|Not found: .*/data/[^/]*\.lance", InvalidTableStateError),
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
-     r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)|"
+     r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of "
+     r"(file|stream)|"
      r"WKT error|PQ: num_sub_vectors|Divide by zero error|Arithmetic overflow", InvalidInputError),
-    # An expression that fails on some row, or an index that does not apply to the column's values.
+    # An expression fails for some row, or an index does not support the column's values.
     (r"(Query Execution error: (Error applying filter expression to batch: )?(Execution|Arrow) error|"
      r"LanceError\(Arrow\): (Parser|Compute|Invalid argument) error): (?!.*panicked)|"
      r"array_resize: failed to convert|Construct GeoArrowArray|recursion limit exceeded",
      InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
-# Storage has an object that opens like a dataset but is not one.
+# The object in storage is opened like a dataset but is not one.
 _BROKEN = re.compile(
     r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
 )
 # Local storage, S3.
 _LONG = re.compile(r"[Ff]ile name too long|KeyTooLong")
-# pylance ends a message with the place in its Rust source. A path begins where a word does: to try
-# it at every letter took seconds for a text that a caller made up.
+# pylance appends the position in its Rust source to messages. The pattern matches a path only at
+# the beginning of a word: trying every character took seconds for malicious input.
 _SOURCE = re.compile(
     r"(?:,? ?location: |, ?| )?(?<![^\s,])(?:[^\s,]*/)?(?:rust|src)/[^\s,]+\.rs:\d+(?::\d+)?"
 )
-# pylance also dumps a schema with every field of each struct.
+# pylance also dumps schemas, with all fields of each struct.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
-# The namespace's own error, if pylance requested the versions of a table from it.
+# The namespace's own error, if pylance called the namespace for the versions of a table.
 _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
-# The query engine's messages for a missing column. The columns listed after "Valid fields are" are
-# those of one step of its plan, not those of the table.
+# The query engine's messages for a missing column. The columns that it lists after "Valid fields
+# are" belong to one step of its plan, not to the table.
 _NO_FIELD = re.compile(
     r"(?:No field named|Field) (?P<name>\S{1,200}?)(?: not found)?\."
     r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
@@ -92,7 +93,7 @@ _NO_FIELD = re.compile(
 )
 _NO_BUCKET = re.compile(r"NoSuchBucket(?s:.{0,300}?)<BucketName>([^<]{1,255})</BucketName>")
 _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
-# A description of how Lance wrote a small file precedes the cause, and is long enough to hide it.
+# The cause follows a long description of how Lance wrote a small file.
 _WRITTEN = re.compile(r"single PUT of .{1,500}? failed after \S{1,40} \([^()]{1,200}\): ")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
@@ -107,7 +108,7 @@ def plain_message(error: BaseException) -> str:
     text = _WRITTEN.sub("", _SOURCE.sub("", _error_text(error)))
     message = first_line(Exception(_DUMP.sub("", text)))
     if (bucket := _NO_BUCKET.search(text)) is not None:
-        return f"the bucket {bucket[1]!r} does not exist: create it, or correct the address"
+        return f"the bucket {bucket[1]!r} does not exist; create it, or correct the address"
     if (missing := _NO_FIELD.search(message)) is not None:
         hint = f"; did you mean {missing['near']}?" if missing["near"] else ""
         name = (missing["name"] or missing["column"]).strip("\"'")
@@ -116,10 +117,10 @@ def plain_message(error: BaseException) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return the message of an exception, without the middle of a very long one.
+    """Return the message of an exception; the middle of a very long message is omitted.
 
-    Messages repeat the caller's input, and most patterns here take time quadratic in the length of
-    a text. pylance splits some messages into two parts, which print as a tuple.
+    Messages repeat the caller's input, and most patterns in this module take quadratic time.
+    pylance splits some messages into two parts, which print as a tuple.
     """
     parts = error.args
     if isinstance(error, TypeError) and len(parts) > 1 and all(isinstance(p, str) for p in parts):
@@ -134,7 +135,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
 
     Args:
         error: the failure.
-        what: the operation and its object, with which the message starts.
+        what: the operation and its object, as the start of the message.
     """
     text = _error_text(error)
     if (told := _OF_NAMESPACE.search(text)) is not None:
@@ -161,7 +162,8 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         return InvalidInputError(plain_message(error), subject=what)
     if isinstance(error, OverflowError) and _is_raised_by_lance(error):
         return InvalidInputError(
-            f"a number is too large for Lance ({plain_message(error)})", subject=what
+            f"a number is too large for Lance ({plain_message(error)}); use a smaller one",
+            subject=what,
         )
     if isinstance(error, TypeError) and _is_raised_by_lance(error):
         return InvalidInputError(plain_message(error), subject=what)
@@ -173,13 +175,13 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
 def may_be_committed(error: BaseException) -> bool:
     """Return whether a commit may have taken effect, because its response was lost.
 
-    The files that it names must not be deleted then, and it must not be repeated.
+    In that case, the files that it references must not be deleted, and it must not be repeated.
     """
     return re.search(_UNKNOWN, _error_text(error)) is not None
 
 
 def _is_raised_by_lance(error: BaseException) -> bool:
-    """Return whether pylance rejected an argument; a bug in this package is not the caller's fault."""
+    """Return whether pylance rejected an argument; if False, the error is a bug in this package."""
     trace: Any = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -19,10 +19,10 @@ def read_small(session: Any, name: str) -> bytes | None:
 
     Args:
         session: a ``lance.file.LanceFileSession``.
-        name: its path in the session's folder.
+        name: the file's path in the session's folder.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with TemporaryDirectory() as folder:
         local = Path(folder, "content")
@@ -36,14 +36,14 @@ def read_small(session: Any, name: str) -> bytes | None:
 
 
 def read_beside(storage: TableStorage, name: str) -> bytes | None:
-    """Return the content of a file of a dataset; None if it does not exist.
+    """Return the content of a file in a dataset's folder; None if it does not exist.
 
     Args:
         storage: location and options of the dataset.
         name: the file's path in the dataset's folder.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     if "://" in storage.location:
         LanceFileSession = load("lance.file").LanceFileSession
@@ -57,7 +57,7 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
 
 
 def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
-    """Return the files that are missing in a folder of a dataset.
+    """Return which of the named files are missing in a subfolder of a dataset's folder.
 
     Args:
         storage: location and options of the dataset.
@@ -79,16 +79,15 @@ def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> 
 
 
 def delete_file(session: Any, name: str) -> bool:
-    """Delete a file, if it exists; return False if storage reports it as missing.
-
-    An object store does not report it.
+    """Delete a file, if it exists; return False if storage reports it as missing. Object stores do
+    not report missing files.
 
     Args:
         session: a ``lance.file.LanceFileSession``.
-        name: its path in the session's folder.
+        name: the file's path in the session's folder.
 
     Raises:
-        OSError: it cannot be deleted.
+        OSError: the file cannot be deleted.
     """
     try:
         session.delete_file(name)

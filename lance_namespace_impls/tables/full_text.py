@@ -1,4 +1,4 @@
-"""Structured full-text queries: conversion of the protocol's nodes to pylance's."""
+"""Converts the protocol's structured full-text queries to pylance's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_terms", "full_text_query"]
 
-# Lance processes a full-text query recursively; a stack overflow ends the process.
+# Lance processes full-text queries recursively; a stack overflow crashes the process.
 MAX_QUERY_DEPTH = 32
 MAX_PARTS = 1_000
 MAX_TERMS_LENGTH = 10_000
-# Lance builds an automaton of all texts within the distance; a large one takes minutes.
+# Lance builds an automaton of all strings within the distance; a large one takes minutes.
 MAX_FUZZINESS = 2
-# For a search of several columns, pylance accepts only these defaults of a match.
+# For searches in several columns, pylance accepts only these default match options.
 _FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}
 
 
@@ -33,8 +33,8 @@ def full_text_query(dataset: Any, query: FtsQuery) -> Any:
         query: the root of the query.
 
     Raises:
-        InvalidInputError: code 13, the parts contradict each other, are nested too deeply, or
-            exceed Lance's limits.
+        InvalidInputError: code 13, the parts of the query contradict each other, are nested too
+            deeply, or exceed Lance's limits.
     """
     _check_size(query)
     return _node(dataset, query, 1)
@@ -44,7 +44,7 @@ def check_terms(terms: str) -> None:
     """Reject search terms that are too long (code 13)."""
     if len(terms) > MAX_TERMS_LENGTH:
         raise InvalidInputError(
-            f"a full-text query has terms of {len(terms):,} characters; the maximum is "
+            f"the terms of a full-text query have {len(terms):,} characters; the maximum is "
             f"{MAX_TERMS_LENGTH:,}"
         )
 
@@ -73,14 +73,15 @@ def _check_size(query: FtsQuery) -> None:
         parts += max(1, len(matches))
         if parts + len(waiting) > MAX_PARTS:
             raise InvalidInputError(
-                f"a full-text query has more than {MAX_PARTS:,} parts; use fewer, or several requests"
+                f"a full-text query has more than {MAX_PARTS:,} parts; use fewer, or several "
+                f"requests"
             )
 
 
 def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     if depth > MAX_QUERY_DEPTH:
         raise InvalidInputError(
-            f"a full-text query has at most {MAX_QUERY_DEPTH} levels; remove some"
+            f"a full-text query is nested deeper than {MAX_QUERY_DEPTH} levels; flatten it"
         )
     BooleanQuery = load("lance.query").BooleanQuery
     BoostQuery = load("lance.query").BoostQuery
@@ -156,8 +157,8 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
         for field, usual in _FUZZY.items():
             if getattr(part, field) not in (None, usual):
                 raise InvalidInputError(
-                    f"{field} of column {column!r} applies only to a match on one column; Lance "
-                    "searches several columns only for exact terms"
+                    f"{field} of column {column!r} is supported only if a match names one column; "
+                    f"in several columns, Lance searches only for exact terms"
                 )
     operators = {_operator(part.operator or "Or") for part, _ in parts}
     if len(operators) != 1:
@@ -187,4 +188,4 @@ def _operator(text: str | None) -> Any:
     try:
         return FullTextOperator[text.upper()]
     except KeyError:
-        raise InvalidInputError(f"operator {text!r} must be And or Or") from None
+        raise InvalidInputError(f"operator must be And or Or, not {text!r}") from None

@@ -1,7 +1,7 @@
 """Hybrid search: merges the results of a vector search and a full-text search.
 
-Both searches run with the same conditions. Each contributes to a row's score according to the row's
-rank, by reciprocal rank fusion, the default of LanceDB's hybrid queries.
+Both searches run with the same conditions. The score of a row depends on its rank in each search,
+by reciprocal rank fusion, which is also LanceDB's default for hybrid queries.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["RELEVANCE", "fused", "is_hybrid"]
 
 RELEVANCE = "_relevance_score"
-"""Column of the fused score, highest first."""
-# The constant of the method: the larger it is, the less the first ranks stand out.
+"""Column with the fused score; rows are sorted by descending score."""
+# The constant k of reciprocal rank fusion: a larger value reduces the weight of the first ranks.
 SMOOTHING = 60
 ROW_ID = "_rowid"
 
@@ -35,20 +35,20 @@ def is_hybrid(request: Query, vector: list[Any] | None) -> bool:
 
 
 def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
-    """Run both searches of a query and return their rows in one order.
+    """Run both searches of a query and return their rows in a single ranking.
 
     The result has the requested columns, `RELEVANCE`, and the row id if requested.
 
     Args:
         request: a query with a vector and a full-text query.
-        search: runs a query with one of the two.
+        search: runs a query with one of the two searches.
     """
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
 
     offset = request.offset or 0
-    # Each search must reach as deep as the fused order can.
+    # Each search must return all rows that can appear in the fused ranking.
     whole = attrs.evolve(request, k=request.k + offset, offset=None, with_row_id=True)
     nearest = search(attrs.evolve(whole, full_text_query=None))
     worded = search(attrs.evolve(whole, vector=None))

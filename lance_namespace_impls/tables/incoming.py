@@ -1,4 +1,4 @@
-"""Validation of incoming rows: every write checks them here before Lance reads them."""
+"""Validates incoming rows before Lance reads them; every write uses it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["MAX_VALUE_NESTING", "MEASURED", "check_depth", "checked", "with_vectors_of", "writable"]
 
 MAX_VALUE_NESTING = 128
-"""Maximum nesting depth of a JSON value or a geometry.
-
-Lance parses such values recursively: a much deeper one ends the process.
-"""
+"""Maximum nesting depth of a JSON value or a geometry. Lance parses such values recursively; a much
+deeper value crashes the process."""
 
 _JSONB_ARRAY, _JSONB_OBJECT, _JSONB_CONTAINER = 0x80, 0x40, 0x50
 
@@ -32,18 +30,18 @@ _JSONB_ARRAY, _JSONB_OBJECT, _JSONB_CONTAINER = 0x80, 0x40, 0x50
 def writable(
     rows: RowStream, onto: pa.Schema | None = None, *, rows_per_file: int = ROWS_PER_FILE
 ) -> pa.RecordBatchReader:
-    """Return a reader of rows that Lance can store without ending the process.
+    """Return a reader for rows that Lance can store without crashing.
 
     Args:
         rows: the rows.
-        onto: the table's schema. Lists are converted to the table's fixed-size lists, so that
-            vectors from plain lists stay searchable.
-        rows_per_file: the number of rows after which Lance begins a new file.
+        onto: the table's schema. Lists are converted to the table's fixed-size lists, so vectors
+            that are sent as plain lists remain searchable.
+        rows_per_file: number of rows after which Lance starts a new file.
 
     Raises:
-        TableSchemaValidationError: code 20, Lance does not have such a type. Raised during reading
-            for values that are nested too deeply, nulls in a non-nullable column, and lists of the
-            wrong length.
+        TableSchemaValidationError: code 20, Lance does not support a type. Raised while rows are
+            read for values that are nested too deeply, nulls in a non-nullable column, and lists of
+            the wrong length.
     """
     check_types(rows.schema)
     schema = rows.schema if onto is None else _with_vectors(rows.schema, onto)
@@ -71,7 +69,7 @@ def with_vectors_of(rows: pa.Table | pa.RecordBatchReader, onto: pa.Schema) -> R
 
 
 def _with_vectors(schema: pa.Schema, onto: pa.Schema) -> pa.Schema:
-    """Return the rows' schema, with the table's vector types in place of lists."""
+    """Return the rows' schema with lists replaced by the table's vector types."""
     from pyarrow import types as is_
 
     for place, field in enumerate(schema):
@@ -104,15 +102,15 @@ def _cast_vectors(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             except (pa.ArrowException, ValueError) as error:
                 raise TableSchemaValidationError(
                     f"column {field.name!r} is {field.type} in the table: "
-                    f"{' '.join(str(error).split())[:200]}; send lists of that length, or send "
-                    "fixed-size lists with mode Overwrite to replace the type"
+                    f"{' '.join(str(error).split())[:200]}; send lists of that length, or change "
+                    f"the type by sending fixed-size lists with mode Overwrite"
                 ) from error
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch as Lance can read it.
+    """Return a batch in a form that Lance can read.
 
     Raises:
         TableSchemaValidationError: code 20, a value is nested too deeply, or a non-nullable column
@@ -121,8 +119,8 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if not field.nullable and column.null_count:
             raise TableSchemaValidationError(
-                f"column {field.name!r} is not nullable, and row {_first_null(column)} of a batch is "
-                "null; declare the column nullable, or fill it"
+                f"column {field.name!r} is not nullable, but row {_first_null(column)} of a batch "
+                f"is null; send a value, or declare the column nullable"
             )
         check_depth(field, column, field.name)
     return aligned(batch)
@@ -135,7 +133,7 @@ def _first_null(column: pa.Array) -> int:
 
 
 def check_depth(field: pa.Field, column: Any, path: str) -> None:
-    """Reject values that are nested too deeply, in a column or a nested field."""
+    """Reject values in a column or a nested field that are nested too deeply."""
     kind = storage_of(field.type)
     measure = MEASURED.get(extension_of(field))
     if measure is not None:
@@ -143,7 +141,7 @@ def check_depth(field: pa.Field, column: Any, path: str) -> None:
             if measure[1](value) > MAX_VALUE_NESTING:
                 raise TableSchemaValidationError(
                     f"column {path!r}: the value in row {row} of a batch is nested deeper than "
-                    f"{MAX_VALUE_NESTING} levels; flatten it, or store it as text"
+                    f"{MAX_VALUE_NESTING} levels; flatten it, or store it as a string"
                 )
         return
     if not _has_measured(kind):
@@ -153,7 +151,7 @@ def check_depth(field: pa.Field, column: Any, path: str) -> None:
 
 
 def _has_measured(kind: pa.DataType) -> bool:
-    """Return whether a nested field of a type has values with limited depth."""
+    """Return whether a type contains a nested field whose values have a limited depth."""
     return any(
         extension_of(field) in MEASURED or _has_measured(storage_of(field.type))
         for field in (kind.field(number) for number in range(kind.num_fields))
@@ -179,7 +177,7 @@ def _children(kind: pa.DataType, column: Any) -> Iterator[tuple[pa.Field, Any]]:
         yield kind.value_field, column.values
 
 
-# --- values that may be deep: few are, so only these are examined one by one
+# --- Few values can be too deep, so only those are examined one by one.
 
 
 def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
@@ -196,7 +194,7 @@ def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _long_values(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the values that are long enough to be nested too deep, with their rows."""
+    """Yield the values that are long enough to be nested too deeply, with their rows."""
     pc = load("pyarrow.compute")
 
     yield from _chosen(column, pc.greater(pc.binary_length(column), 4 * MAX_VALUE_NESTING))
@@ -210,7 +208,7 @@ def _chosen(column: Any, deep: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _text_depth(text: str) -> int:
-    """Return the nesting depth of brackets in JSON or WKT, ignoring quoted ones."""
+    """Return the nesting depth of brackets in JSON or WKT, ignoring brackets in quotes."""
     depth = deepest = 0
     quoted = escaped = False
     for character in text:
@@ -259,7 +257,7 @@ def _jsonb_depth(value: bytes) -> int:
 
 
 def _collections(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the well-known binary values that are geometry collections, with their rows."""
+    """Yield the WKB values that are geometry collections, with their rows."""
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
@@ -273,7 +271,7 @@ def _collections(column: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _wkb_head(value: bytes, at: int) -> tuple[int, str, int, int]:
-    """Return a geometry's kind, byte order, doubles per point, and the offset of its content.
+    """Return a geometry's kind, byte order, number of doubles per point, and content offset.
 
     The kind is 0 if the value is too short.
     """
@@ -288,9 +286,9 @@ def _wkb_head(value: bytes, at: int) -> tuple[int, str, int, int]:
 
 
 def _wkb_depth(value: bytes) -> int:
-    """Return the nesting depth of geometry collections in well-known binary."""
+    """Return the nesting depth of geometry collections in a WKB value."""
     at = 0
-    open_members: list[int] = []  # remaining members of each enclosing collection
+    open_members: list[int] = []  # remaining members in each enclosing collection
     deepest = 0
     while True:
         kind, order, width, at = _wkb_head(value, at)
@@ -331,7 +329,7 @@ def _end_of_rings(value: bytes, at: int, order: str, size: int) -> int:
 
 
 _WKB_COLLECTIONS = frozenset((4, 5, 6, 7))
-# End of the content of a geometry that contains no other geometries.
+# Return the end of a geometry that contains no other geometries.
 _WKB_SIZES: dict[int, Callable[[bytes, int, str, int], int]] = {
     1: lambda value, at, order, size: at + size,
     2: _end_of_points,
@@ -344,4 +342,5 @@ MEASURED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], int]]] = {
     "geoarrow.wkb": (_collections, _wkb_depth),
     "ogc.wkb": (_collections, _wkb_depth),
 }
-"""Extension types whose values have a limited depth: chooses the values to measure, and measures one."""
+"""Extension types whose values have a limited depth, with two functions: one selects the values to
+measure, the other measures a value."""

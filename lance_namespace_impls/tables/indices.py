@@ -1,4 +1,4 @@
-"""Indices: create, list, statistics, drop."""
+"""Creates, lists, describes and drops indices."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
     if kind not in (*SCALAR, *FULL_TEXT):
         known = ", ".join((*SCALAR, *FULL_TEXT, *VECTOR))
         raise InvalidInputError(
-            f"index type {request.index_type!r} is not supported here; supported are {known}"
+            f"index type {request.index_type!r} is not supported for scalar indices; use one of "
+            f"{known}"
         )
     name = _free_name(dataset, request)
     if kind == "RTREE":
@@ -101,12 +102,13 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
 def _check_geometries(dataset: Any, column: str) -> None:
     """Reject a column whose values Lance cannot safely parse as geometries (code 13).
 
-    Lance parses nested collections recursively, and other tools may have stored deep ones.
+    Lance parses nested collections recursively, and other tools may have stored deeply nested ones.
     """
     field = require(dataset, column)
     if not extension_of(field).startswith(_GEOMETRIES):
         raise InvalidInputError(
-            f"column {column!r} is {field.type} without a geometry type; store geometries as GeoArrow, "
+            f"column {column!r} is {field.type} without a geometry type; store geometries as "
+            f"GeoArrow, "
             "such as geoarrow.wkb"
         )
     if extension_of(field) not in MEASURED:
@@ -125,7 +127,7 @@ def _set_options(request: CreateTableIndexRequest, names: tuple[str, ...]) -> di
 def _with_defaults(
     dataset: Any, request: CreateTableIndexRequest, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the options with pylance's mandatory ones added, with LanceDB's defaults."""
+    """Add the options that pylance requires, with LanceDB's defaults."""
     kind = request.index_type.upper()
     if not {"num_partitions", "target_partition_size"} & options.keys():
         options["num_partitions"] = max(1, dataset.count_rows() // PARTITION_ROWS)
@@ -135,7 +137,7 @@ def _with_defaults(
             column = column.value_type  # a list of vectors
         size = getattr(column, "list_size", 1)
         chosen = next((size // n for n in (16, 8) if size % n == 0), 1)
-        # Four-bit codes are stored in pairs.
+        # Codes with four bits are stored in pairs.
         in_pairs = options.get("num_bits") == 4 and chosen % 2 and size % (2 * chosen) == 0
         options["num_sub_vectors"] = 2 * chosen if in_pairs else chosen
     return options
@@ -147,7 +149,9 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     if asks(request, REPLACE):
         return name
     if any(index.name == name for index in dataset.describe_indices()):
-        raise TableIndexAlreadyExistsError(f"index {name!r} already exists; drop it first")
+        raise TableIndexAlreadyExistsError(
+            f"index {name!r} already exists; drop it first, or use another name"
+        )
     return name
 
 

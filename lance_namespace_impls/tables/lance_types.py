@@ -1,6 +1,6 @@
-"""Names of Arrow types in Lance's JSON and in its SQL.
+"""Converts Arrow types to the names used in Lance's JSON and SQL.
 
-The protocol's own names are in `schema`; these are for readers that only know Lance's.
+For readers that do not know the protocol's names, which `schema` implements.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SQL_NAMES = {
 
 
 def to_lance_schema(schema: JsonArrowSchema) -> dict[str, Any]:
-    """Return a schema of the protocol in Lance's JSON format."""
+    """Convert a schema from the protocol's JSON to Lance's JSON format."""
     written: dict[str, Any] = {"fields": [_field(field) for field in schema.fields]}
     if schema.metadata:
         written["metadata"] = schema.metadata
@@ -85,7 +85,7 @@ def _name(kind: Any, what: str) -> str:
 
 
 def sql_type_name(kind: pa.DataType) -> str:
-    """Return the name of an Arrow type for ``arrow_cast`` of Lance's SQL.
+    """Return the name of an Arrow type for ``arrow_cast`` in Lance's SQL.
 
     Raises:
         InvalidInputError: code 13, ``arrow_cast`` does not support the type.
@@ -120,4 +120,6 @@ def sql_type_name(kind: pa.DataType) -> str:
         return name.replace("uint", "UInt") if name.startswith("u") else name.capitalize()
     if name in _SQL_NAMES:
         return _SQL_NAMES[name]
-    raise InvalidInputError(f"a column of nulls cannot be of type {kind}; add it with its values")
+    raise InvalidInputError(
+        f"a column of nulls cannot have type {kind}; add the column together with its values"
+    )

@@ -1,6 +1,6 @@
-"""The files that Lance writes at a table's location, recognized by their names.
+"""Recognizes the files that Lance writes at a table's location by their names.
 
-Source: the Lance table format specification, "Storage Layout"; names as pylance 14 writes them.
+Source: the Lance table format specification, "Storage Layout"; names as written by pylance 14.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DATA = "data"
 BRANCHES = "_refs/branches/"
 TREE = "tree"
 RESERVED = ".lance-reserved"
-"""pylance's file in the folder of a declared table; pylance drops a folder with this file in bulk.
-"""
+"""File that pylance writes to the folder of a declared table; pylance drops folders with this file
+in bulk."""
 
 FOLDERS = frozenset(
     {VERSIONS, DATA, "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", TREE}
@@ -43,16 +43,17 @@ MARKERS = frozenset(
         "_latest.manifest",
     }
 )
-"""Files at the root of a dataset: pylance's markers, and those of this package."""
+"""Files at the root of a dataset: the markers of pylance and of this package."""
 
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-# Three bytes in binary, which spread files over an object store's partitions, then thirteen in hex.
+# Three bytes in binary, which distribute files over an object store's partitions, then thirteen in
+# hex.
 _SPREAD = r"[01]{24}[0-9a-f]{26}"
 _FILES = {
     VERSIONS: rf"d?\d{{1,20}}\.manifest(?:-{_UUID})?|latest_version_hint\.json",
     DATA: rf"(?:{_SPREAD}|{_UUID})\.lance|(?:{_SPREAD}|{_UUID})/[01]{{1,64}}\.blob",
     "_deletions": r"\d+-\d+-\d+\.(?:arrow|bin)",
-    # In a subfolder, Spark's tasks record the files that they wrote.
+    # Spark tasks record the files that they wrote in a subfolder.
     "_transactions": rf"\d+-{_UUID}\.txn|{_UUID}/(?:open|{re.escape(RESERVED)}|(?:{_SPREAD}|{_UUID})\.lance)",
     "_indices": rf"{_UUID}/(?:[^/]+/)*[^/]+\.(?:lance|idx)",
 }
@@ -61,7 +62,7 @@ _OF_SHARD = (
     rf"manifest/(?:[01]+|\d+)\.binpb|manifest/version_hint\.json|wal/[01]+\.(?:arrow|lance)"
     rf"|[0-9a-f]+_gen_\d+/(?:{_OF_DATASET})"
 )
-# A file being written on local storage: Lance's own temporary name, or the final name with the
+# A file that is being written on local storage has Lance's temporary name, or the final name with a
 # number that the object_store library appends.
 _WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})})/\.tmp[\w.-]*"
 _LANCE_FILE = re.compile(
@@ -81,7 +82,7 @@ def is_lance_file(path: str, branches: Collection[str] = ()) -> bool:
     """Return whether a file in one of `FOLDERS` has a name that Lance generates.
 
     Args:
-        path: its path, relative to the table's location.
+        path: the file's path, relative to the table's location.
         branches: names of the dataset's branches; nothing else in ``tree`` belongs to the table.
     """
     if path.startswith(f"{TREE}/"):
@@ -93,12 +94,12 @@ def is_lance_file(path: str, branches: Collection[str] = ()) -> bool:
 
 
 def could_be_data(path: str) -> bool:
-    """Return whether a manifest may name the file: writers may choose any name for a data file."""
+    """Return whether a manifest may reference the file: writers may choose any name for data files."""
     return path.startswith(f"{DATA}/") and path.endswith(".lance")
 
 
 def branch_of(path: str) -> str | None:
-    """Return the name of the branch that a file describes; None if it describes none."""
+    """Return the name of the branch that a file describes; None for other files."""
     if not path.startswith(BRANCHES) or not path.endswith(".json"):
         return None
     return unquote(path[len(BRANCHES) : -len(".json")])

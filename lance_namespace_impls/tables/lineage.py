@@ -1,8 +1,8 @@
 """Detects whether an opened dataset is still the one at its location.
 
-pylance commits a change on top of the opened version and only looks for later versions. If the
-table was dropped and created again, its versions start at 1, so pylance finds none: the new table
-would get the old table's files, which the drop deleted, and lose its own rows.
+pylance commits a change on top of the opened version and checks only for later versions. If the
+table was dropped and created again, its versions start at 1, so pylance finds no later version: the
+new table would then reference the old table's deleted files, and lose its own rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .refs import checkout
 
 __all__ = ["OpenedVersion", "There", "open_version", "replaced"]
 
-# The last one occurs while a drop deletes the files it has listed.
+# The last error occurs while a drop deletes the files that it has listed.
 _NOTHING = (
     InvalidTableStateError,
     TableBranchNotFoundError,
@@ -48,7 +48,7 @@ class There(Enum):
 
     SAME = "the dataset"
     NOTHING = "no dataset"
-    OTHER = "another dataset, or what was committed when the dataset had gone"
+    OTHER = "another dataset, or versions committed after the dataset was removed"
 
 
 @contextmanager
@@ -59,10 +59,8 @@ def open_version(
 
     Args:
         storage: location and options.
-        branch: its branch; defaults to the main one.
-
-    Returns:
-        the ``lance.LanceDataset``, and its version.
+        branch: its branch; defaults to the main one. Returns: the ``lance.LanceDataset`` and its
+            version.
 
     Raises:
         InvalidTableStateError: code 19, the location has no dataset.
@@ -84,12 +82,12 @@ def open_version(
 
 
 class _Folder:
-    """A local folder of versions, held open from before a dataset in it is opened.
+    """A local folder of versions, which is opened before the dataset in it.
 
-    While it is open, no other folder gets its inode number.
+    While it is open, no other folder can get the same inode number.
 
     Args:
-        path: its path.
+        path: path of the folder.
     """
 
     def __init__(self, path: str) -> None:
@@ -111,13 +109,13 @@ class _Folder:
         return (before.st_ino, before.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
 
     def is_replaced(self) -> bool:
-        """Return whether another folder replaced it, which a cleanup of old versions never causes."""
+        """Return whether another folder replaced it; a cleanup of old versions never does that."""
         return self._is_same() is False
 
     def _is_same(self) -> bool | None:
         """Return whether the folder at the path is the open one; None if it cannot be read."""
         try:
-            # Opening the folder reveals other machines' changes to a shared disk.
+            # On a shared disk, opening the folder makes changes by other machines visible.
             there = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None
@@ -146,23 +144,21 @@ class OpenedVersion:
     branch: str | None
     number: int
     written: datetime
-    """Commit time in its manifest, by which a version of another table differs."""
+    """Commit time in the manifest; it distinguishes versions of different tables."""
     made: dict[int, datetime] = Factory(dict)
     """The versions that the change has committed since, with their commit times."""
     folder: _Folder | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, dataset: Any, storage: TableStorage, branch: str | None) -> OpenedVersion:
-        """Return the version of a dataset.
-
-        Args:
-            dataset: the ``lance.LanceDataset``.
-            storage: location from which it was opened.
-            branch: its branch; defaults to the main one.
+        """Return the opened version of a dataset. Args:
+        dataset: the ``lance.LanceDataset``.
+        storage: location from which the dataset was opened.
+        branch: its branch; defaults to the main one.
         """
         found = dataset.get_version()
         return cls(
-            # Without the session, whose cache may contain deleted files.
+            # Without the session, because its cache may contain deleted files.
             storage=evolve(storage, session=lambda: None),
             branch=branch,
             number=int(found["version"]),
@@ -171,11 +167,11 @@ class OpenedVersion:
 
     @property
     def root(self) -> TableStorage:
-        """Location of the branch's files."""
+        """Location of the files of the branch."""
         return _root(self.storage, self.branch)
 
     def note(self, dataset: Any) -> None:
-        """Record the version that a commit produced; ignored if nothing was committed.
+        """Record the version that a commit created; ignored if nothing was committed.
 
         Args:
             dataset: the ``lance.LanceDataset`` that was opened.
@@ -217,17 +213,19 @@ class OpenedVersion:
             return checkout(latest, number, self.branch)
 
     def _was_cleaned_up(self, latest: Any) -> bool:
-        """Return whether the version was cleaned up in the same dataset, as old versions are.
+        """Return whether the dataset is the same and only its old versions were cleaned up.
 
-        In that case, its folder on local storage is the same, and the latest version has all its
-        files, which a drop would have deleted. If it has no files, no remaining version with a
-        lower number has a later commit time.
+        In that case, its folder on local storage is unchanged, and the latest version still has all
+        its files; a drop would have deleted them. If that version has no files, no remaining
+        version with a lower number may have a later commit time.
         """
         if self.folder is not None and self.folder.is_replaced():
             return False
         manifests = self._manifests()
         if not manifests:
-            return True  # a branch's folders may be named differently, so this is not known
+            return (
+                True  # the folders of a branch may have other names, so this cannot be determined
+            )
         if files := _files(latest):
             return not missing_beside(self.root, DATA, files)
         earlier = max((number for number in manifests if number < self.number), default=None)
@@ -240,9 +238,10 @@ class OpenedVersion:
             return True  # cleaned up just now
 
     def misplaced(self) -> list[int]:
-        """Return the misplaced versions of the change that can be deleted, latest first.
+        """Return the versions that the change committed to another dataset and that can be
+        deleted, latest first.
 
-        Versions on which others have built are not included.
+        Versions on which other writers have based commits are not included.
         """
         try:
             latest = self._open()
@@ -263,11 +262,11 @@ class OpenedVersion:
     def require_same(self, dataset: Any, what: str) -> None:
         """Reject and revert a change that reached another dataset.
 
-        Versions that a catalog manages are left to the process that has the catalog.
+        Versions that a catalog manages must be reverted by the process that uses the catalog.
 
         Args:
             dataset: the ``lance.LanceDataset`` that was opened, after the change.
-            what: the table, with which the message starts.
+            what: the table, as the start of the message.
 
         Raises:
             ConcurrentModificationError: code 14.
@@ -280,10 +279,10 @@ class OpenedVersion:
         raise replaced(what)
 
     def delete(self, numbers: list[int]) -> None:
-        """Delete the manifests of versions, in the given order.
+        """Delete the manifests of versions, in the specified order.
 
         Raises:
-            OSError: one cannot be deleted.
+            OSError: a manifest cannot be deleted.
         """
         manifests = self._manifests()
         for number in numbers:
@@ -296,9 +295,9 @@ class OpenedVersion:
 
 
 def replaced(what: str) -> ConcurrentModificationError:
-    """Build the error for a change of a table that was replaced concurrently (code 14)."""
+    """Build the error (code 14) for a change to a table that was replaced concurrently."""
     return ConcurrentModificationError(
-        f"{what} was dropped and created again while it was changed; read it again and retry"
+        f"{what} was dropped and created again during the change; read the table again and retry"
     )
 
 
@@ -310,7 +309,7 @@ def _root(storage: TableStorage, branch: str | None) -> TableStorage:
 
 @contextmanager
 def _catalog_errors() -> Iterator[None]:
-    """Raise a catalog's own error for a missing table or version that it manages."""
+    """Raise the catalog's own error if a table or version that it manages is missing."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -321,7 +320,7 @@ def _catalog_errors() -> Iterator[None]:
 
 
 def _files(dataset: Any) -> list[str]:
-    """Return a dataset's data files at its own location, without those of a clone's source."""
+    """Return a dataset's data files at its own location; a clone also references files of its source."""
     return [
         file.path
         for fragment in dataset.get_fragments()

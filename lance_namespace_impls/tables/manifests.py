@@ -1,9 +1,9 @@
-"""Manifest files of a table whose versions its catalog manages.
+"""Manages the manifest files of tables whose versions are managed by the catalog.
 
-A writer stages a manifest under its final name with a custom suffix. After the catalog has accepted
-it, it is renamed to the final name, under which every reader of the format finds it. A manifest
-with a final name that the catalog has not accepted was committed without the catalog: it is set
-aside under a suffix, like a staged one, because pylance would commit on top of it.
+A writer stages a manifest under its final name plus a suffix. After the catalog has accepted the
+manifest, it is renamed to the final name, under which all Lance readers find it. A manifest with a
+final name that the catalog has not accepted was committed without the catalog. It is moved aside by
+adding a suffix, because pylance would commit on top of it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _STAGED = re.compile(r"(\d{1,20}\.manifest)(-[A-Za-z0-9._-]{1,100})?")
 
 
 def version_of(name: str) -> int:
-    """Return the version of a final name; the newer scheme counts down from the largest number."""
+    """Return the version that a final name contains; the newer scheme counts down from the largest number."""
     text = name.removesuffix(".manifest")
     return LARGEST - int(text) if len(text) == 20 else int(text)
 
 
 def final_name(path: str, version: int | None = None) -> str:
-    """Return the final name of a manifest, or of another version in the same naming scheme.
+    """Return a manifest's final name, or that of another version in the same naming scheme.
 
     Args:
         path: path of a manifest, staged or final.
@@ -59,30 +59,30 @@ def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -
     """Return the file name of a manifest that a writer has staged.
 
     Args:
-        path: its path according to the writer.
+        path: path of the manifest according to the writer.
         version: its intended version.
-        what: the operation and its object, with which messages start.
-        manifests: the required folder; readers open the manifest at the stored path.
+        what: the operation and its object, as the start of messages.
+        manifests: the folder in which the manifest must be; readers open it at the stored path.
 
     Raises:
-        InvalidInputError: code 13, it is not a manifest of that version.
+        InvalidInputError: code 13, the file is not a manifest of that version.
     """
     folder, _, name = path.rpartition("/")
     match = _STAGED.fullmatch(name)
     if match is None or not manifests.is_at(folder):
         raise InvalidInputError(
-            f"{what}: {path[:200]!r} is not a valid path of a manifest; stage it in the "
+            f"{what}: {path[:200]!r} is not a valid manifest path; stage the manifest in the "
             f"table's {VERSIONS} folder, under its final name followed by '-' and a UUID"
         )
     if version_of(match[1]) != version:
         raise InvalidInputError(
-            f"{what}: the manifest {name} is one of version {version_of(match[1])}, not {version}"
+            f"{what}: the manifest {name} is for version {version_of(match[1])}, not {version}"
         )
     return name
 
 
 class ManifestFolder:
-    """The folder of the manifests of a table or of one of its branches.
+    """The folder that contains the manifests of a table or of one of its branches.
 
     Args:
         storage: location and options of the table.
@@ -99,11 +99,11 @@ class ManifestFolder:
         return None if path is None else Path(path, self._folder)
 
     def is_at(self, folder: str) -> bool:
-        """Return whether a path is that of this folder in the table's object store.
+        """Return whether a path refers to this folder in the table's object store.
 
         Args:
             folder: a key, or an absolute path with or without its leading slash; object stores
-                escape some characters in either.
+                escape some characters in both forms.
         """
         if self._local is not None:
             own = {os.path.abspath(self._local)}
@@ -169,12 +169,13 @@ class ManifestFolder:
         except FileNotFoundError:
             if not self.has(final):
                 raise InvalidInputError(
-                    f"{self._storage.location}: the manifest {staged} does not exist"
+                    f"{self._storage.location}: the manifest {staged} does not exist; stage it "
+                    f"again"
                 ) from None
 
     def set_aside(self, name: str) -> None:
-        """Rename a manifest that was committed without the catalog, so that it has no final name."""
-        with suppress(FileNotFoundError):  # another process did
+        """Rename a manifest that was committed without the catalog to a name that is not final."""
+        with suppress(FileNotFoundError):  # another process renamed it
             self._move(name, f"{name}-{uuid.uuid4()}", keep=False)
 
     def delete(self, name: str) -> None:
@@ -185,7 +186,7 @@ class ManifestFolder:
         delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
-        """Rename a file; an object store copies it, and keeps the old one if `keep` is true."""
+        """Rename a file. Object stores copy it; the old file is then deleted unless `keep` is true."""
         if self._local is not None:
             os.replace(self._local / old, self._local / new)
             return

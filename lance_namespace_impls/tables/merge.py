@@ -1,10 +1,10 @@
-"""Merges by key: the rows to merge, and a commit that inserts each new key once.
+"""Merges rows by key; concurrent merges insert each new key only once.
 
-pylance commits a merge on top of every change that touches other rows, so two concurrent merges
-that insert the same key both succeed. Here, every merge that inserts claims one fragment that no
-table has. pylance treats two changes of one fragment as a conflict, in the same atomic step as the
-commit and on every kind of storage. The losing merge runs again on the newer version, where it
-finds the key and updates it.
+pylance commits a merge on top of concurrent changes to other rows, so two concurrent merges that
+insert the same key would both succeed. Therefore, every inserting merge declares a change to one
+fragment number that no table uses. pylance treats two changes to the same fragment as a conflict,
+atomically with the commit and on every kind of storage. The losing merge runs again on the newer
+version, where it finds the key and updates the row.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAIMED_FRAGMENT", "MergeRows", "duplicate_key", "merge_alone", "merge_rows", "pauses"]
 
-# The largest fragment number, which row addresses store in 32 bits. Fragments count up from 0.
+# The largest fragment number: row addresses store it in 32 bits, and fragments are numbered from 0.
 CLAIMED_FRAGMENT = 2**32 - 1
 TRIES = 200
 TIMEOUT = timedelta(seconds=30)
 _SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.5
-# More bytes are spilled to a temporary file, because a merge that loses a race reads them again.
+# Maximum bytes in memory; more are spilled to a temporary file. A merge that loses a race reads the
+# rows again.
 _BYTES_IN_MEMORY = 64 * 2**20
 _LONGEST_KEY = 100
 
@@ -56,9 +57,9 @@ class MergeRows:
     schema: pa.Schema
     rows: int
     has_null_keys: bool
-    """Whether a key, or a part of one, is null."""
+    """Whether any key column contains a null."""
     read: Callable[[], pa.Table | pa.RecordBatchReader]
-    """Returns all rows."""
+    """Returns a reader for all rows."""
 
 
 @contextmanager
@@ -71,15 +72,14 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
 
     Raises:
         TableColumnNotFoundError: code 12, the rows lack a key column.
-        InvalidInputError: code 13, two rows have the same key, or the rows cannot be read
-            completely.
+        InvalidInputError: code 13, two rows have the same key, or reading the rows fails.
         TableSchemaValidationError: code 20, Lance cannot store the rows.
     """
     import pyarrow as pa
 
     for key in keys:
         if key not in rows.schema.names:
-            raise TableColumnNotFoundError(f"the rows have no key column {key!r}")
+            raise TableColumnNotFoundError(f"the rows lack the key column {key!r}")
     held: list[pa.RecordBatch] = []
     held_keys: list[pa.RecordBatch] = []
     size = 0
@@ -95,7 +95,7 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
                 writer = pa.ipc.new_stream(file, rows.schema)
             for each in held:
                 writer.write_batch(each)
-            # A column read from a stream keeps all columns of its batch in memory.
+            # A column from a stream keeps all columns of its batch in memory, so it is copied.
             held_keys[-len(held) :] = [_copied(each) for each in held_keys[-len(held) :]]
             held.clear()
         columns = pa.schema([rows.schema.field(key) for key in keys])
@@ -128,7 +128,7 @@ def _read_again(file: Any) -> pa.RecordBatchReader:
 
 
 def _check_keys(keys: pa.Table) -> None:
-    """Reject two rows with the same key; nulls are never equal.
+    """Reject rows with the same key; nulls are never equal.
 
     Raises:
         InvalidInputError: code 13.
@@ -157,7 +157,7 @@ def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
     """
     shown = ", ".join(f"{name} = {str(value)[:_LONGEST_KEY]}" for name, value in key.items())
     return InvalidInputError(
-        f"{rows} of the rows to merge have the key {shown}; send one row for each key"
+        f"{rows} rows to merge have the key {shown}; send only one row per key"
     )
 
 
@@ -167,18 +167,20 @@ def merge_alone(
     uncommitted: Callable[[Any], tuple[Any, dict[str, Any]]],
     timeout: timedelta | None,
 ) -> dict[str, Any]:
-    """Merge rows so that no concurrent merge inserts the same keys; return pylance's counts.
+    """Merge rows, preventing concurrent inserts of the same keys; return pylance's counts.
 
     A merge that loses a race runs again on the newer version.
 
     Args:
-        dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
+        dataset: the ``lance.LanceDataset``; afterwards, it is at the new version.
         branch: its branch; defaults to the main one.
-        uncommitted: returns pylance's transaction for the merge into a dataset, and its counts.
+        uncommitted: merges into a dataset without a commit; returns pylance's transaction and
+            counts.
         timeout: how long to retry.
 
     Raises:
-        ConcurrentModificationError: code 14, other changes won every time; nothing is merged.
+        ConcurrentModificationError: code 14, another change was first in every attempt; nothing is
+            merged.
     """
     onto = dataset
     for pause in pauses(timeout):
@@ -192,18 +194,19 @@ def merge_alone(
                 raise
             if pause is None:
                 raise ConcurrentModificationError(
-                    "other changes to the table always committed first; nothing was merged, send "
-                    "the rows again"
+                    "other changes to the table were committed first in every attempt; nothing "
+                    "was merged, send the rows again"
                 ) from error
             time.sleep(pause)
             onto = dataset.checkout_version((branch or None, None))
             continue
         return counts
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
-    """Yield, for each attempt, the seconds to wait if it loses a race; None for the last one.
+    """Yield, for each attempt, the number of seconds to wait if it loses a race; None for the last
+    attempt.
 
     Args:
         timeout: how long to start new attempts; defaults to 30 seconds.
@@ -219,14 +222,15 @@ def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
 
 
 def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
-    """Commit a merge and return the dataset at the new version; delete its files if it fails."""
+    """Commit a merge and return the dataset at the new version; if that fails, delete the new files."""
     lance = load("lance")
 
     operation = transaction.operation
     if claims:
         operation.removed_fragment_ids = [*operation.removed_fragment_ids, CLAIMED_FRAGMENT]
     try:
-        # With more retries, pylance waits seconds between them; here each retry can merge again.
+        # With more retries, pylance would wait seconds between them; the caller merges again
+        # instead.
         return lance.LanceDataset.commit(dataset, transaction, max_retries=1)
     except Exception as error:
         if may_be_committed(error):

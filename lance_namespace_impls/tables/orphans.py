@@ -1,7 +1,7 @@
-"""Files at a table's location that no version references.
+"""Finds and deletes files at a table's location that no version references.
 
-Killed writers leave such files. An active writer has them too, until it commits, so only age
-distinguishes the two.
+Killed writers leave such files behind. The files of an active writer are also unreferenced until it
+commits; only their age distinguishes the two cases.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from .refs import branches_of
 
 __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 
-# Files that a version may reference. Lance cleans up manifests, transactions and references.
+# Folders of files that a version may reference. Lance itself cleans up manifests, transactions and
+# references.
 _HELD = re.compile(r"(?:tree/.+?/)?(?:data|_deletions|_indices)/")
-# Records of the data files that tasks finished: see `lance_namespace_impls.distributed.attempts`.
+# Records of the data files that tasks have completed; see
+# `lance_namespace_impls.distributed.attempts`.
 _NOTE = re.compile(r"_transactions/(?P<job>[0-9a-f]{32})/(?P<file>[^/]+)")
 _PARENT = re.compile(r"(?P<file>.*data/[^/]+)/[^/]+\.blob")
 
@@ -33,21 +35,21 @@ class Orphan:
     """A file that no version references."""
 
     path: str
-    """Its path, relative to the table's location."""
+    """Path relative to the table's location."""
     bytes: int
-    """Its size in bytes."""
+    """Size in bytes."""
     modified: datetime
-    """Time at which it was written."""
+    """Time at which the file was written."""
 
 
 def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
     """Return the files that no version of any branch references, and the records of dead jobs.
 
-    A file recorded by a job is omitted while that job is writing.
+    Files that a job has recorded are omitted while the job is still writing.
 
     Args:
         dataset: a ``lance.LanceDataset``.
-        older_than: minimum age of a file; it must exceed the duration of any write.
+        older_than: minimum age of the files; it must exceed the duration of any write.
 
     Raises:
         OSError: storage cannot be listed.
@@ -72,7 +74,7 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
             dead += of_job
         else:
             busy.update("data/" + note.path.rpartition("/")[2] for note in of_job)
-    # Read after listing the files, so that files committed in between count as referenced.
+    # Read after listing the files: files committed in between thus count as referenced.
     held = busy.union(_held_files(dataset)) if candidates else busy
     found = [file for file in candidates if not _is_held(file.path, held)]
     return sorted([*found, *dead], key=lambda each: each.path)
@@ -111,7 +113,7 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     deleted = 0
-    # A record is deleted after its file, so that an interrupted run can be resumed.
+    # A record is deleted after its file, so an interrupted run can be resumed.
     for orphan in sorted(orphans, key=lambda each: each.path.startswith("_transactions/")):
         if session.contains(orphan.path) and delete_file(session, orphan.path):
             deleted += orphan.bytes

@@ -1,4 +1,4 @@
-"""Reading rows: plain scans, vector and full-text search."""
+"""Reads rows: plain scans, vector search and full-text search."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze", "explain", "scan"]
 
-# pylance reads up to 2 GiB ahead by default, but a server answers many clients concurrently. It
-# reads a whole page of a column regardless of its size, so large fragments are read in ranges.
+# By default, pylance reads up to 2 GiB ahead, which is too much for a server with many concurrent
+# clients. It always reads whole pages of a column, however large, so large fragments are read in
+# ranges.
 READ_AHEAD_BYTES = 16 << 20
 LEGACY = "0.1"
 BATCH_ROWS, LEAST_BATCH_ROWS = 8192, 64
 BATCH_BYTES = 4 << 20
-# In such a small table, fetching the other columns of matching rows later costs more than reading
-# them immediately, unless they are wide; and the first few batches satisfy a query with a limit.
+# In tables up to this size, fetching the other columns of matching rows later costs more than
+# reading them immediately, unless they are wide. The first few batches satisfy a query with a
+# limit.
 SMALL_ROWS, SMALL_BYTES = 16 << 10, 4 << 20
 SMALL_BATCH_ROWS = 2048
 NARROW_BYTES = 32
 
 
 def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) -> Any:
-    """Build the ``lance.LanceScanner`` of a query with at most one kind of search.
+    """Build the ``lance.LanceScanner`` for a query with at most one kind of search.
 
     Args:
         dataset: a ``lance.LanceDataset``.
@@ -66,10 +68,10 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     score = "_score" if request.full_text_query is not None else None
     wanted["columns"] = _columns(request, score if vector is None else "_distance", check)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
-        raise InvalidInputError("k is 0; a search needs a number of rows")
+        raise InvalidInputError("k is 0; set it to the number of rows that the search must return")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
-        # Skipped rows do not count, so the search must find them in addition.
+        # Skipped rows do not count towards k, so the search must find them in addition.
         wanted["nearest"]["k"] += request.offset or 0
         if request.vector is not None and not request.vector.multi_vector:
             wanted["limit"] = request.k
@@ -91,12 +93,12 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
 
 
 def explain(dataset: Any, request: Query, verbose: bool | None) -> str:
-    """Return how a query would run; for a hybrid query, both searches."""
+    """Return the plan of a query; for a hybrid query, the plans of both searches."""
     return _each_search(request, lambda part: scanner(dataset, part).explain_plan(verbose))
 
 
 def analyze(dataset: Any, request: Query) -> str:
-    """Run a query and return how it ran; for a hybrid query, both searches."""
+    """Run a query and return its plan with metrics; for a hybrid query, those of both searches."""
     return _each_search(request, lambda part: scanner(dataset, part).analyze_plan())
 
 
@@ -141,7 +143,7 @@ def scan(
 
 
 def _scans(dataset: Any, request: Query) -> Iterator[Any]:
-    """Build the scanners that together answer a query, in sequence; there is at least one."""
+    """Build the scanners whose results, in sequence, answer a query; there is at least one."""
     whole = scanner(dataset, request)
     is_search = request.full_text_query is not None or _vector(request) is not None
     columns = request.columns.column_names if request.columns is not None else None
@@ -166,7 +168,7 @@ def _scans(dataset: Any, request: Query) -> Iterator[Any]:
 
 
 def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
-    """Yield groups of fragments, each with its first row and row count, which is at most `most`."""
+    """Yield groups of fragments with their first row and their row count, which is at most `most`."""
     together: list[Any] = []
     held = 0
     for fragment in dataset.get_fragments():
@@ -185,9 +187,10 @@ def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
-    """Return a callable that runs a query with few rows, always one batch; None for other queries.
+    """Return a callable that runs a query with few rows and returns one batch; None for other
+    queries.
 
-    Nothing is read until it is called.
+    Nothing is read until the callable is called.
 
     Raises:
         InvalidInputError: see `scanner`.
@@ -203,11 +206,11 @@ class _Shape:
     """The size and layout of a dataset."""
 
     batch_rows: int
-    """Rows per batch of a few megabytes: wide vectors require small batches."""
+    """Number of rows in a batch of a few megabytes: wide vectors require small batches."""
     wide: list[str]
-    """Columns with many bytes per row."""
+    """Columns with a large size per row."""
     is_small: bool
-    """Whether reading everything costs little more than reading a part."""
+    """Whether reading everything costs little more than reading part of the rows."""
     rows: int | None
     """Number of rows including deleted ones; None if unknown."""
     row_bytes: int
@@ -225,8 +228,8 @@ class _Shape:
         sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
         width = max(sum(widths.values()), 1)
         fitting = BATCH_BYTES // width
-        # Row size according to the file sizes, if the width is a guess; older files do not record
-        # it.
+        # If the width is a guess, use the row size according to the file sizes; older files do not
+        # record it.
         known = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
@@ -243,7 +246,7 @@ class _Shape:
         )
 
     def range_rows(self, columns: Sequence[str] | None) -> int:
-        """Return how many rows may be read ahead; 0 if there is no limit.
+        """Return how many rows may be read ahead; 0 means no limit.
 
         Args:
             columns: the columns to read; defaults to all.
@@ -256,7 +259,7 @@ class _Shape:
 
 
 _shapes: WeakKeyDictionary[Any, _Shape] = WeakKeyDictionary()
-"""Shapes of open datasets; datasets that are only read do not change."""
+"""Shapes of open datasets; a dataset object that is only read never changes."""
 
 
 def _shape(dataset: Any) -> _Shape:
@@ -267,7 +270,7 @@ def _shape(dataset: Any) -> _Shape:
 
 
 def _width(kind: pa.DataType) -> int:
-    """Return the size of a value in bytes; a guess for types of variable size."""
+    """Return the size of a value in bytes; an estimate for types of variable size."""
     length = 1
     while hasattr(kind, "list_size"):
         length *= max(kind.list_size, 1)
@@ -287,7 +290,7 @@ def _within(numbers: Iterable[int | None], most: int) -> bool:
 
 
 def _ordering(request: Query) -> list[Any] | None:
-    """Return the order that the request's context specifies; None if it specifies none."""
+    """Return the order that the request's context specifies; None if it specifies no order."""
     text = (request.context or {}).get(ORDER_BY)
     if text is None:
         return None
@@ -304,7 +307,7 @@ def _ordering(request: Query) -> list[Any] | None:
         ]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
-            f"{ORDER_BY} is a JSON list of objects with column_name, ascending and "
+            f"{ORDER_BY} must be a JSON list of objects with column_name, ascending and "
             f"nulls_first: {error}"
         ) from None
 
@@ -319,7 +322,7 @@ def _is_fixed(kind: pa.DataType) -> bool:
 def _columns(
     request: Query, score: str | None, check: SqlCheck
 ) -> list[str] | dict[str, str] | None:
-    """Return the columns to read, including a search's score, which pylance requires by name."""
+    """Return the columns to read; pylance requires that the score of a search is named explicitly."""
     columns = request.columns
     if columns is None:
         return None
@@ -346,10 +349,10 @@ def _vector(request: Query) -> list[Any] | None:
     if given:
         return given[0]
     is_empty = vector.single_vector is not None or vector.multi_vector is not None
-    # lancedb sends an empty vector for no vector, and then names no column.
+    # If there is no vector, lancedb sends an empty vector and no column.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):
         raise InvalidInputError(
-            "the vector is empty; pass a vector, or omit vector_column and distance_type"
+            "the vector is empty; specify a vector, or omit vector_column and distance_type"
         )
     return None
 
@@ -377,7 +380,7 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
 
 
 def _metric(dataset: Any, request: Query, column: str) -> str | None:
-    """Return the distance type; None leaves it to pylance, which uses that of the index."""
+    """Return the distance type; None lets pylance use the distance type of the index."""
     if request.distance_type:
         return request.distance_type.lower()
     if not request.bypass_vector_index:
@@ -391,7 +394,7 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
         if (metric := (index.details or {}).get("metric_type"))
         and list(index.field_names) == [column.strip("`")]
     ]
-    # With several indices, pylance searches the oldest.
+    # If there are several indices, pylance searches the oldest.
     return str(min(metrics)[1]).lower() if metrics else None
 
 
@@ -401,12 +404,12 @@ def _only_vector_column(schema: pa.Schema) -> str:
         for field in schema:
             _refuse_plain_list(schema, field.name)
     if len(found) != 1:
-        raise InvalidInputError(f"specify vector_column; the table has {len(found)} vector columns")
+        raise InvalidInputError(f"the table has {len(found)} vector columns; specify vector_column")
     return str(found[0])
 
 
 def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
-    """Reject a search in variable-length lists; Lance's own message does not name the remedy."""
+    """Reject a search in variable-length lists; Lance's own message does not state the remedy."""
     import pyarrow as pa
 
     if column not in schema.names:
@@ -438,10 +441,10 @@ def _full_text(dataset: Any, request: Query) -> Any:
 
 
 def _columns_without_index(dataset: Any) -> list[str]:
-    """Return the columns to search if no index determines them: all text columns.
+    """Return the columns to search if no index determines them: all string columns.
 
     Raises:
-        InvalidInputError: code 13, there is none.
+        InvalidInputError: code 13, there is no string column.
     """
     import pyarrow as pa
 
@@ -450,5 +453,7 @@ def _columns_without_index(dataset: Any) -> list[str]:
     kinds = (pa.string(), pa.large_string())
     found = [field.name for field in dataset.schema if field.type in kinds]
     if not found:
-        raise InvalidInputError("the table has no text column to search")
+        raise InvalidInputError(
+            "the table has no string column to search; add one, or use a vector search"
+        )
     return found

@@ -41,24 +41,25 @@ __all__ = [
     "update_tag",
 ]
 
-# A name becomes a file name, escaped and with an extension; file systems allow 255 bytes.
+# Names become file names, escaped and with an extension; file systems allow 255 bytes.
 MAX_NAME_LENGTH = 200
 MAIN = "main"
-# pylance accepts letters of any script in a tag, and then no longer finds any tag of the table. It
-# rejects other names too late and with its own message. With ".json", 250 bytes form a file name.
+# pylance accepts letters in any script in a tag's name, but then no longer finds any of the table's
+# tags. It rejects other names too late and with its own message. With ".json", 250 bytes fit into a
+# file name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")
 _UNREAD_BRANCH = re.compile(r"Not found: (.*_refs/branches/\S*)")
-# pylance escapes these characters twice in the path of a local table when it creates a branch or a
-# tag, whose files are then stored in another folder next to the table.
+# When pylance creates a branch or a tag, it escapes these characters twice in the path of a local
+# table, and stores the files in another folder next to the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
-# pylance's errors for the loser of a race to create a branch.
+# pylance's errors for the process that loses a race to create a branch.
 _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
 
 
 def tags(dataset: Any) -> dict[str, TagContents]:
-    """Return every tag by its name, in order."""
+    """Return all tags by name, in order."""
     return {
         name: TagContents(
             branch=found["branch"], version=found["version"], manifest_size=found["manifest_size"]
@@ -70,7 +71,8 @@ def tags(dataset: Any) -> dict[str, TagContents]:
 def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
     """Return pylance's data about each tag.
 
-    If another program created a tag whose name pylance cannot read back, the others are listed.
+    If another program created a tag whose name pylance cannot read back, the other tags are
+    returned.
     """
     try:
         return dict(dataset.tags.list())
@@ -89,12 +91,14 @@ def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
             continue
         if not _TAG.fullmatch(match[1]):
             warnings.warn(
-                f"a tag at {dataset.uri} has a name that pylance cannot read, and is omitted: "
+                f"a tag at {dataset.uri} is omitted, because pylance cannot read its name: "
                 f"{unquote(match[1])!r}",
                 stacklevel=2,
             )
             continue
-        if (text := read_small(files, path)) is not None:  # otherwise it was deleted concurrently
+        if (
+            text := read_small(files, path)
+        ) is not None:  # otherwise, the tag was deleted concurrently
             content = json.loads(text)
             found[match[1]] = {**content, "manifest_size": content["manifestSize"]}
     return found
@@ -125,13 +129,13 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
         TableTagAlreadyExistsError: code 9.
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
-        UnsupportedError: code 0, Lance cannot store tags of a table in such a folder.
+        UnsupportedError: code 0, Lance cannot store tags, because of the table's path.
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
             f"{_shown(name)} is not a valid tag name: use at most {MAX_NAME_LENGTH} ASCII "
-            "letters, digits, '-', '_' and single '.', with no '.' at the ends and "
-            "without '.lock' at the end"
+            f"letters, digits, '-', '_' and single '.'; a name cannot start or end with '.', or "
+            f"end with '.lock'"
         )
     _require_plain_path(dataset, "CreateTableTag", "tag")
     require_branch(dataset, branch)
@@ -141,7 +145,7 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
 
 @contextmanager
 def _ref_errors(name: str, version: int | None = None, branch: str | None = None) -> Iterator[None]:
-    """Translate pylance's errors about a tag to the protocol's."""
+    """Translate pylance's errors about a tag to protocol errors."""
     if not _TAG.fullmatch(name):
         raise _no_tag(name)
     try:
@@ -152,7 +156,7 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
             raise TableTagAlreadyExistsError(
                 f"tag {name!r} already exists; update or delete it"
             ) from error
-        # If two processes delete a tag concurrently, the later one does not find its file.
+        # If two processes delete a tag concurrently, the second one does not find its file.
         if "Ref not found" in text or "Ref is invalid" in text or _UNREAD_TAG.search(text):
             raise _no_tag(name) from error
         if "Version not found" in text:
@@ -187,7 +191,7 @@ def update_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
 
 
 def delete_tag(dataset: Any, name: str) -> None:
-    """Remove a tag; the version stays.
+    """Remove a tag; the version is kept.
 
     Raises:
         TableTagNotFoundError: code 8.
@@ -207,7 +211,7 @@ def checkout_tag(dataset: Any, name: str) -> Any:
 
 
 def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
-    """Open another version of a dataset; defaults to the latest of the branch.
+    """Open another version of a dataset, by default the latest version on the branch.
 
     Raises:
         TableBranchNotFoundError: code 22.
@@ -224,7 +228,7 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
 
 
 def branches(dataset: Any) -> dict[str, BranchContents]:
-    """Return every branch except the main one by its name, in order."""
+    """Return all branches except the main one by name, in order."""
     return {
         name: BranchContents(
             parent_branch=branch["parent_branch"],
@@ -241,37 +245,36 @@ def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
     """Raise UnsupportedError if Lance would store a tag or branch outside the table."""
     if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
         raise UnsupportedError(
-            f"{operation} is not supported: Lance would write the {what} into another "
-            f"folder, because the local path {dataset.uri!r} contains {found[0]!r}; store the "
-            "table in a folder without such characters"
+            f"{operation} is not supported: Lance would store the {what} in another folder, "
+            f"because the local path {dataset.uri!r} contains {found[0]!r}; move the table to a "
+            f"path without such characters"
         )
 
 
 def create_branch(
     dataset: Any, name: str, from_branch: str | None, from_version: int | None
 ) -> None:
-    """Create a branch from a version; defaults to the latest of the main branch.
+    """Create a branch from a version, by default the latest version on the main branch.
 
     Raises:
         InvalidInputError: code 13, the name is invalid for a branch.
         TableBranchAlreadyExistsError: code 23.
         TableBranchNotFoundError: code 22, the branch to start from does not exist.
         TableVersionNotFoundError: code 11.
-        UnsupportedError: code 0, Lance cannot store branches of a table in such a folder.
+        UnsupportedError: code 0, Lance cannot store branches, because of the table's path.
     """
     _require_plain_path(dataset, "CreateTableBranch", "branch")
-    # pylance escapes the name twice for the file name.
+    # pylance escapes the name twice to form the file name.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{_shown(name)} is too long for a branch name: the maximum is "
-            f"{MAX_NAME_LENGTH} characters, and each one outside ASCII counts several "
-            "times"
+            f"{_shown(name)} is too long for a branch name: the maximum is {MAX_NAME_LENGTH} "
+            f"characters, and characters outside ASCII count several times"
         )
     if "." in name.split("/"):
         raise InvalidInputError(
             f"{_shown(name)} is not a valid branch name: no part of it may be '.'"
         )
-    # pylance itself rejects an existing branch with an internal error.
+    # pylance reports an existing branch as an internal error.
     taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in branches_of(dataset):
         raise taken
@@ -282,7 +285,7 @@ def create_branch(
     try:
         dataset.create_branch(name, *start)
     except Exception as error:
-        # A concurrently created branch is written before it is listed.
+        # A branch that another process is creating exists before it is listed.
         if not _TAKEN.search(str(error)) and name not in branches_of(dataset):
             raise
         raise taken from error
@@ -292,20 +295,20 @@ def delete_branch(dataset: Any, name: str) -> None:
     """Remove a branch.
 
     Raises:
-        InvalidInputError: code 13, it is the main branch.
-        InvalidTableStateError: code 19, a tag references it, or a branch starts from it or is
-            nested below it.
+        InvalidInputError: code 13, the branch is the main branch.
+        InvalidTableStateError: code 19, a tag references the branch, or another branch starts from
+            it or is nested below it.
         TableBranchNotFoundError: code 22.
     """
     if name == MAIN:
-        raise InvalidInputError("the main branch is the table itself; drop the table to delete it")
+        raise InvalidInputError("the main branch cannot be deleted; to delete it, drop the table")
     there = branches_of(dataset)
     if name not in there:
         raise _no_branch(name)
-    # The files of a/b are stored among those of a: Lance would leave them all behind, and block a
-    # new branch a and a drop of the table.
+    # The files of branch a/b are stored inside the folder of branch a. Lance would not delete any
+    # of them, and they would block a new branch a and a drop of the table.
     if below := sorted(other for other in there if other.startswith(f"{name}/")):
-        raise _in_use(name, f"the files of {', '.join(map(repr, below))} are below its own")
+        raise _in_use(name, f"its folder contains the files of {', '.join(map(repr, below))}")
     if holders := _holders(dataset, name):
         raise _in_use(name, holders)
     try:
@@ -326,7 +329,8 @@ def _in_use(name: str, holders: str) -> InvalidTableStateError:
 
 
 def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | None) -> None:
-    """Reject versions that a tag references or from which a branch starts: Lance keeps them.
+    """Reject versions that a tag references or from which a branch starts; Lance keeps such
+    versions.
 
     Raises:
         InvalidTableStateError: code 19.
@@ -350,7 +354,7 @@ def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | 
 
 
 def _holders(dataset: Any, branch: str) -> str:
-    """Return the tags and the branches that refer to a branch, as part of a message."""
+    """Describe the tags and branches that refer to a branch, as part of a message."""
     tags = [name for name, tag in _tags(dataset).items() if tag["branch"] == branch]
     branches = [
         name for name, made in branches_of(dataset).items() if made["parent_branch"] == branch
@@ -362,7 +366,8 @@ def _holders(dataset: Any, branch: str) -> str:
 def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
     """Return pylance's data about each branch.
 
-    pylance lists the files, then reads each one; if one is deleted in between, retry.
+    pylance lists the files and then reads each of them; if one is deleted in between, the call is
+    retried.
     """
     unread = None
     while True:
@@ -371,7 +376,7 @@ def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
         except (ValueError, OSError, RuntimeError) as error:
             found = _UNREAD_BRANCH.search(str(error))
             if found is None or found[1] == unread:
-                raise  # listed every time, but unreadable
+                raise  # always listed, but never readable
             unread = found[1]
 
 

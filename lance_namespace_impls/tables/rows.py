@@ -1,4 +1,4 @@
-"""Changing rows in place: update, delete, merge."""
+"""Changes rows in place: update, delete, merge."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ __all__ = ["check_merge", "count", "delete", "merge_insert", "merge_timeout", "u
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
-    """Set columns of the rows that match a predicate; an update is a column and a SQL expression.
+    """Set columns in the rows that match a predicate; each update consists of a column and a SQL
+    expression.
 
-    All expressions read the values from before the update.
+    All expressions use the values from before the update.
 
     Raises:
         TableColumnNotFoundError: code 12.
@@ -45,17 +46,17 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     updates: dict[str, str] = {}
     for pair in request.updates:
         if len(pair) != 2:
-            raise InvalidInputError(f"{pair!r} is not a column and an expression")
+            raise InvalidInputError(f"an update needs a column and an expression, not {pair!r}")
         if pair[0] in updates:
-            raise InvalidInputError(f"column {pair[0]!r} is set twice")
+            raise InvalidInputError(f"column {pair[0]!r} is set twice; use one expression")
         updates[pair[0]] = pair[1]
     if not updates:
-        raise InvalidInputError("nothing to update")
+        raise InvalidInputError("nothing to update; specify at least one column")
     where = request.predicate or None
     check = SqlCheck(dataset.schema)
     check.condition(where, "the predicate")
     for name, expression in updates.items():
-        check.assignment(name, expression, f"the expression of {name[:100]!r}")
+        check.assignment(name, expression, f"the expression for {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where, request.branch)
         return UpdateTableResponse(updated_rows=updated, version=version)
@@ -66,7 +67,8 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
 
 
 def count(dataset: Any, predicate: str | None) -> int:
-    """Return the number of rows that match a predicate; of all rows if there is none.
+    """Return the number of rows that match a predicate; without a predicate, the number of all
+    rows.
 
     Raises:
         InvalidInputError: code 13, Lance cannot evaluate the predicate.
@@ -82,7 +84,7 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
         InvalidInputError: code 13, the predicate is empty or does not parse.
     """
     if not request.predicate.strip():
-        raise InvalidInputError("the predicate is empty; 'true' deletes all rows")
+        raise InvalidInputError("the predicate is empty; specify one, or 'true' to delete all rows")
     check_sql(request.predicate, "the predicate", dataset.schema)
     dataset.delete(request.predicate)
     return DeleteFromTableResponse(version=int(dataset.version))
@@ -91,14 +93,14 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
 def check_merge(request: MergeInsertIntoTableRequest) -> None:
     """Reject a merge without a key or an action, or with unsafe SQL (code 13)."""
     if not request.on:
-        raise InvalidInputError("'on' names no key column")
+        raise InvalidInputError("'on' is empty; specify the key columns")
     if not (
         request.when_matched_update_all
         or request.when_not_matched_insert_all
         or request.when_not_matched_by_source_delete
     ):
         raise InvalidInputError(
-            "no action is set for the rows; set when_matched_update_all, "
+            "no action is set; set when_matched_update_all, "
             "when_not_matched_insert_all or when_not_matched_by_source_delete"
         )
     _check_conditions(request, None)
@@ -118,14 +120,14 @@ def merge_timeout(request: MergeInsertIntoTableRequest) -> timedelta | None:
 def merge_insert(
     dataset: Any, request: MergeInsertIntoTableRequest, rows: MergeRows
 ) -> MergeInsertIntoTableResponse:
-    """Merge rows into a table by key; a null key matches no row.
+    """Merge rows into a table by key; null keys match no rows.
 
     A merge that may insert prevents concurrent inserts of the same keys.
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        ConcurrentModificationError: code 14, other changes won every time.
-        InvalidInputError: code 13, a condition has a column in double quotes.
+        ConcurrentModificationError: code 14, another change was first in every attempt.
+        InvalidInputError: code 13, a condition contains a column in double quotes.
     """
     _check_conditions(request, dataset.schema)
     timeout = merge_timeout(request)

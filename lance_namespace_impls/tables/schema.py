@@ -1,6 +1,6 @@
-"""Conversion between Arrow schemas and the protocol's JSON.
+"""Converts between Arrow schemas and the protocol's JSON.
 
-Types have Arrow's names (``utf8``, ``float32``, ``timestamp`` with its unit), as in rest.yaml.
+Types have Arrow's names (``utf8``, ``float32``, ``timestamp`` with a unit), as in rest.yaml.
 Lance's own names (``string``, ``float``, ``timestamp:us:-``) are also accepted, as are those of
 Java's Arrow, which omits underscores.
 """
@@ -38,7 +38,7 @@ __all__ = [
     "unpack_decimal",
 ]
 
-# pylance adds these columns to each row, and fails if a table has one of the same name.
+# pylance adds these columns to rows, and fails if a table has a column with the same name.
 RESERVED = frozenset(
     ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
 )
@@ -46,13 +46,13 @@ _UNREADABLE = {".": "a dot", "`": "a backtick", "\0": "a zero byte"}
 
 
 MAX_FIELDS = 10_000
-"""Maximum number of fields of a schema, at all depths."""
+"""Maximum number of fields in a schema, including nested fields."""
 MAX_NESTING = 64
-"""Maximum nesting depth of a column's type; Arrow's own readers reject deeper ones."""
+"""Maximum nesting depth of a column's type; Arrow's own readers reject deeper nesting."""
 MAX_METADATA_ENTRIES = 1_000
-"""Maximum number of metadata entries of a schema, and of each of its fields."""
+"""Maximum number of metadata entries in a schema, and in each of its fields."""
 MAX_METADATA_BYTES = 4 << 20
-"""Maximum size in bytes of all metadata of a schema."""
+"""Maximum size, in bytes, of all metadata in a schema."""
 
 
 def check_columns(schema: pa.Schema) -> None:
@@ -69,12 +69,13 @@ def check_columns(schema: pa.Schema) -> None:
 
 
 def check_types(schema: pa.Schema) -> None:
-    """Reject a schema with types that Lance cannot store and return unchanged, at any depth.
+    """Reject a schema with types, at any depth, that Lance cannot store and return unchanged.
 
-    Unlike `check_columns`, it accepts every name: another tool may have created the table.
+    Unlike `check_columns`, this accepts every name, because another tool may have created the
+    table.
 
     Raises:
-        TableSchemaValidationError: code 20; the message names the column.
+        TableSchemaValidationError: code 20, a type is unsupported; the message names the column.
     """
     _require_distinct(schema.names, "")
     if len(schema.names) > MAX_FIELDS:
@@ -114,13 +115,12 @@ def check_metadata(metadata: Mapping[Any, Any] | None, owner: str) -> int:
         return 0
     if len(metadata) > MAX_METADATA_ENTRIES:
         raise TableSchemaValidationError(
-            f"{owner} has {len(metadata)} metadata entries; at most {MAX_METADATA_ENTRIES} are "
-            "stored"
+            f"{owner} has {len(metadata)} metadata entries; the maximum is {MAX_METADATA_ENTRIES}"
         )
     size = sum(len(key) + len(value) for key, value in metadata.items())
     if size > MAX_METADATA_BYTES:
         raise TableSchemaValidationError(
-            f"{owner} has {size} bytes of metadata; at most {MAX_METADATA_BYTES} are stored"
+            f"{owner} has {size} bytes of metadata; the maximum is {MAX_METADATA_BYTES}"
         )
     return size
 
@@ -153,7 +153,8 @@ def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
         for child in children:
             if "\0" in child.name:
                 raise TableSchemaValidationError(
-                    f"column {path[:200]!r}: the name of field {child.name!r} contains a zero byte; "
+                    f"column {path[:200]!r}: the name of field {child.name!r} contains a zero "
+                    f"byte; "
                     "choose another name"
                 )
         left += [(f"{path}.{child.name}", child, depth + 1) for child in reversed(children)]
@@ -167,7 +168,7 @@ def storage_of(kind: pa.DataType) -> pa.DataType:
 
 
 def extension_of(field: pa.Field) -> str:
-    """Return the name of a column's extension type, registered with pyarrow or not; else ""."""
+    """Return the name of a column's extension type (registered with pyarrow or not), else ""."""
     name = getattr(field.type, "extension_name", None)
     if name is None and field.metadata:
         name = field.metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
@@ -175,38 +176,42 @@ def extension_of(field: pa.Field) -> str:
 
 
 def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
-    """Return why Lance cannot store an extension type, and a remedy; None if it can."""
+    """Return why Lance cannot store an extension type, and the remedy; None if it can."""
     from pyarrow import types as is_
 
     if name == "arrow.json" and not (is_.is_string(storage) or is_.is_large_string(storage)):
-        return f"Lance cannot store {name} over {_short(storage)}; cast it to {name} over utf8"
+        return (
+            f"Lance cannot store {name} with storage type {_short(storage)}; cast it to {name} "
+            f"with "
+            "storage type utf8"
+        )
     return None
 
 
 def _fault(kind: pa.DataType) -> str | None:
-    """Return why Lance cannot store a type, and a remedy; None if it can.
+    """Return why Lance cannot store a type, and the remedy; None if it can.
 
     Only the type itself is examined, not its nested fields.
     """
     from pyarrow import types as is_
 
     if kind.id in _lacking():
-        return f"Lance has no type {_short(kind)}; cast the column"
+        return f"Lance has no type {_short(kind)}; cast the column to another type"
     zone = getattr(kind, "tz", None)
     if zone is not None and not is_zone(zone):
         return f"unknown time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
     if is_.is_struct(kind) and not kind.num_fields:
-        return "Lance cannot store a struct without fields; add a field, or leave the column out"
+        return "Lance cannot store a struct without fields; add a field, or omit the column"
     if is_.is_map(kind) and kind.keys_sorted:
-        return "Lance cannot store a map with sorted keys; cast it to one without keys_sorted"
+        return "Lance cannot store a map with sorted keys; cast it to a map with keys_sorted=False"
     if is_.is_fixed_size_list(kind):
         if kind.list_size < 1:
             return "Lance cannot store fixed-size lists of length 0; cast them to list"
         inner = kind.value_type
         if not (is_.is_fixed_size_list(inner) or _has_fixed_width(inner)):
             return (
-                f"Lance cannot store fixed-size lists of {_short(inner)}; cast the column to "
-                "list, whose items may be of any type"
+                f"Lance cannot store fixed-size lists of {_short(inner)}; cast the column to a "
+                f"variable-length list"
             )
     if is_.is_dictionary(kind) and not _is_dictionary_value(kind.value_type):
         return (
@@ -267,13 +272,13 @@ def _lacking() -> frozenset[int]:
 
 
 def check_column_name(name: str) -> None:
-    """Reject a name that Lance would accept for a column and then not find.
+    """Reject a column name that Lance would accept but could not find afterwards.
 
     Raises:
         TableSchemaValidationError: code 20.
     """
     if not name:
-        raise TableSchemaValidationError("a column has an empty name; name it")
+        raise TableSchemaValidationError("a column has an empty name; choose a name")
     if name in RESERVED:
         raise TableSchemaValidationError(
             f"column {name!r} is reserved by Lance; choose another name"
@@ -308,7 +313,7 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
-# pyarrow's names of types, if Arrow's differ; a view is only a memory layout.
+# pyarrow's type names that differ from Arrow's; a view is only a memory layout.
 _ARROW_NAMES = {
     "halffloat": "float16",
     "float": "float32",
@@ -320,7 +325,7 @@ _ARROW_NAMES = {
     "date32[day]": "date32",
     "date64[ms]": "date64",
 }
-# A decimal's `length` encodes two numbers: the precision times this factor, plus the scale.
+# The `length` of a decimal encodes two numbers: precision times this factor, plus scale.
 _PRECISION_STEP = 1000
 _MIN_SCALE = -128
 
@@ -365,7 +370,7 @@ def from_json_type(data: Mapping[str, Any], what: str) -> pa.DataType:
 
     Args:
         data: the JSON object.
-        what: the owner of the type, with which messages start.
+        what: the owner of the type, as the start of messages.
 
     Raises:
         InvalidInputError: code 13, there is no such type.
@@ -384,7 +389,7 @@ def _read_field(field: JsonArrowField, what: str) -> pa.Field:
     )
 
 
-# Normalized names, without underscores, of types without parameters.
+# Types without parameters, by their names without underscores.
 _PLAIN = {
     "null": "null",
     "bool": "bool_",
@@ -429,7 +434,7 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
 
 def unpack_decimal(length: int) -> tuple[int, int]:
-    """Return the precision and scale, in digits, encoded in the length of a decimal type."""
+    """Return the precision and scale that the length of a decimal type encodes."""
     precision, scale = divmod(length - _MIN_SCALE, _PRECISION_STEP)
     return precision, scale + _MIN_SCALE
 
@@ -456,7 +461,9 @@ def _read_nested(kind: JsonArrowDataType, name: str, what: str) -> pa.DataType:
     if name == "struct":
         return pa.struct(fields)
     if len(fields) != 1:
-        raise InvalidInputError(f"{what}: type {kind.type} needs one field, not {len(fields)}")
+        raise InvalidInputError(
+            f"{what}: type {kind.type} needs exactly one field, not {len(fields)}"
+        )
     if name == "list":
         return pa.list_(fields[0])
     if name == "largelist":
@@ -486,12 +493,12 @@ def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
 
 def column_types(schema: pa.Schema) -> dict[str, str]:
-    """Return the types of columns by name, in human-readable form."""
+    """Return the human-readable types of columns by name."""
     return {field.name: type_name(field.type) for field in to_json_schema(schema).fields}
 
 
 def type_name(type: JsonArrowDataType) -> str:
-    """Return the short form of an Arrow type: ``fixed_size_list<float32>[768]``."""
+    """Return the short form of an Arrow type, such as ``fixed_size_list<float32>[768]``."""
     inner = type.fields or []
     if type.type == "struct":
         parts = ", ".join(f"{field.name}: {type_name(field.type)}" for field in inner)

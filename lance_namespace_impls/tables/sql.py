@@ -1,8 +1,8 @@
-"""Checks of the SQL expressions that callers send, before Lance parses them.
+"""Checks the SQL expressions that callers send before Lance parses them.
 
-Every expression is parsed. An in-process caller may use all functions of the engine, except with
-arguments that end the process. A remote caller may use the functions whose cost is known, and the
-sizes of values and the steps per row are bounded for each request. See `docs/filters.md`.
+Every expression is parsed. In-process callers may use all functions of the engine, except with
+arguments that crash it. Remote callers may use only functions whose cost is known, and for each
+request, the size of values and the number of steps per row are limited. See `docs/filters.md`.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlCheck", "check_sql", "columns_read", "sql_of"]
 
-# In process, a larger computed value, in bytes, is a mistake.
+# Maximum size of a computed value, in bytes, for in-process callers.
 MAX_COMPUTED = 64 << 20
-# Limits for all expressions of a remote request together: bytes of computed values per row, steps
+# Limits for all expressions of a remote request combined: bytes of computed values per row, steps
 # per row, and steps per byte of a row. A batch has thousands of rows, and a step takes about a
 # nanosecond.
 MAX_REMOTE_BYTES = 64 << 10
 MAX_REMOTE_STEPS = 200_000
 MAX_REMOTE_STEPS_PER_BYTE = 10_000
 MAX_REMOTE_GROWTH = 100
-"""Maximum ratio of the length of computed values to that of their row, if Lance chooses the batch
-size."""
+"""Maximum ratio between the length of computed values and the length of their row, if Lance chooses
+the batch size."""
 
 _SYSTEM = frozenset(
     {"_distance", "_relevance_score", "_row_created_at_version", "_row_last_updated_at_version",
@@ -69,30 +69,30 @@ class _Analysis:
     """Properties of an expression, independent of the caller and the table."""
 
     top_level: frozenset[str]
-    """Names of the top-level columns that it reads, in lower case."""
+    """Names of the top-level columns that the expression reads, in lower case."""
     quoted: tuple[str, ...]
-    """Texts in double quotes."""
+    """Strings in double quotes."""
     functions: tuple[str, ...]
-    """Names of functions, in lower case."""
+    """Names of the functions that the expression calls, in lower case."""
     stored: tuple[tuple[str, str], ...]
-    """Functions that parse binary values, and the columns that they read."""
+    """Functions that parse binary values, with the columns that they read."""
     result: Size
     """The size of the value."""
     peak: Size
-    """The largest size of a computed value."""
+    """The largest size of any computed value."""
     steps: Size
     """Steps per row, and per byte of a row."""
     unbounded: str | None
-    """Description of a part whose number of steps has no bound."""
+    """Description of a part whose number of steps is unbounded."""
     constant: str | None
-    """A text in double quotes that is only compared with constants."""
+    """A string in double quotes that is only compared with constants."""
 
 
 class SqlCheck:
-    """Checks the expressions of one request; the limits apply to all of them together.
+    """Checks the expressions in a request; the limits apply to all of them combined.
 
     Args:
-        schema: the table's schema; without one, double quotes and types are not checked.
+        schema: the table's schema; without it, double quotes and types are not checked.
         sized: whether batches shrink if expressions make values longer, see `growth`.
     """
 
@@ -106,7 +106,7 @@ class SqlCheck:
 
     @property
     def growth(self) -> int:
-        """Maximum ratio of the size of a row's values to their size in storage.
+        """Maximum ratio between the size of a row's values and their size in storage.
 
         The values of conditions are discarded before the columns are computed.
         """
@@ -116,8 +116,8 @@ class SqlCheck:
         """Reject a condition that Lance cannot evaluate safely.
 
         Args:
-            text: the SQL; None and an empty text mean no condition.
-            what: the operation or its part, with which messages start.
+            text: the SQL; None and an empty string mean no condition.
+            what: the operation or a part of it, as the start of messages.
 
         Raises:
             InvalidInputError: code 13.
@@ -130,12 +130,12 @@ class SqlCheck:
 
         Args:
             text: the SQL.
-            what: the operation or its part, with which messages start.
+            what: the operation or a part of it, as the start of messages.
 
         Raises:
             InvalidInputError: code 13.
         """
-        # Lance interprets a text that equals a column's name as that column.
+        # Lance interprets a string that equals a column's name as that column.
         if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
             return
         self._check(text, what, is_value=True)
@@ -143,13 +143,13 @@ class SqlCheck:
     def assignment(self, column: str, text: str, what: str) -> None:
         """Reject an expression for an existing column that Lance cannot evaluate or store safely.
 
-        The depth of JSON and of geometries must be known: Lance parses them recursively when it
-        reads them.
+        The depth of JSON values and geometries must be known, because Lance parses them
+        recursively.
 
         Args:
             column: the column.
             text: the SQL.
-            what: the operation or its part, with which messages start.
+            what: the operation or a part of it, as the start of messages.
 
         Raises:
             InvalidInputError: code 13.
@@ -160,12 +160,13 @@ class SqlCheck:
         if extension in MEASURED and not self._is_shallow(text, extension):
             remedy = "jsonb '...', " if "json" in extension else ""
             raise InvalidInputError(
-                f"{what} is for a column of {extension} and has a depth that cannot be bounded; write "
+                f"{what} is for a column of type {extension}, but the depth of its values cannot "
+                f"be bounded; write "
                 f"{remedy}NULL or a column of the same type, or merge rows with the values"
             )
 
     def _is_shallow(self, text: str, extension: str) -> bool:
-        """Return whether the depth of a value for a column of JSON or geometries is bounded."""
+        """Return whether the depth of a value for a JSON or geometry column is bounded."""
         assert self._schema is not None
         if text.lower() in map(str.lower, self._schema.names):
             source = _field(self._schema, text)
@@ -186,7 +187,7 @@ class SqlCheck:
                 self._check_columns(found, self._schema)
             if self._schema is not None and found.constant is not None:
                 raise SqlError(
-                    f'compares "{found.constant}" with a constant: text in double quotes is not a '
+                    f'compares "{found.constant}" with a constant: a string in double quotes is not a '
                     f"column; write {_in_backticks(found.constant)} for a column"
                 )
             further = max(0, found.peak.rows - 1)
@@ -196,7 +197,8 @@ class SqlCheck:
                 self._of_conditions += further
             if self.growth > MAX_GROWTH:
                 raise SqlError(
-                    f"makes values {self.growth} times as long; the maximum is {MAX_GROWTH} times"
+                    f"produces values that are {self.growth} times as long; the maximum is "
+                    f"{MAX_GROWTH} times"
                 )
             if self._allowed is not None:
                 self._check_remote(found, self._allowed, is_value=is_value)
@@ -217,16 +219,18 @@ class SqlCheck:
         self._steps_per_byte += found.steps.rows
         most = MAX_GROWTH if self._sized else MAX_REMOTE_GROWTH
         if self.growth > most:
-            raise SqlError(f"makes values {self.growth} times as long; the maximum is {most} times")
+            raise SqlError(
+                f"produces values that are {self.growth} times as long; the maximum is {most} times"
+            )
         if self._bytes > MAX_REMOTE_BYTES:
             raise SqlError(
-                f"makes values of {self._bytes:,} bytes in total for all expressions; the "
+                f"produces values of {self._bytes:,} bytes in total for all expressions; the "
                 f"maximum is {MAX_REMOTE_BYTES:,}. Insert or merge rows with long values instead"
             )
         if self._steps > MAX_REMOTE_STEPS or self._steps_per_byte > MAX_REMOTE_STEPS_PER_BYTE:
             raise SqlError(
-                "takes too many steps for each row in total for all expressions; use fewer "
-                "or shorter texts, or shorten them, such as left(name, 100)"
+                "takes too many steps per row in total for all expressions; use fewer or shorter "
+                "strings, or shorten them, such as left(name, 100)"
             )
 
     def _check_columns(self, found: _Analysis, schema: pa.Schema) -> None:
@@ -237,9 +241,9 @@ class SqlCheck:
                 if name in _SYSTEM or name in names:
                     column = names.get(name, name)
                     raise SqlError(
-                        f'has "{text[:100]}" in double quotes, which is a text, but a column has that '
-                        f"name; write {_in_backticks(column)[:100]} for the column or '{text[:100]}' "
-                        "for the text"
+                        f'has "{text[:100]}" in double quotes, which is a string, but a column has that '
+                        f"name; write {_in_backticks(column)[:100]} for the column or "
+                        f"'{text[:100]}' for the string"
                     )
         for function, path in found.stored:
             field = _field(schema, path)
@@ -248,19 +252,20 @@ class SqlCheck:
             if function in JSON:
                 if "json" not in str(field.type).lower() and not _is_json(field):
                     raise SqlError(
-                        f"calls {function} with column {path[:100]!r}, which is {field.type} and not "
+                        f"calls {function} with column {path[:100]!r}, which is {field.type} and "
+                        f"not "
                         "JSON; store it as pyarrow.json_()"
                     )
             elif _is_bytes(field.type):
                 raise SqlError(
                     f"calls {function} with column {path[:100]!r}, whose geometries are stored as "
-                    f"{field.type}, so that their nesting cannot be bounded; store them as GeoArrow "
+                    f"{field.type}, so their nesting cannot be bounded; store them as GeoArrow "
                     "points, lines or polygons"
                 )
 
 
 def _literal_depth(node: Node, extension: str) -> int:
-    """Return the nesting depth of a geometry that a literal holds."""
+    """Return the nesting depth of the geometry in a literal."""
     is_text = extension.endswith("wkt")
     if node.kind == Kind.HEX:
         try:
@@ -281,12 +286,12 @@ def columns_read(sql: str) -> frozenset[str]:
     """Return the names of the top-level columns that an expression reads, in lower case."""
     try:
         return _analyzed(sql).top_level
-    except SqlError:  # the complete name of a column, which needs no quotes
+    except SqlError:  # the text is the complete name of a column, which needs no quotes
         return frozenset({sql.lower()})
 
 
 def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
-    """Yield the expressions of a request: the name of the part, the text, whether it is a value."""
+    """Yield the expressions in a request: the name of the part, the SQL, and whether it is a value."""
     for name in (
         "filter", "predicate", "when_matched_update_all_filt",
         "when_not_matched_by_source_delete_filt",
@@ -302,11 +307,11 @@ def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
     updates = getattr(request, "updates", None)
     for pair in updates if isinstance(updates, list) else ():
         if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str):
-            yield f"the expression of {pair[0][:100]!r}", pair[1], True
+            yield f"the expression for {pair[0][:100]!r}", pair[1], True
     entries = getattr(request, "new_columns", None)
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(text := entry.expression, str):
-            yield f"the expression of column {entry.name[:100]!r}", text, True
+            yield f"the expression for column {entry.name[:100]!r}", text, True
 
 
 def _analyzed(text: str) -> _Analysis:
@@ -356,7 +361,7 @@ class _Costs:
         if kind == Kind.QUOTED:
             self._quoted.append(node.value)
         if not node.args and kind not in (Kind.CALL, Kind.ARRAY):
-            # The values of a list may be single-digit numbers, which take eight bytes each.
+            # The values of a list may be single-digit numbers, but each takes eight bytes.
             return Size(_length(node.value) * (4 if kind == Kind.VALUES else 1)), True
         sizes: list[Size] = []
         constant = True
@@ -370,7 +375,9 @@ class _Costs:
         else:
             size = self._combined(node, sizes, constant)
         if size.bytes > MAX_COMPUTED:
-            raise SqlError(f"makes values of {size.bytes:,} bytes; the maximum is {MAX_COMPUTED:,}")
+            raise SqlError(
+                f"produces values of {size.bytes:,} bytes; the maximum is {MAX_COMPUTED:,}"
+            )
         self._peak.bytes = max(self._peak.bytes, size.bytes)
         self._peak.rows = max(self._peak.rows, size.rows)
         return size, constant
@@ -405,7 +412,8 @@ class _Costs:
         value, pattern = sizes
         if value.rows and pattern.rows:
             self._unbounded = self._unbounded or (
-                "compares with a pattern that is not a plain text; its cost is unbounded"
+                "compares with a pattern that is not a string literal, so its cost is unbounded; "
+                "write the pattern in single quotes"
             )
         states = 1 + pattern.bytes // 32
         self._steps.rows += value.rows * states + pattern.rows
@@ -419,7 +427,7 @@ class _Costs:
             raise SqlError(f"has {error}") from None
 
     def _compared(self, node: Node) -> None:
-        """Record a text in double quotes that a comparison has in place of a column."""
+        """Record a string in double quotes that is compared as if it were a column."""
         for each in node.args:
             if each.kind == Kind.QUOTED and self._constant is None:
                 self._constant = each.value[:100]
@@ -447,14 +455,16 @@ class _Costs:
             raise SqlError(f"calls {name} with {error}") from None
         except UnboundedError:
             raise SqlError(
-                f"may make values of any length: pass a plain number of at most {MAX_GROWTH} "
-                "to REPEAT, LPAD and the like, and a plain text to REPLACE, ARRAY_TO_STRING "
-                "and the like; shorten values that are too long, such as left(rpad(name, "
+                f"can produce values of any length: pass a number literal of at most {MAX_GROWTH} "
+                f"to functions such as REPEAT and LPAD, and a string literal to functions such as "
+                f"REPLACE and ARRAY_TO_STRING; shorten values that are too long, such as "
+                f"left(rpad(name, "
                 "100), size)"
             ) from None
         if found.rows > MAX_GROWTH:
             raise SqlError(
-                f"makes values {found.rows} times as long; the maximum is {MAX_GROWTH} times"
+                f"produces values that are {found.rows} times as long; the maximum is "
+                f"{MAX_GROWTH} times"
             )
         self._work(name, args, function.steps, multiplies=function.multiplies)
         return found
@@ -467,8 +477,8 @@ class _Costs:
         for each in args:
             if product.rows and each.size.rows:
                 self._unbounded = self._unbounded or (
-                    f"calls {name} with several texts or lists of any length, whose cost is the "
-                    "product of their lengths; shorten all but one, such as left(name, 100)"
+                    f"calls {name} with several strings or lists of any length, and its cost is "
+                    f"the product of their lengths; shorten all but one, such as left(name, 100)"
                 )
             rows = product.rows * each.size.bytes + product.bytes * each.size.rows
             product = Size(
@@ -492,8 +502,8 @@ class _Costs:
                 return
             if source.kind not in (Kind.COLUMN, Kind.FIELD):
                 raise SqlError(
-                    f"calls {name} with a value that is not a JSON column; its nesting cannot be "
-                    "bounded"
+                    f"calls {name} with a value that is not a JSON column, so its nesting cannot "
+                    f"be bounded"
                 )
             self._stored.append((name, _path(source)))
             return
@@ -518,13 +528,13 @@ def _why_not(name: str) -> str:
 
 
 def _length(value: Any) -> int:
-    """Return the bytes of a literal."""
+    """Return the length of a literal in bytes."""
     text = value if isinstance(value, str) else ""
     return len(text) if text.isascii() else 4 * len(text)
 
 
 def _path(node: Node) -> str:
-    """Return the path of a column or of a field in it."""
+    """Return the path of a column or of a nested field."""
     names: list[str] = []
     while node.kind == Kind.FIELD and node.args:
         names.append(node.name)

@@ -1,8 +1,8 @@
-"""The functions of Lance's SQL: those allowed for remote callers, and their maximum costs.
+"""The functions in Lance's SQL: which ones remote callers may use, and their maximum costs.
 
 The names are those that pylance 14.0.2 registers; a test compares them with the running engine. The
-size of a value is a constant plus a multiple of the bytes of its row in storage. From the sizes of
-its arguments, a rule derives the size of a function's value and the number of steps.
+size of a value is expressed as a constant plus a multiple of the size of its row in storage. A rule
+derives the size of a function's result and the number of steps from the sizes of its arguments.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ UNBOUNDED = 1 << 62
 
 
 class UnboundedError(Exception):
-    """A function's cost has no bound."""
+    """The cost of a function is unbounded."""
 
 
 @define
 class Size:
-    """Bytes of a value: a constant, and a multiple of the size of its row in storage."""
+    """Size of a value in bytes: a constant, plus a multiple of the size of its row in storage."""
 
     bytes: int = 0
     rows: int = 0
@@ -48,7 +48,7 @@ class Size:
 
 
 FIXED = Size(16)
-"""Size of a number, a date or a boolean."""
+"""Size of a number, date or boolean."""
 
 
 @define
@@ -60,12 +60,12 @@ class Argument:
 
     @property
     def number(self) -> int | None:
-        """The integer that it represents; None for any other expression."""
+        """The integer that the argument represents; None for any other expression."""
         return number_of(self.node)
 
     @property
     def text(self) -> str | None:
-        """The text that it represents; None for any other expression."""
+        """The string that the argument represents; None for any other expression."""
         is_text = self.node.kind in (Kind.STRING, Kind.QUOTED)
         return str(self.node.value) if is_text else None
 
@@ -165,7 +165,7 @@ def _substring_size(args: Arguments) -> Size:
 
 
 def _put_in(*places: int) -> Rule:
-    """Return the rule of a function that inserts some of its arguments into the first repeatedly."""
+    """Return the rule for a function that repeatedly inserts arguments into its first argument."""
 
     def rule(args: Arguments) -> Size:
         most = 0
@@ -198,11 +198,11 @@ class Function:
     """The maximum cost of a function.
 
     Attributes:
-        size: the size of its value.
-        steps: steps per byte of its arguments.
+        size: the size of its result.
+        steps: number of steps per byte of its arguments.
         multiplies: whether the number of steps is the product of the sizes of its arguments.
-        check: rejects arguments that end the process or take unlimited time.
-        changes: whether its value may differ for the same arguments.
+        check: rejects arguments that crash the process or take unlimited time.
+        changes: whether its result may differ for the same arguments.
         least: minimum number of arguments; with fewer, Lance panics.
     """
 
@@ -249,7 +249,7 @@ def _named(rules: dict[str, Function]) -> dict[str, Function]:
 
 
 def _listed(rules: dict[str, Function]) -> dict[str, Function]:
-    """Return the functions of lists under both of their names."""
+    """Return list functions under both of their names."""
     return {
         f"{kind}_{name}": rule
         for names, rule in rules.items()
@@ -263,11 +263,14 @@ _NUMBERS = Function(size=_fixed(16))
 FUNCTIONS: dict[str, Function] = {
     # Numbers, dates and conditions.
     **_named({
-        "abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor"
-        " gcd isnan iszero lcm ln log log10 log2 nanvl pi pow power radians round signum sin sinh sqrt"
+        "abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial "
+        "floor"
+        " gcd isnan iszero lcm ln log log10 log2 nanvl pi pow power radians round signum sin sinh "
+        "sqrt"
         " tan tanh trunc": _NUMBERS,
         "is_valid": Function(size=_fixed(1), least=1),
-        "date_bin date_part datepart date_trunc datetrunc make_date make_time to_local_time to_unixtime"
+        "date_bin date_part datepart date_trunc datetrunc make_date make_time to_local_time "
+        "to_unixtime"
         " from_unixtime": _NUMBERS,
         "to_date to_time to_timestamp to_timestamp_micros to_timestamp_millis to_timestamp_nanos"
         " to_timestamp_seconds": Function(size=_fixed(16), steps=4, check=_formats),
@@ -278,7 +281,7 @@ FUNCTIONS: dict[str, Function] = {
         "date_format to_char": Function(size=_formatted, steps=32, check=_formats),
         "coalesce greatest ifnull least nullif nvl nvl2": Function(size=_times(1)),
     }),
-    # Texts and bytes.
+    # Strings and bytes.
     **_named({
         "ascii bit_length char_length character_length length octet_length contains ends_with"
         " starts_with find_in_set instr position strpos": _NUMBERS,
@@ -354,7 +357,8 @@ FUNCTIONS: dict[str, Function] = {
         " st_geometrytype geometrytype st_xmin st_xmax st_ymin st_ymax st_zmin st_zmax": Function(
             size=_fixed(64), steps=16, multiplies=True
         ),
-        "st_contains st_coveredby st_covers st_crosses st_disjoint st_equals st_intersects st_overlaps"
+        "st_contains st_coveredby st_covers st_crosses st_disjoint st_equals st_intersects "
+        "st_overlaps"
         " st_touches st_within": Function(size=_fixed(16), steps=16, multiplies=True),
         "st_astext": Function(size=_first(8), steps=8),
         "st_asbinary st_startpoint st_endpoint": Function(size=_first(4), steps=4),
@@ -364,7 +368,7 @@ FUNCTIONS: dict[str, Function] = {
 """Functions that remote callers may use."""
 
 JSON = frozenset(name for name in FUNCTIONS if name.startswith("json_"))
-"""Functions whose first argument is binary JSON, which Lance reads recursively."""
+"""Functions whose first argument is binary JSON, which Lance parses recursively."""
 
 NOT_ALLOWED: dict[str, str] = {
     **dict.fromkeys(
@@ -376,7 +380,7 @@ NOT_ALLOWED: dict[str, str] = {
          "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
          "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum", "var",
          "var_pop", "var_population", "var_samp", "var_sample", "unnest", "st_extent"],
-        "it needs several rows",
+        "it aggregates several rows",
     ),
     **dict.fromkeys(
         ["any_match", "array_any_match", "list_any_match", "array_filter", "list_filter",
@@ -386,14 +390,14 @@ NOT_ALLOWED: dict[str, str] = {
     **dict.fromkeys(
         ["_cast_list_f16", "arrow_field", "arrow_metadata", "with_metadata", "cast_to_type",
          "try_cast_to_type", "union_extract", "union_tag", "version"],
-        "the size of its value is not known",
+        "the size of its result is unknown",
     ),
     **dict.fromkeys(
         ["box2d", "box3d", "st_box2dfromgeohash", "st_convexhull", "st_dump", "st_geohash",
          "st_isclosed", "st_isvalid", "st_length2d", "st_makebox2d", "st_numinteriorring",
          "st_numinteriorrings", "st_orientedenvelope", "st_pointfromgeohash",
          "st_pointonsurface", "st_simplify", "st_simplifypreservetopology", "st_simplifyvw"],
-        "its time may grow with the square of a geometry's size",
+        "its duration may grow with the square of a geometry's size",
     ),
 }  # fmt: skip
 """Functions that remote callers may use only if the operator allows them, with the reason."""

@@ -1,8 +1,7 @@
-"""A parser of Lance's SQL expressions.
+"""A parser for Lance's SQL expressions.
 
-It accepts a subset of the SQL that Lance accepts, so that every construct of an accepted text is
-known. It reads a text once, without backtracking, and its recursion is limited by the bounds on
-nesting.
+It accepts a subset of Lance's SQL, so every construct in an accepted expression is known. It reads
+the input once, without backtracking, and the nesting limits bound its recursion.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ __all__ = [
     "parse",
 ]
 
-# Lance parses, plans and runs an expression recursively; a stack overflow ends the process. With
-# pylance 14.0.2 that takes 250 to 800 operators in a row or 50,000 AND or OR.
+# Lance parses, plans and runs expressions recursively; a stack overflow crashes the process. In
+# pylance 14.0.2, this takes 250 to 800 chained operators, or 50,000 AND or OR.
 MAX_DEPTH = 128
 MAX_CONNECTIVES = 5_000
 MAX_LEVELS = 32
-# Each token takes some microseconds here and in Lance's planner; a list of literals counts as one.
+# Each token costs a few microseconds here and in Lance's planner; a list of literals counts as one
+# token.
 MAX_TOKENS = 100_000
-# The time of Lance's planner doubles with each CASE nested in the condition of another.
+# The planning time doubles with each CASE that is nested in the condition of another CASE.
 MAX_CASES = 6
 
 _NUMBER = r"(?:[0-9][0-9_]*+(?:\.[0-9_]*+)?|\.[0-9][0-9_]*+)(?:[eE][+-]?[0-9]++)?+L?+(?![\w.])"
@@ -100,7 +100,7 @@ _NO_NAMES = frozenset(
 
 
 class SqlError(Exception):
-    """An expression is rejected; the text continues a sentence about it."""
+    """An expression is rejected; the message continues a sentence whose subject is the expression."""
 
 
 class Kind:
@@ -125,8 +125,8 @@ class Node:
         kind: one of `Kind`.
         name: the function, operator or type, in upper case; for a column, its path joined by dots.
         args: the operands.
-        value: the text of a literal; for `Kind.VALUES` the texts.
-        depth: levels of operands below and including this one.
+        value: the text of a literal; for `Kind.VALUES`, a list of texts.
+        depth: number of operand levels, including this one.
         connectives: maximum number of ``AND`` and ``OR`` on the path to one operand.
         cases: maximum number of ``CASE`` on the path to one operand.
     """
@@ -146,7 +146,7 @@ class Node:
             self.cases = max(self.cases, each.cases)
 
     def walk(self) -> Iterator[Node]:
-        """Yield this part and all parts below it."""
+        """Yield this node and all nodes below it."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -158,13 +158,13 @@ def parse(text: str) -> Node:
     """Parse an expression.
 
     Raises:
-        SqlError: the text is not an expression of the dialect, or is nested too deeply.
+        SqlError: the text is not an expression in this dialect, or is nested too deeply.
     """
     return _Parser(text).parse()
 
 
 def _separate(item: Node) -> Iterator[Node]:
-    """Yield the values of a run, each as a node; other nodes are yielded unchanged."""
+    """Yield each value in a run of literals as a node; other nodes are yielded unchanged."""
     if item.kind != Kind.VALUES:
         yield item
         return
@@ -221,11 +221,13 @@ class _Parser:
     def _stray(self) -> SqlError:
         sign = self._token
         if sign in ("'", '"', "`", "/*"):
-            return self._refused(f"has a {sign} that is not closed")
+            return self._refused(f"has an unclosed {sign}")
         if sign in "$?":
-            return self._refused(f"has a {sign}: there are no parameters; write the values")
+            return self._refused(
+                f"has a {sign}, but parameters are not supported; write the values"
+            )
         if sign == "--":
-            return self._refused("has a comment with a carriage return; end its line with \\n")
+            return self._refused("has a comment with a carriage return; end the line with \\n")
         if sign == ";":
             return self._refused("has a ';': write one expression, without a semicolon")
         return self._unexpected("an expression")
@@ -244,7 +246,7 @@ class _Parser:
     # Expressions.
 
     def _expression(self, least: int) -> Node:
-        """Return the longest expression from here whose operators bind at least that strongly."""
+        """Parse the longest expression whose operators have at least the specified precedence."""
         self._nested += 1
         if self._nested > MAX_DEPTH:
             raise self._too_deep()
@@ -288,7 +290,7 @@ class _Parser:
             raise self._too_connected()
 
     def _suffix(self, left: Node, word: str, least: int) -> Node | None:
-        """Return the expression that continues with an operator after an operand, if one does."""
+        """Parse an operator that follows an operand; return the combined expression, or None."""
         if word == "::" and least <= _POSTFIX:
             self._next()
             return self._cast(left)
@@ -325,7 +327,7 @@ class _Parser:
             items = self._items(")")
             self._close(")")
             if not items:
-                raise self._refused("has an IN with empty parentheses")
+                raise self._refused("has an IN with empty parentheses; write at least one value")
             return self._node(Kind.IN, word, (left, *items))
         right = self._expression(_COMPARE + 1)
         if word == "BETWEEN":
@@ -349,7 +351,7 @@ class _Parser:
         return self._node(Kind.IS, word, (left,))
 
     def _operand(self) -> Node:
-        """Return the next operand, with its leading signs."""
+        """Parse the next operand, including leading signs."""
         kind, token, word = self._kind, self._token, self._word
         if kind == "word":
             return self._worded(word)
@@ -374,7 +376,7 @@ class _Parser:
         raise self._unexpected("an expression")
 
     def _worded(self, word: str) -> Node:
-        """Return an operand that starts with an unquoted word."""
+        """Parse an operand that starts with an unquoted word."""
         if word == "NOT":
             self._next()
             return self._node(Kind.OPERATOR, word, (self._expression(_NOT),))
@@ -390,7 +392,7 @@ class _Parser:
         return self._named()
 
     def _named(self) -> Node:
-        """Return a column, a call, or a literal with its type."""
+        """Parse a column, a call, or a literal with a type."""
         first, is_word = self._name(), self._kind == "word"
         word = first.upper() if is_word else ""
         self._next()
@@ -410,7 +412,9 @@ class _Parser:
         if len(path) == 1 and (word.startswith(_BARE) or word == "USER"):
             return Node(Kind.CALL, word)
         if self._word == "(":
-            raise self._refused(f"calls {'.'.join(path)[:100]!r}, but function names have no dots")
+            raise self._refused(
+                f"calls {'.'.join(path)[:100]!r}, but function names cannot contain dots"
+            )
         return Node(Kind.COLUMN, ".".join(path), value=tuple(path))
 
     def _name(self) -> str:
@@ -420,7 +424,7 @@ class _Parser:
     def _field_name(self) -> str:
         if self._kind == "quoted":
             raise self._refused(
-                f"has {self._token[:100]} as a name; double quotes are for text, so write it "
+                f"has {self._token[:100]} as a name; double quotes are for strings, so write it "
                 f"as `{self._token[1:-1][:100]}`"
             )
         if self._kind not in ("word", "name"):
@@ -430,7 +434,7 @@ class _Parser:
         return name
 
     def _items(self, end: str, separators: frozenset[str] = frozenset()) -> list[Node]:
-        """Return the expressions up to a closing bracket."""
+        """Parse expressions up to a closing bracket."""
         items: list[Node] = []
         if self._word == end:
             return items
@@ -443,7 +447,7 @@ class _Parser:
                 return items
 
     def _run(self) -> Node | None:
-        """Return a run of literals as a single node, to save the cost of a node for each."""
+        """Parse a run of literals as a single node, which is cheaper than one node per literal."""
         if self._kind not in ("number", "string") and self._word != "-":
             return None
         match = _RUN.match(self._text, self._start)
@@ -460,7 +464,7 @@ class _Parser:
             self._next()
             self._takes("FROM")
         if self._word == "*":
-            raise self._refused(f"calls {name.lower()}(*), and aggregates are not supported")
+            raise self._refused(f"calls {name.lower()}(*), but aggregates are not supported")
         args = self._items(")", separators)
         if name in ("CEIL", "FLOOR") and self._takes("TO"):
             self._next()
@@ -496,7 +500,9 @@ class _Parser:
         while self._word in _TYPE_WORDS:
             self._next()
         if name == "JSONB" and inner.kind not in (Kind.STRING, Kind.QUOTED):
-            raise self._refused("casts a value to JSONB that is not a quoted text")
+            raise self._refused(
+                "casts a value to JSONB that is not a string literal; write it in single quotes"
+            )
         return self._node(Kind.CAST, name, (inner,))
 
     def _case(self) -> Node:
@@ -516,7 +522,9 @@ class _Parser:
         node = self._node(Kind.CASE, "CASE", parts)
         node.cases += 1
         if node.cases > MAX_CASES:
-            raise self._refused(f"has more than {MAX_CASES} nested CASE; use several WHEN")
+            raise self._refused(
+                f"has more than {MAX_CASES} nested CASE expressions; use several WHEN clauses"
+            )
         return node
 
     def _interval(self) -> Node:
@@ -553,7 +561,7 @@ class _Parser:
     def _deeper(self) -> None:
         self._levels += 1
         if self._levels > MAX_LEVELS:
-            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; remove some")
+            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; simplify it")
 
     def _close(self, bracket: str) -> None:
         self._require(bracket)
@@ -567,7 +575,7 @@ class _Parser:
 
     def _too_deep(self) -> SqlError:
         return self._refused(
-            f"has an expression of more than {MAX_DEPTH} nested operators and calls; "
+            f"has an expression with more than {MAX_DEPTH} nested operators and calls; "
             "split it with AND or OR, or compute it in steps"
         )
 
@@ -579,9 +587,7 @@ class _Parser:
 
     def _unexpected(self, wanted: str) -> SqlError:
         found = "nothing more" if self._kind == "end" else repr(self._token[:50])
-        return self._refused(
-            f"has {found} at character {self._start + 1}, where {wanted} is expected"
-        )
+        return self._refused(f"has {found} at character {self._start + 1}; expected {wanted}")
 
     def _refused(self, why: str) -> SqlError:
         return SqlError(why)

@@ -1,7 +1,7 @@
-"""Limits for texts that functions parse: Lance parses most of them recursively.
+"""Limits for strings that functions parse, in most cases recursively.
 
-The parsers overflow the stack, which ends the process, at some thousand levels. A text that is not
-a literal in the expression, such as a column's, has no bound and is rejected.
+With a few thousand levels, the parsers overflow the stack, which crashes the process. A string that
+is not a literal in the expression, such as a column, has no bound and is rejected.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _REPEAT = re.compile(r"\{(\d{0,9})(?:,(\d{0,9}))?\}")
 # A number that is not part of a name, such as Float32.
 _NUMBER = re.compile(r"(?<!\w)\d+")
 _NO_LENGTHS = re.compile(r"Decimal\d+\([^()]*\)")
-# Quoted names of fields, with and without escapes: the reading that leaves more numbers counts.
+# Quoted field names, with and without escapes; the interpretation that leaves more numbers counts.
 _QUOTED = (re.compile(r'"[^"]*"'), re.compile(r'"(?:[^"\\]|\\.)*"'))
 
 
 def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
-    """Return the nesting depth of brackets; brackets inside quotes count too."""
+    """Return the nesting depth of brackets, including brackets inside quotes."""
     deepest = level = 0
     for sign in text:
         if sign in opening:
@@ -51,35 +51,36 @@ def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
 
 
 def _check(text: str | None, what: str, length: int, levels: int, **brackets: str) -> str:
-    """Return a text within the limits; raise SqlError for any other."""
+    """Return the text of a literal; raise SqlError if it exceeds the limits or is not a literal."""
     if text is None:
         raise SqlError(
-            f"{what} that is not a plain text in single quotes; its nesting cannot be bounded, so "
-            "write the text itself"
+            f"{what} that is not a string in single quotes; its nesting cannot be bounded, so "
+            f"write the string itself"
         )
     if len(text) > length:
         raise SqlError(f"{what} of {len(text):,} characters; the maximum is {length:,}")
     if _levels(text, **brackets) > levels:
-        raise SqlError(f"{what} with more than {levels} levels of brackets; remove some")
+        raise SqlError(f"{what} with more than {levels} levels of brackets; simplify it")
     return text
 
 
 def check_json_path(text: str | None) -> None:
-    """Reject a JSON path that is not a literal, too long or too deep, or that selects all levels."""
+    """Reject a JSON path that is not a literal, is too long or too deep, or selects all levels."""
     found = _check(text, "a JSON path", MAX_PATH_LENGTH, MAX_PATH_LEVELS)
     if "**" in found:
         raise SqlError(
-            "a JSON path with **, whose result grows with the square of the nesting; name the keys"
+            "a JSON path with **, whose result grows with the square of the nesting depth; write "
+            "the keys instead"
         )
 
 
 def check_wkt(text: str | None) -> None:
-    """Reject a geometry's text that is not a literal, too long or too deep."""
+    """Reject WKT that is not a literal, is too long or too deep."""
     _check(text, "WKT", MAX_WKT_LENGTH, MAX_WKT_LEVELS)
 
 
 def check_wkb(digits: str | None) -> None:
-    """Reject a geometry's bytes that are not a literal, or too many."""
+    """Reject WKB that is not a literal or is too long."""
     if digits is None:
         raise SqlError(
             "WKB that is not a literal such as x'0101...'; its nesting cannot be "
@@ -90,7 +91,7 @@ def check_wkb(digits: str | None) -> None:
 
 
 def check_arrow_type(text: str | None) -> None:
-    """Reject the name of an Arrow type that is not a literal, too deep or too large."""
+    """Reject an Arrow type name that is not a literal, or a type that is too deep or too large."""
     found = _check(text, "a type", MAX_TYPE_LENGTH, MAX_TYPE_LEVELS, opening=_OPEN, closing=_CLOSE)
     size = max(_fixed_values(quoted.sub('""', found)) for quoted in _QUOTED)
     if size > MAX_TYPE_NUMBER:
@@ -100,7 +101,7 @@ def check_arrow_type(text: str | None) -> None:
 
 
 def _fixed_values(kind: str) -> int:
-    """Return the number of values in one value of a type: the product of its fixed lengths."""
+    """Return the number of items in one value of a type: the product of its fixed lengths."""
     size = 1
     for number in _NUMBER.findall(_NO_LENGTHS.sub("", kind) if "FixedSize" in kind else ""):
         size *= max(1, int(number))
@@ -119,15 +120,15 @@ def check_format(text: str | None) -> None:
 
 
 def check_pattern(text: str | None) -> None:
-    """Reject a regular expression that is not a literal, or that repeats too much."""
+    """Reject a regular expression that is not a literal or has too many repetitions."""
     found = _check(
         text, "a regular expression", MAX_PATTERN_LENGTH, MAX_PATTERN_LEVELS,
         opening="(", closing=")",
     )  # fmt: skip
     if (size := _repeated(found)) > MAX_REPEATED:
         raise SqlError(
-            f"a regular expression that is {size:,} long after its repetitions are "
-            f"expanded; the maximum is {MAX_REPEATED:,}"
+            f"a regular expression of {size:,} elements after its repetitions are expanded; the "
+            f"maximum is {MAX_REPEATED:,}"
         )
 
 

@@ -1,8 +1,9 @@
-"""Updates whose expressions read columns that the same update sets.
+"""Runs updates whose expressions read columns that the same update sets.
 
-pylance evaluates the expressions in sequence, in no fixed order, each on the result of the previous
-one. In SQL, they read the values from before the update. So the matching rows are read with all
-expressions together, written as new fragments and deleted from the old ones, in one commit.
+pylance evaluates the expressions one after another, in no fixed order, each on the result of the
+previous one. In SQL, all expressions use the values from before the update. Therefore, one scan
+computes all expressions for the matching rows; one commit adds the new rows as fragments and
+deletes the old rows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ TRIES = 10
 
 
 def reads_own_columns(updates: Mapping[str, str]) -> bool:
-    """Return whether an expression reads a column that another one sets."""
+    """Return whether any expression reads a column that another expression sets."""
     return any(
         other.lower() in read
         for column, read in ((name, columns_read(text)) for name, text in updates.items())
@@ -47,11 +48,11 @@ def reads_own_columns(updates: Mapping[str, str]) -> bool:
 def update_at_once(
     dataset: Any, updates: Mapping[str, str], where: str | None, branch: str | None
 ) -> tuple[int, int]:
-    """Set columns of the rows that match a predicate, all computed from the old values.
+    """Set columns in the rows that match a predicate; all expressions use the old values.
 
     Args:
-        dataset: the ``lance.LanceDataset``; the first attempt starts from its version, and it is at
-            the committed version afterwards.
+        dataset: the ``lance.LanceDataset``; the first attempt is based on its version, and
+            afterwards it is at the committed version.
         updates: top-level columns and the SQL expressions for them.
         where: the predicate; defaults to all rows.
         branch: the dataset's branch; defaults to the main one.
@@ -61,8 +62,8 @@ def update_at_once(
 
     Raises:
         InvalidInputError: code 13, a value does not fit its column.
-        ConcurrentModificationError: code 14, others keep changing the same rows.
-        UnsupportedError: code 0, a column cannot be written back as it was read.
+        ConcurrentModificationError: code 14, other writers keep changing the same rows.
+        UnsupportedError: code 0, a column is read with a type that cannot be written back.
     """
     onto = dataset
     for left in reversed(range(TRIES)):
@@ -80,7 +81,7 @@ def update_at_once(
         if count:
             follow(dataset, after)
         return count, int(after.version)
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, Any]:
@@ -95,7 +96,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     try:
         written = write_fragments(split_at_files(rows.reader()), dataset, mode="append")
     except Exception:
-        # pylance replaces the error of a failure to read the rows with its own.
+        # If reading the rows fails, pylance replaces the error with its own.
         if rows.failure is not None:
             raise rows.failure from rows.failure.__cause__
         raise
@@ -129,8 +130,8 @@ def _matching_rows(dataset: Any, updates: Mapping[str, str], where: str | None) 
         kind = scanned.schema.field(name).type
         if name not in updates and kind != schema.field(name).type:
             raise UnsupportedError(
-                f"column {name!r} is read as {kind} and cannot be written back; update one "
-                "column at a time"
+                f"column {name!r} is read as {kind}, which cannot be written back; update one "
+                f"column at a time"
             )
     return RowStream(schema, (_cast_batch(batch, schema) for batch in scanned))
 

@@ -1,4 +1,4 @@
-"""Versions of a table: list, describe, delete, restore."""
+"""Lists, describes, deletes and restores versions of a table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = -1
 
 
 class Manifests:
-    """The manifests of a table or of one of its branches, without reading them.
+    """Lists the manifests of a table or of one of its branches without reading them.
 
     Only the folder of the versions is listed, regardless of the number of data files.
 
@@ -59,7 +59,7 @@ class Manifests:
         return (file for file in names if _NAME.fullmatch(file.name))
 
     def _among_all(self, dataset: Any) -> Iterator[_Manifest]:
-        """Yield the manifests from pylance's own listing of all files."""
+        """Yield the manifests found by pylance's own listing of all files."""
         for batch in dataset.all_files():
             for file in batch.to_pylist():
                 folder, _, name = file["path"].rpartition("/")
@@ -94,7 +94,7 @@ class Manifests:
 
 @frozen
 class _Manifest:
-    """A manifest's file; size and time are None until they are read."""
+    """A manifest file; size and time are None until they are read."""
 
     name: str
     size: int | None = None
@@ -106,7 +106,7 @@ def _millis(moment: datetime | None) -> int | None:
 
 
 def describe(dataset: Any, version: int | None, branch: str | None) -> TableVersion:
-    """Describe one version; defaults to the latest.
+    """Describe one version, by default the latest.
 
     Raises:
         TableVersionNotFoundError: code 11.
@@ -127,12 +127,13 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
 
     Args:
         dataset: the dataset at the latest version of the branch.
-        ranges: each from its start to its end, exclusive; an end of -1 covers all but the latest.
+        ranges: each has a start and an exclusive end; an end of -1 covers all versions except the
+            latest.
         branch: the branch; None is the main one.
 
     Raises:
         InvalidInputError: code 13, a range is empty or contains the latest version.
-        InvalidTableStateError: code 19, a tag or another branch refers to one of them.
+        InvalidTableStateError: code 19, a tag or another branch references one of the versions.
     """
     kept = {ref["version"] for ref in dataset.version_refs()}
     latest = int(dataset.latest_version)
@@ -141,19 +142,21 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
         end = latest if span.end_version == ALL else span.end_version
         if end <= span.start_version and span.end_version != ALL:
             raise InvalidInputError(
-                f"versions {span.start_version} to {span.end_version} are not a range: the "
-                "end must be after the start"
+                f"versions {span.start_version} to {span.end_version} are not a range; the end "
+                f"must be greater than the start"
             )
         found |= {version for version in kept if span.start_version <= version < end}
     if latest in found:
-        raise InvalidInputError(f"version {latest} is the latest and cannot be deleted")
+        raise InvalidInputError(
+            f"version {latest} is the latest and cannot be deleted; exclude it from the range"
+        )
     if found:
         require_unreferenced(dataset, found, branch)
     return sorted(found)
 
 
 def delete(dataset: Any, versions: Sequence[int]) -> int:
-    """Delete versions and the files that only they use, and return the number deleted."""
+    """Delete versions and the files that only they use; return the number of deleted versions."""
     if not versions:
         return 0
     return int(dataset.cleanup_old_versions(versions=list(versions)).old_versions)

@@ -1,4 +1,4 @@
-"""Writing rows; streams are processed one batch at a time."""
+"""Writes rows; streams are processed one batch at a time."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert", "is_overtaken"]
 
-# pylance's errors for a commit onto version 0 if a version already exists; the second form is that
-# version's manifest, whose name counts up or down.
+# pylance's errors for a commit based on version 0 if a version already exists. The second form
+# contains the manifest's name, which counts up or down.
 _OVERTAKEN = re.compile(
     r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
 )
 
-# A file on disk is written under a temporary name and renamed at the end.
+# On disk, a file is written under a temporary name and then renamed.
 _FOLDER_GONE = re.compile(r"failed to persist temp file .*No such file or directory")
 
 
@@ -56,7 +56,8 @@ def create(
         storage: location and options of the dataset.
         rows: the rows.
         overwrite: whether to replace an existing dataset, in one commit.
-        committing: context manager around the commit of the written rows; it may reject the commit.
+        committing: context manager that encloses the commit of the written rows; it may reject the
+            commit.
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
@@ -71,7 +72,7 @@ def create(
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
-    """Write the first few rows of a table without concurrent writers, and return the version.
+    """Write a small number of first rows without concurrent writers, and return the version.
 
     Args:
         storage: location of the dataset on this machine's disk, unknown to other writers.
@@ -79,8 +80,8 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
     """
     lance = load("lance")
 
-    # With this scheme, Lance writes a small file in one step; with a plain path it opens, fills,
-    # closes and renames it in sequence, each on another thread.
+    # With this URI scheme, Lance writes a small file in one step. With a plain path, it opens,
+    # fills, closes and renames the file, each on another thread.
     return int(
         lance.write_dataset(
             writable(rows),
@@ -95,7 +96,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
 def _overwrite(
     storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
 ) -> int:
-    """Write a version with only these rows on top of any existing one."""
+    """Write a version that contains only these rows on top of any existing version."""
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
 
@@ -110,7 +111,7 @@ def _overwrite(
     )
     with committing:
         _require_data_files(storage, transaction)
-        # The operation alone: pylance commits it onto the latest version.
+        # Without a base version, pylance commits the operation on top of the latest version.
         dataset = lance.LanceDataset.commit(
             storage.location,
             transaction.operation,
@@ -123,10 +124,10 @@ def _overwrite(
 def _write_first(
     storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
 ) -> int:
-    """Write version 1, or nothing.
+    """Write version 1, or fail without writing anything.
 
-    This does not use pylance's mode "create": with several concurrent writers, it replaces the
-    first writer's rows by those of later ones.
+    pylance's mode "create" is not used: with several concurrent writers, later ones would overwrite
+    the first writer's rows.
     """
     write_fragments = load("lance.fragment").write_fragments
 
@@ -156,12 +157,12 @@ def _write_first(
 
 
 def _data_files(transaction: Any) -> list[str]:
-    """Return the names, below ``data``, of the files that a transaction adds."""
+    """Return the names of the files that a transaction adds below ``data``."""
     return [file.path for each in transaction.operation.fragments for file in each.files]
 
 
 def _require_data_files(storage: TableStorage, transaction: Any) -> None:
-    """Reject the commit of rows that were deleted while they were written.
+    """Reject a commit if its data files were deleted while they were written.
 
     A drop of a table deletes everything in its folder, and another table may now have its name and
     location.
@@ -175,18 +176,18 @@ def _require_data_files(storage: TableStorage, transaction: Any) -> None:
 
 def _deleted_meanwhile(storage: TableStorage) -> ConcurrentModificationError:
     return ConcurrentModificationError(
-        f"{storage.location}: rows were deleted while they were written, possibly by "
-        "a drop of the table; send them again"
+        f"{storage.location}: data files were deleted while the rows were written, possibly "
+        f"because the table was dropped; send the rows again"
     )
 
 
 def commit_onto(storage: TableStorage, transaction: Any) -> int:
-    """Commit a change onto exactly the version it was made for; return the new version.
+    """Commit a change if its base version is still the latest; return the new version.
 
     Args:
         storage: location of the dataset, which may not exist yet.
-        transaction: a ``lance.Transaction`` that overwrites; its read version is 0 if there is no
-            dataset.
+        transaction: a ``lance.Transaction`` that overwrites; its read version is 0 if the dataset
+            does not exist.
 
     Raises:
         OSError: raised by pylance, for example if the dataset already has another version.
@@ -207,7 +208,7 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
 def is_overtaken(error: OSError) -> bool:
     """Return whether a first write or commit failed because another writer was faster.
 
-    For a managed table, pylance requests version 0 from the namespace, which does not exist.
+    For a managed table, pylance requests the nonexistent version 0 from the namespace.
     """
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
         from_lance(error, ""), (ConcurrentModificationError, TableVersionNotFoundError)
@@ -215,13 +216,16 @@ def is_overtaken(error: OSError) -> bool:
 
 
 def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
-    return TableAlreadyExistsError(f"{storage.location}: another writer created the table first")
+    return TableAlreadyExistsError(
+        f"{storage.location}: another writer created the table first; send the rows again"
+    )
 
 
 def _took_effect(storage: TableStorage, transaction: Any) -> bool:
-    """Return whether version 1 belongs to this writer after all; otherwise delete its files.
+    """Return whether this writer created version 1 after all; otherwise, delete this writer's
+    files.
 
-    An object store's client that repeats a request after losing the response finds its own file.
+    If the response was lost, the object store client repeats the request and finds its own file.
     """
     files = _data_files(transaction)
     try:
@@ -238,7 +242,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
 
 
 def _first_writer(storage: TableStorage) -> str | None:
-    """Return the transaction that created version 1; None if that version was removed."""
+    """Return the transaction that created version 1; None if the version was removed."""
     try:
         return str(open_dataset(storage, version=1).read_transaction(1).uuid)
     except (InvalidTableStateError, TableVersionNotFoundError):
@@ -253,7 +257,7 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
         files: names below ``data``; missing files are skipped.
 
     Raises:
-        OSError: one could not be deleted.
+        OSError: a file could not be deleted.
     """
     LanceFileSession = load("lance.file").LanceFileSession
 
@@ -268,15 +272,15 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
     """Append or replace rows in one commit.
 
     Args:
-        dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
+        dataset: the ``lance.LanceDataset``; afterwards, it is at the new version.
         rows: the rows.
         mode: whether to append to or replace the existing rows.
-        opened: the version of the dataset. It is checked after the rows are written, which takes as
-            long as the caller needs to send them.
+        opened: the opened version of the dataset, which is checked after the rows are written;
+            writing takes as long as the caller needs to send them.
 
     Raises:
         TableSchemaValidationError: code 20, the rows do not match the table, or have columns that
-            could not be read.
+            could not be read afterwards.
         ConcurrentModificationError: code 14, the dataset was removed from its location in between.
     """
     lance = load("lance")
@@ -290,7 +294,7 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
     try:
         found = opened.look()
     except (OSError, ValueError):
-        found = There.SAME  # the commit reports the problem with the storage
+        found = There.SAME  # the commit reports the storage failure
     if found is not There.SAME:
         delete_data_files(opened.root, _data_files(transaction))
         raise _deleted_meanwhile(opened.storage)

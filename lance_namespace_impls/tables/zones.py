@@ -1,4 +1,4 @@
-"""Names of time zones."""
+"""Checks the names of time zones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from lance_namespace_client.errors import InvalidInputError
 
 __all__ = ["check_zone", "is_zone"]
 
-# Arrow's format of a fixed offset; only some tools accept other formats.
+# Arrow's format for fixed offsets; only some tools accept other formats.
 _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 @cache
 def _zones() -> frozenset[str]:
-    # Lance's engine does not know these two, which are not places.
+    # Lance's engine does not support these two names, which are not regions.
     return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
 
 
 def is_zone(name: str) -> bool:
-    """Return whether a name is a time zone that readers of a table know."""
+    """Return whether all readers of a table recognize the name of a time zone."""
     return name == "UTC" or name in _zones() or bool(_OFFSET.fullmatch(name))
 
 
@@ -32,7 +32,7 @@ def check_zone(name: str, what: str) -> str:
     Args:
         name: a name of the IANA database such as ``Europe/Berlin``, or an offset such as
             ``+02:00``.
-        what: the owner of the zone, with which the message starts.
+        what: the owner of the zone, as the start of the message.
 
     Raises:
         InvalidInputError: code 13, there is no such zone.
@@ -43,5 +43,6 @@ def check_zone(name: str, what: str) -> str:
     close = difflib.get_close_matches(name.lower()[:100], by_case, n=1, cutoff=0.8)
     hint = f"; did you mean {by_case[close[0]]!r}?" if close else ""
     raise InvalidInputError(
-        f"{what}: unknown time zone {name[:100]!r}{hint or '; use one such as UTC, Europe/Berlin or +02:00'}"
+        f"{what}: unknown time zone "
+        f"{name[:100]!r}{hint or '; use one such as UTC, Europe/Berlin or +02:00'}"
     )

@@ -60,7 +60,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("add_columns", {"new_columns": [COPY, COPY]}, 20, "column 'new' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "name": "s"}]}, 20, "column 's' already exists"),
     ("add_columns", {"new_columns": [{**COPY, "expression": " "}]}, 13,
-     "the expression of column 'new' is empty"),
+     "the expression for column 'new' is empty"),
     ("add_columns", {"new_columns": [{**COPY, "expression": "a = ?"}]}, 13,
      "the expression of column 'new' has a ?"),
     ("add_columns", {"new_columns": [COPY, {"name": "b.c", "expression": "a"}]}, 20, "a dot"),

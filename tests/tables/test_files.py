@@ -201,11 +201,11 @@ def test_where_a_manifest_may_be_staged(
             "7.manifest-a/b",
         ):
             with pytest.raises(
-                InvalidInputError, match=r"the commit: .* is not a valid path of a manifest"
+                InvalidInputError, match=r"the commit: .* is not a valid manifest path"
             ):
                 staged_name(f"{folder}/{name}", 7, "the commit", manifests)
     else:
-        with pytest.raises(InvalidInputError, match="is not a valid path of a manifest"):
+        with pytest.raises(InvalidInputError, match="is not a valid manifest path"):
             staged_name(f"{folder}/{STAGED}", 7, "the commit", manifests)
 
 
@@ -253,7 +253,7 @@ def test_versions_that_ranges_hold(
 @pytest.mark.parametrize(
     ("start", "end", "said"),
     [
-        (2, 2, "versions 2 to 2 are not a range: the end must be after the start"),
+        (2, 2, "versions 2 to 2 are not a range; the end must be greater than the start"),
         (3, 2, "versions 3 to 2 are not a range"),
         (1, 6, "version 5 is the latest and cannot be deleted"),
     ],

@@ -263,7 +263,7 @@ def test_two_rows_with_one_key_are_code_13_and_change_nothing(
     else:
         lake.create_table(T, held)
     twice = rows_of((5, "x"), (7, "a"), (7, "b"))
-    with pytest.raises(InvalidInputError, match=r"users.*id = 7; send one row for each key"):
+    with pytest.raises(InvalidInputError, match=r"users.*id = 7; send only one row per key"):
         lake.merge_insert_into_table({**T, "on": ["id"], **actions}, twice)
     if held is not None:
         assert pairs_of(lake) == sorted(zip(*held.to_pydict().values(), strict=True))

@@ -211,7 +211,7 @@ def test_tags_beside_files_that_are_none(dataset: Any) -> None:
     folder.joinpath("readme.txt").write_text("mine")
     folder.joinpath("%C3%A9.json").write_text("{}")
     unread = failing(dataset, "tags.list", "Not found: /t.lance/_refs/tags/é.json")
-    with pytest.warns(UserWarning, match="cannot read, and is omitted: 'é'"):
+    with pytest.warns(UserWarning, match="cannot read its name: 'é'"):
         found = refs.tags(unread)
     assert list(found) == ["first"]
     assert (

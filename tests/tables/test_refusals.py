@@ -337,7 +337,7 @@ def test_words_are_found_without_an_index(namespace: DirectoryNamespace) -> None
     assert letters.search("b").to_list()[0]["id"] == 2
     numbers = namespace.table("numbers")
     numbers.create({"id": [1]})
-    with pytest.raises(InvalidInputError, match="no text column to search"):
+    with pytest.raises(InvalidInputError, match="no string column to search"):
         numbers.search("b").to_list()
 
 

@@ -181,7 +181,7 @@ def test_what_pylance_refuses_is_left_to_it() -> None:
     ("kinds", "count"), [({"x": pa.int64()}, 0), ({"v": VECTOR, "w": VECTOR}, 2)]
 )
 def test_the_column_to_search_has_to_be_plain(kinds: dict[str, Any], count: int) -> None:
-    message = f"specify vector_column; the table has {count} vector columns$"
+    message = f"the table has {count} vector columns; specify vector_column$"
     with pytest.raises(InvalidInputError, match=message):
         asked(Searched(**kinds), **NEAR)
 
@@ -212,7 +212,7 @@ def test_plans_of_both_searches_of_a_hybrid_one(more: dict[str, Any]) -> None:
         ({"columns": {"column_names": None, "column_aliases": None}}, "specify only one of"),
         ({"columns": {"column_names": ["x"], "column_aliases": {"y": "x"}}}, "specify only one of"),
         ({"vector": {"single_vector": ONE, "multi_vector": [ONE]}}, "specify only one of"),
-        ({"context": {"order_by": "{}x"}}, "order_by is a JSON list"),
+        ({"context": {"order_by": "{}x"}}, "order_by must be a JSON list"),
     ],
 )
 def test_a_search_that_cannot_be(more: dict[str, Any], said: str) -> None:

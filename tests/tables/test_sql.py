@@ -33,13 +33,13 @@ from lance_namespace_impls.tables.sql_parser import (
         ("a in (select 1)", "'select' at character 7, where an expression is expected"),
         ("a in ()", "an IN with empty parentheses"),
         ("a::array<int>", "casts to 'array'"),
-        ("cast(a as jsonb)", "casts a value to JSONB that is not a quoted text"),
-        ('st."x" = 1', 'has "x" as a name; double quotes are for text, so write it as `x`'),
-        ("a.b(c)", "calls 'a.b', but function names have no dots"),
-        ("count(*) > 1", r"calls count\(\*\), and aggregates are not supported"),
+        ("cast(a as jsonb)", "casts a value to JSONB that is not a string literal"),
+        ('st."x" = 1', 'has "x" as a name; double quotes are for strings, so write it as `x`'),
+        ("a.b(c)", "calls 'a.b', but function names cannot contain dots"),
+        ("count(*) > 1", r"calls count\(\*\), but aggregates are not supported"),
         ("a #= 1", "'#' at character 3"),
         ("a -- /* \r b", "a comment with a carriage return"),
-        ("a /* /* */ b */ = 1", r"a /\* that is not closed"),
+        ("a /* /* */ b */ = 1", r"an unclosed /\*"),
     ],
 )
 def test_what_is_not_an_expression_is_rejected_where_it_ends(sql: str, said: str) -> None:
@@ -165,10 +165,10 @@ def test_a_size_that_no_number_says_is_any_size(sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("a = 'x", "has a ' that is not closed"),
-        ('a = "x', 'has a " that is not closed'),
-        ("a = `x", "has a ` that is not closed"),
-        ("a /* b", r"has a /\* that is not closed"),
+        ("a = 'x", "has an unclosed '"),
+        ('a = "x', 'has an unclosed "'),
+        ("a = `x", "has an unclosed `"),
+        ("a /* b", r"has an unclosed /\*"),
         ("a = $1", r"has a \$: there are no parameters"),
         ("a = ?", r"has a \?: there are no parameters"),
         *(

@@ -57,7 +57,7 @@ def test_an_update_stores_no_value_of_unknown_depth(
     if is_accepted:
         assert lake.update_table(request).updated_rows == 1
         return
-    with pytest.raises(InvalidInputError, match="depth that cannot be bounded"):
+    with pytest.raises(InvalidInputError, match="depth of its values cannot be bounded"):
         lake.update_table(request)
     assert lake.describe_table({**T, "load_detailed_metadata": True}).version == 1
 

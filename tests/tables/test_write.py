@@ -110,7 +110,9 @@ def test_first_rows_that_were_deleted_meanwhile_are_not_committed(
             Path(storage.location, "data", name).unlink()
         yield
 
-    with pytest.raises(ConcurrentModificationError, match="were deleted while they were written"):
+    with pytest.raises(
+        ConcurrentModificationError, match="were deleted while the rows were written"
+    ):
         write.create(storage, stream(), overwrite=overwrite, committing=losing())
     assert not Path(storage.location, "_versions").exists()
 
