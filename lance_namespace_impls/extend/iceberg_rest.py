@@ -1,4 +1,4 @@
-"""Names for a catalog with an Iceberg REST API: its base class, properties and table entries."""
+"""Building blocks for catalogs with an Iceberg REST API: base class, properties, table entries."""
 
 from __future__ import annotations
 

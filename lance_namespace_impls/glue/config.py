@@ -16,7 +16,7 @@ __all__ = ["CATALOG", "DATABASE", "GlueConfig"]
 CATALOG = "catalog"
 DATABASE = "database"
 
-# STS's limits for the duration of a role session.
+# Limits of STS for the duration of a role session.
 MIN_SESSION_SECONDS = 900
 MAX_SESSION_SECONDS = 43200
 
@@ -37,7 +37,7 @@ def _between(least: float, most: float) -> Any:
         if value is not None and not least <= value <= most:
             unit = attribute.metadata["unit"] or ""
             raise InvalidInputError(
-                f"glue: property {attribute.name!r} must be {least} to {most} {unit}".rstrip()
+                f"glue: property {attribute.name!r} must be between {least} and {most} {unit}".rstrip()
                 + f", not {value}"
             )
 
@@ -52,13 +52,15 @@ class GlueConfig(Config):
 
     catalog_id: str | None = option(
         default=None,
-        doc="catalog that is the root: an account, or account:catalog; defaults to the caller's account",
+        doc="catalog that is the root namespace: an account, or account:catalog; defaults to the "
+        "caller's account",
     )
     endpoint: str | None = option(
-        default=None, doc="address of the Glue service, for metastores with the same API"
+        default=None,
+        doc="address of the service, if not AWS: other metastores implement the same API",
     )
     region: str | None = option(
-        default=None, doc="AWS region of Glue; defaults to the region of the environment"
+        default=None, doc="AWS region of Glue; defaults to the region in the environment"
     )
     profile_name: str | None = option(
         default=None, doc="profile in the AWS configuration files that provides the credentials"
@@ -77,7 +79,7 @@ class GlueConfig(Config):
         default=None, doc="AWS region of the STS endpoint; defaults to `region`"
     )
     assume_role_external_id: str | None = option(
-        default=None, doc="external id that the role requires from other accounts"
+        default=None, doc="external ID that the role requires from other accounts"
     )
     assume_role_session_name: str | None = option(
         default=None, doc="name of the role session; defaults to lance-namespace"
@@ -92,8 +94,8 @@ class GlueConfig(Config):
         default=None,
         unit="retries",
         validator=_between(0, 100),
-        doc="maximum retries of a call; defaults to the AWS configuration, except that a failed "
-        "connection is not retried",
+        doc="maximum number of retries per call; defaults to the AWS configuration, except that "
+        "failed connections are not retried",
     )
     retry_mode: str | None = option(
         default=None,
@@ -115,8 +117,8 @@ class GlueConfig(Config):
     default_namespace_type: str = option(
         default=CATALOG,
         validator=_one_of(CATALOG, DATABASE),
-        doc="kind of namespace that CreateNamespace creates for a single name: a catalog, or a "
-        "database in the root",
+        doc="kind of namespace that CreateNamespace creates for an identifier with one name: "
+        "catalog, or database in the root catalog",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -131,7 +133,8 @@ class GlueConfig(Config):
             )
         if self.profile_name is not None and self.access_key_id is not None:
             raise InvalidInputError(
-                "glue: 'profile_name' and 'access_key_id' are two sets of credentials; set one of them"
+                "glue: 'profile_name' and 'access_key_id' are two sets of credentials; set only "
+                "one of them"
             )
         if self.assume_role_arn is None:
             self._refuse_role_settings()

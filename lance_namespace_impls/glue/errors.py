@@ -119,7 +119,7 @@ _BY_CODE: dict[str, type[LanceNamespaceError]] = {
     NOT_FOUND: NamespaceNotFoundError,
 }
 
-# Exceptions that botocore itself raises; the first match counts.
+# Exceptions that botocore itself raises; the first match wins.
 _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceError], str], ...] = (
     ((boto.NoRegionError,), InvalidInputError, "set 'region', or AWS_DEFAULT_REGION"),
     (
@@ -159,14 +159,14 @@ _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceErr
 
 
 def code_of(error: BaseException) -> str:
-    """Return AWS's code for a failure; empty if the failure is not a service's response."""
+    """Return AWS's code for a failure; empty if the failure is not a response from a service."""
     if not isinstance(error, boto.ClientError):
         return ""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def is_denied(error: BaseException) -> bool:
-    """Return whether the caller lacks the permission for that call."""
+    """Return whether the call failed because the caller lacks permission."""
     return isinstance(error, boto.ClientError) and _kind(error) is ForbiddenError
 
 
@@ -179,7 +179,7 @@ def was_repeated(error: boto.ClientError) -> bool:
 def translating(
     *, missing: LanceNamespaceError, exists: LanceNamespaceError | None = None
 ) -> Iterator[None]:
-    """Translate Glue's "not found" and "already exists" failures to the passed protocol errors."""
+    """Translate Glue's "not found" and "already exists" failures to the specified protocol errors."""
     try:
         yield
     except boto.ClientError as error:
@@ -196,7 +196,7 @@ def from_aws(error: Exception, what: str) -> LanceNamespaceError | None:
 
     Args:
         error: the failure.
-        what: the operation and its object, which begin the message.
+        what: the operation and its object, as the start of the message.
     """
     if isinstance(error, boto.ClientError):
         return _from_answer(error, what)

@@ -54,11 +54,11 @@ from .session import make_client
 __all__ = ["GlueNamespace"]
 
 NOT_SHOWN_ATOMIC = (
-    "AWS does not guarantee that Glue's UpdateTable compares and replaces a version atomically; without "
-    "that, one of two concurrent commits would be lost"
+    "AWS does not guarantee that Glue's UpdateTable compares and replaces a version atomically, "
+    "so one of two concurrent commits could be lost"
 )
 MAX_NAME_LENGTH = 255
-"""Characters of a name or of a property's key; AWS Glue's API reference, NameString and KeyString."""
+"""Maximum length of a name or a property key (Glue API reference, NameString and KeyString)."""
 PAGE = 100  # Glue's maximum entries per page of databases, tables or functions
 
 
@@ -69,11 +69,11 @@ class GlueNamespace(CatalogNamespace):
     databases; catalogs hold further catalogs and databases, and databases hold tables.
 
     Glue has no locks. AlterTable detects concurrent changes of the table by its version id.
-    AlterNamespace does not, except between clients on one machine: Glue keeps no version of
-    catalogs and databases, so a concurrent change between its read and its write is overwritten.
-    DropNamespace also deletes an object that is added to the namespace after its last check.
-    RenameTable copies the entry and deletes the old one; a change of the old one right before its
-    deletion is lost.
+    AlterNamespace does not, except between clients on one machine: Glue has no versions of catalogs
+    and databases, so a concurrent change between the read and the write is overwritten.
+    DropNamespace also deletes objects that are added to the namespace after its last check.
+    RenameTable copies the entry and deletes the old one; a change to the old entry immediately
+    before its deletion is lost.
 
     Source: the AWS Glue specification.
     """
@@ -113,7 +113,7 @@ class GlueNamespace(CatalogNamespace):
             client.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of AWS; None for another one."""
+        """Return the protocol error for an AWS failure; None for other failures."""
         return from_aws(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
@@ -139,7 +139,7 @@ class GlueNamespace(CatalogNamespace):
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        # A recursive walk reads them next.
+        # A recursive walk reads the databases next.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
                 self.record_response(
@@ -186,7 +186,7 @@ class GlueNamespace(CatalogNamespace):
         if parent.database is not None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be created: "
-                f"{format_identifier(identifier[:-1])} is a database and holds tables only"
+                f"{format_identifier(identifier[:-1])} is a database, which can contain only tables"
             )
         existing, _ = self._places.candidates(identifier)
         if existing:
@@ -216,7 +216,7 @@ class GlueNamespace(CatalogNamespace):
         if kind == CATALOG and len(identifier) > 1:
             raise UnsupportedError(
                 f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog accepts no "
-                "parent, so catalogs can be created on the first level only"
+                "parent, so catalogs can be created only on the first level"
             )
         return kind
 
@@ -225,14 +225,15 @@ class GlueNamespace(CatalogNamespace):
     ) -> Mapping[str, str]:
         if child_catalog_id(None, identifier[-1]) is None:
             raise InvalidInputError(
-                f"namespace {format_identifier(identifier)} cannot be a catalog: its name is longer "
+                f"namespace {format_identifier(identifier)} cannot be a catalog: its name is "
+                f"longer "
                 "than 64 characters, is an account number, or contains one of / \\ . :"
             )
         root = self.config.catalog_id
         if root is not None and root != self._own_account():
             raise UnsupportedError(
-                f"CreateNamespace {format_identifier(identifier)}: Glue creates catalogs in the "
-                f"caller's default catalog only, and the root is {root}"
+                f"CreateNamespace {format_identifier(identifier)}: Glue creates catalogs only in "
+                f"the caller's default catalog, but the root is {root}"
             )
         self._glue().create_catalog(
             Name=identifier[-1], CatalogInput=with_properties({}, properties)
@@ -288,10 +289,10 @@ class GlueNamespace(CatalogNamespace):
     ) -> Mapping[str, str]:
         if NAMESPACE_TYPE in changed:
             raise InvalidInputError(
-                f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
-                "CreateNamespace; the kind of a namespace cannot be changed"
+                f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is only supported "
+                f"by CreateNamespace; the kind of a namespace cannot be changed"
             )
-        # Glue keeps no version of a namespace; serialize at least the changes on this machine.
+        # Glue has no versions of namespaces; serialize at least the changes on this machine.
         with object_lock(self.lock_id, identifier):
             namespace = self._places.look_up(identifier)
             place = namespace.place
@@ -340,7 +341,7 @@ class GlueNamespace(CatalogNamespace):
         place = self._places.cached(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
         if place is None or table is None:
-            # The remembered place may be out of date.
+            # The cached place may be out of date.
             place = self._places.look_up(parent).place
             table = self._read_table(place, identifier[-1])
         if table is None:
@@ -415,7 +416,7 @@ class GlueNamespace(CatalogNamespace):
             raise table_not_found(entry.id)
 
     def _delete(self, identifier: Identifier, place: Place) -> bool:
-        """Delete a table's entry; False if there is none, for example after a concurrent deletion."""
+        """Delete a table's entry; return False if there is none, for example after a concurrent deletion."""
         try:
             self._glue().delete_table(
                 DatabaseName=place.database, Name=identifier[-1], **place.scope
@@ -435,14 +436,15 @@ class GlueNamespace(CatalogNamespace):
         Raises:
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14, the table changed after it was read.
-            InvalidInputError: code 13, the change would remove the mark of a Lance table.
+            InvalidInputError: code 13, the change would remove the parameter that marks a Lance
+                table.
         """
         table = glue_table(entry)
         properties = changed_properties(entry.properties, changed, removed)
         if not is_lance(properties):
             raise InvalidInputError(
-                f"table {format_identifier(entry.id)}: {TABLE_TYPE} must stay lance; deregister the "
-                "table instead"
+                f"table {format_identifier(entry.id)}: {TABLE_TYPE} must remain 'lance'; "
+                f"deregister the table instead"
             )
         self._update(table, self._as_input("TableInput", table.entry) | {"Parameters": properties})
         return properties
@@ -456,12 +458,12 @@ class GlueNamespace(CatalogNamespace):
             )
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        """Copy the table's entry to its new name and delete the old one.
+        """Copy the table's entry to the new name and delete the old entry.
 
-        Glue has no rename. The old entry is read again before it is deleted; if it changed, the copy
-        is rolled back. A change between that read and the deletion is lost. Readers may briefly see
-        both names, but always at least one. The data is not moved; partitions, column statistics,
-        older versions of the entry and Lake Formation grants are not copied.
+        Glue has no rename. The old entry is read again before it is deleted; if it changed, the
+        copy is rolled back. A change between that read and the deletion is lost. For a short time,
+        readers may see both names, but always at least one. The data is not moved; partitions,
+        column statistics, older versions of the entry and Lake Formation grants are not copied.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
@@ -485,7 +487,7 @@ class GlueNamespace(CatalogNamespace):
         try:
             self._delete(old.id, old.place)
         except (BotoCoreError, ClientError):
-            # The deletion may have succeeded despite the failure; then the copy is the table.
+            # The deletion may have succeeded despite the failure; if so, the copy is the table.
             if self._read_table(old.place, old.id[-1]) is None:
                 return
             self._delete(new, target)
@@ -497,11 +499,11 @@ class GlueNamespace(CatalogNamespace):
             raise table_not_found(old.id)
         if current != old.entry:
             raise ConcurrentModificationError(
-                f"table {format_identifier(old.id)} changed while it was renamed; try again"
+                f"table {format_identifier(old.id)} was changed during the rename; try again"
             )
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of an entry that Glue accepts as input, by botocore's service model."""
+        """Return the fields of an entry that Glue accepts as input, according to botocore's service model."""
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
 
@@ -509,7 +511,7 @@ class GlueNamespace(CatalogNamespace):
 def _check_length(what: str, text: str) -> None:
     if len(text) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{what} {text[:20]!r}...: it has {len(text)} characters, and AWS Glue allows "
+            f"{what} {text[:20]!r}...: it has {len(text)} characters, but AWS Glue allows at most "
             f"{MAX_NAME_LENGTH}; shorten it"
         )
 
@@ -522,5 +524,5 @@ def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
 
 
 def _path(catalog_id: str) -> str:
-    """Return the path of names in a catalog id; empty for the account's default catalog."""
+    """Return the names in a catalog id; empty for the account's default catalog."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]

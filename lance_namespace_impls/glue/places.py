@@ -1,4 +1,4 @@
-"""Resolution of namespaces to catalogs and databases in Glue.
+"""Resolves namespaces to catalogs and databases in Glue.
 
 The first name is a catalog or a database of the root; each further name is a catalog or a database
 of the preceding catalog. Results are cached for `SECONDS_REMEMBERED`.
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     """A catalog, or a database in a catalog."""
 
     catalog_id: str | None
-    """None for the caller's default catalog."""
+    """None means the caller's default catalog."""
     database: str | None = None
 
     @property
@@ -59,7 +59,7 @@ class ResolvedNamespace(NamedTuple):
 def pages(
     call: Callable[..., Mapping[str, Any]], key: str, **request: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Return the entries of all pages of a listing; a page before the last may be empty."""
+    """Return the entries on all pages of a listing; a page that is not the last may be empty."""
     while True:
         page = call(**request)
         yield from page[key]
@@ -87,7 +87,7 @@ class Places:
 
     Args:
         client: returns the Glue client.
-        root: id of the root catalog; None for the caller's default catalog.
+        root: id of the root catalog; None means the caller's default catalog.
     """
 
     def __init__(self, client: Callable[[], Any], root: str | None) -> None:
@@ -106,7 +106,7 @@ class Places:
         return self.cached(identifier) or self.look_up(identifier).place
 
     def cached(self, identifier: Identifier) -> Place | None:
-        """Return the cached place of a namespace; None if there is none or it expired."""
+        """Return the cached place of a namespace; None if there is none or it has expired."""
         if not identifier:
             return Place(self._root)
         entry = self._cache.get(identifier)
@@ -145,7 +145,7 @@ class Places:
         raise namespace_not_found(identifier)
 
     def candidates(self, identifier: Identifier) -> tuple[list[ResolvedNamespace], list[Exception]]:
-        """Return the catalogs and databases with a name, and the errors of denied requests.
+        """Return the catalogs and databases with a name, and the errors for denied requests.
 
         Raises:
             NamespaceNotFoundError: code 1, the parent is missing.

@@ -1,4 +1,4 @@
-"""Conversion between Glue's entries and table entries."""
+"""Converts between Glue's entries and table entries."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ LOCATION = "location"
 
 
 Listed: TypeAlias = tuple[str | None, Mapping[str, str]]
-"""Location and storage options of a table."""
+"""The location and storage options of a table."""
 NO_OPTIONS: Mapping[str, str] = {}
 
 
 @frozen(kw_only=True)
 class GlueTable(TableEntry):
-    """A Lance table with its Glue entry at the time it was read."""
+    """A Lance table, with its Glue entry as it was read."""
 
     place: Place
     entry: Mapping[str, Any]
@@ -66,7 +66,7 @@ def new_table(
 def new_entry(
     identifier: Identifier, location: str | None, properties: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an entry of a Lance table, with the location unchanged."""
+    """Return an entry for a Lance table, with the location unchanged."""
     return {
         "Name": identifier[-1],
         "TableType": EXTERNAL_TABLE,
@@ -84,8 +84,8 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
     """Return the Lance table that a Glue entry describes.
 
     Raises:
-        InvalidInputError: code 13, it is not a Lance table.
-        InvalidTableStateError: code 19, it has no location.
+        InvalidInputError: code 13, the entry is not a Lance table.
+        InvalidTableStateError: code 19, the entry has no location.
     """
     if not is_lance_table(table):
         kind = ("TableType", table.get("TableType"), EXTERNAL_TABLE)
@@ -93,7 +93,8 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
     location = table.get("StorageDescriptor", {}).get("Location")
     if not location:
         raise InvalidTableStateError(
-            f"table {format_identifier(identifier)} has no location in Glue; deregister it with the "
+            f"table {format_identifier(identifier)} has no location in Glue; deregister it with "
+            f"the "
             "Glue API, or set the Location of its StorageDescriptor"
         )
     return GlueTable(
@@ -106,23 +107,23 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
 
 
 def as_listed(table: Mapping[str, Any]) -> Listed:
-    """Reduce an entry, which may be large, to what a listing keeps: location and storage options."""
+    """Reduce an entry, which may be large, to the location and the storage options, for a listing."""
     options = storage_options(table["Parameters"])
     return table.get("StorageDescriptor", {}).get("Location"), options or NO_OPTIONS
 
 
 def from_listed(identifier: Identifier, place: Place, listed: Listed) -> GlueTable:
-    """Return the table from the data that a listing keeps.
+    """Build the table from the data that a listing caches.
 
     Raises:
-        InvalidTableStateError: code 19, it has no location.
+        InvalidTableStateError: code 19, the entry has no location.
     """
     location, options = listed
     return as_entry(identifier, place, new_entry(identifier, location, options))
 
 
 def glue_table(entry: TableEntry) -> GlueTable:
-    """Narrow a table's entry to a Glue entry."""
+    """Narrow the type of a table's entry to `GlueTable`."""
     assert isinstance(entry, GlueTable)
     return entry
 
@@ -138,7 +139,7 @@ def properties_of(namespace: ResolvedNamespace) -> dict[str, str]:
 
 
 def with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return an entry with properties; description and a database's location are its own fields."""
+    """Return an entry with properties; the description and a database's location are separate fields."""
     is_database = "Name" in entry
     members = (DESCRIPTION, LOCATION) if is_database else (DESCRIPTION,)
     plain = {key: value for key, value in properties.items() if key not in members}
@@ -158,7 +159,7 @@ def changed_properties(
 
 
 def members(value: Any, shape: Any) -> Any:
-    """Remove the fields of a response that the request shape does not have."""
+    """Remove the fields of a response that the request shape lacks."""
     if shape.type_name == "structure":
         return {
             name: members(member, shape.members[name])

@@ -1,7 +1,8 @@
-"""The Glue client and the credentials it signs with.
+"""Creates the Glue client and its credentials.
 
-The client equals the result of ``boto3.client("glue")``. botocore creates it the way boto3 does:
-importing the rest of boto3, which serves other services, takes a tenth of the time to a first call.
+The client is equivalent to the result of ``boto3.client("glue")``, but is created with botocore
+alone: importing the rest of boto3, which is for other services, takes a tenth of the time until the
+first call returns.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from .config import GlueConfig
 
 __all__ = ["make_client"]
 
-# Role credentials are renewed when this fraction of their lifetime remains, at most this many seconds
-# before they expire. In the first window a call may renew them; in the second it must wait for that.
+# Role credentials are renewed when this fraction of their lifetime remains, but at most this many
+# seconds before they expire. In the first window, calls may renew them; in the second, calls must
+# wait for the renewal.
 MAY_RENEW = (1 / 3, 900)
 MUST_RENEW = (1 / 6, 600)
 
@@ -41,7 +43,7 @@ def make_client(config: GlueConfig) -> Any:
     if config.assume_role_arn is not None:
         region = {"region_name": config.assume_role_region}
         sts = _new_client(config, session, "sts", **keys, **region)
-        # A session keeps the first credentials it finds, so the role gets a separate session.
+        # A session caches the first credentials that it finds, so the role gets a separate session.
         session, keys = _new_session(config), {}
         role = CredentialResolver([_Role(config, sts)])
         session.register_component("credential_provider", role)

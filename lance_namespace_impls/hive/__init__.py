@@ -1,4 +1,4 @@
-"""Hive Metastore as a namespace: Hive 2 (database, table) and Hive 3 and newer (with catalogs).
+"""Hive Metastore as a namespace: Hive 2 (databases, tables), and Hive 3 and newer (also catalogs).
 
 Source: the Hive 3.x specification; the general specification, "Lance HMS Namespace".
 """

@@ -20,7 +20,7 @@ __all__ = ["HiveNamespace"]
 
 
 class HiveNamespace(HiveBase, abstract=True):
-    """The Lance tables of a Hive Metastore of any supported release.
+    """The Lance tables in a Hive Metastore of any supported release.
 
     Connecting detects the release: the result is a `Hive3Namespace` if the metastore has catalogs,
     otherwise a `Hive2Namespace`.
@@ -30,7 +30,7 @@ class HiveNamespace(HiveBase, abstract=True):
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with text properties, with or without the impl as prefix.
+        """Connect with properties as strings; keys may have the impl as a prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown or has the wrong type.
@@ -45,7 +45,9 @@ def _connected(config: HiveConfig) -> HiveBase:
     try:
         has_catalogs = metastore.has_catalogs()
     except (TException, UnreachableError) as error:
-        failure = from_metastore(error, "hive: the metastore's release cannot be determined")
+        failure = from_metastore(
+            error, "hive: the metastore's release cannot be determined; use impl hive2 or hive3"
+        )
         raise failure or error from error
     finally:
         metastore.close()

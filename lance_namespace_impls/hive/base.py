@@ -1,4 +1,4 @@
-"""Databases and tables of a Hive Metastore."""
+"""The databases and tables of a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -71,32 +71,33 @@ if TYPE_CHECKING:
 __all__ = ["FAILED_TO_STORE", "HiveBase"]
 
 NOT_ATOMIC = (
-    "the metastore does not compare and replace a value atomically, so one of two concurrent commits "
-    "would be lost"
+    "the metastore does not compare and replace a value atomically, so one of two concurrent "
+    "commits could be lost"
 )
 ALTER_TRIES = 10
-# Tables per request: few at first, since a page may need no more. The metastore's own clients
-# request 300 to 1,000.
+# Number of tables per request: few at first, because that may suffice for a page. The metastore's
+# own clients request 300 to 1,000.
 FIRST_BATCH = 50
 LATER_BATCH = 500
-# Errors for an impossible change; they do not identify the object that is the reason.
+# Errors for impossible changes; they do not identify the object that causes the failure.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
 FAILED_TO_STORE = (MetaException, TApplicationException)
-"""Raised by Hive 4 when another client stores a record of the same name concurrently."""
-# Maximum lengths of the names of a catalog, a database and a table: the column sizes, which are equal
-# in all releases.
+"""Raised by Hive 4 if another client concurrently stores a record with the same name."""
+# Maximum lengths of the names of catalogs, databases and tables: the column sizes, which are the
+# same in all releases.
 NAME_LENGTHS = (256, 128, 256)
-# Longer keys of a database are lost without an error; longer keys of a table cause a server error.
+# Longer keys of database properties are lost without an error; those of table properties cause a
+# server error.
 DATABASE_KEY_LENGTH, TABLE_KEY_LENGTH = 180, 256
 VALUE_LENGTH = 4000
-"""Maximum length of a database property's value; some releases allow longer ones for tables."""
+"""Maximum length of a database property's value; some releases allow longer values for tables."""
 
 
 class HiveBase(CatalogNamespace, abstract=True):
-    """The Lance tables of a Hive Metastore.
+    """The Lance tables in a Hive Metastore.
 
-    Methods here use the last two levels of an identifier as catalog and database. The two forms
-    differ in the levels above.
+    These methods interpret the last two levels of a namespace's identifier as catalog and database.
+    The two- and the three-level form differ in the levels above.
     """
 
     config_type = HiveConfig
@@ -182,7 +183,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             if self._database_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        with suppress(NamespaceNotFoundError):  # it was created, but has been dropped since
+        with suppress(NamespaceNotFoundError):  # it was created, but has since been dropped
             database = self._database(identifier)
         return database_properties(database)
 
@@ -213,7 +214,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             except NoSuchObjectException:
                 continue  # another client dropped it first
             except (MetaException, InvalidOperationException):
-                continue  # a view depends on it: dropping the database uses the right order
+                continue  # a view depends on it; dropping the database uses the right order
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
@@ -246,7 +247,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         """Lock an object that is read and then written, to prevent concurrent changes.
 
         Yields:
-            a callable to call right before the write.
+            a function that must be called immediately before the write.
         """
         server, seconds = ",".join(self.config.uri), self.config.read_timeout
         with object_lock(server, place, seconds):
@@ -336,7 +337,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def _new_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> Table:
-        """Build the record of a new table."""
+        """Build the record for a new table."""
         parent, name = identifier[:-1], identifier[-1]
         database = self.cached_response(self._database, parent)
         if location is None:
@@ -402,9 +403,10 @@ class HiveBase(CatalogNamespace, abstract=True):
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change parameters in the latest record.
+        """Change parameters in the latest version of the record.
 
-        Retried if a writer that uses no lock was faster; some releases detect most such conflicts.
+        The change is retried if a writer that uses no lock was faster; some releases detect most
+        such conflicts.
         """
         with self._locked_for_change(
             "AlterTable", entry.id, of_table(*entry.id[-2:])
@@ -442,7 +444,7 @@ def _entry_or_missing(identifier: Identifier, table: Table | None) -> TableEntry
 
 
 def _catalog_and_database(identifier: Identifier) -> tuple[str | None, str]:
-    """Return catalog and database; the catalog is None in the two-level form."""
+    """Return the catalog and the database; the catalog is None in the two-level form."""
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 
@@ -453,19 +455,21 @@ def _check_property(key: str, value: str | None, longest: int) -> None:
     for what, (text, most) in lengths.items():
         if (length := java_length(text)) > most:
             raise InvalidInputError(
-                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores at most {most}"
+                f"property {key[:20]!r}: the {what} has {length} characters; Hive stores at most "
+                f"{most}; shorten it"
             )
 
 
 def java_length(text: str) -> int:
-    """Return the length of a text in UTF-16 units, as Java and the metastore's columns count it."""
+    """Return the length of a string in UTF-16 code units, as Java and the metastore count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _check_name(name: str, most: int) -> None:
     if (length := java_length(name)) > most:
         raise InvalidInputError(
-            f"name {name[:20]!r}...: it has {length} characters; Hive accepts at most {most} here"
+            f"name {name[:20]!r}...: it has {length} characters; Hive accepts at most {most} "
+            f"here; shorten it"
         )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(

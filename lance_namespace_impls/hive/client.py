@@ -1,8 +1,8 @@
-"""The metastore's calls, for all supported releases.
+"""The calls of the metastore, for all supported releases.
 
 Hive 4 has removed calls that Hive 2 and 3 rely on, and Hive 2 lacks their replacements. If a call
 has two forms, the newer one is tried first; the connection remembers which calls the metastore does
-not know.
+not support.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from .records import NO_STATISTICS
 
 __all__ = ["Metastore", "settable"]
 
-# Writers use any case for the type. The metastore derives from the EXTERNAL parameter which tables are
-# external: Hive 2 accepts only TRUE, Hive 3 any case.
+# Writers spell the type in any case. The metastore uses the EXTERNAL parameter to determine which
+# tables are external: Hive 2 accepts only TRUE, Hive 3 any case.
 TYPE = "hive_filter_field_params__table_type"
 LANCE_FILTER = f'{TYPE} like "(?i)lance"'
 EXTERNAL_FILTER = {
@@ -59,16 +59,16 @@ EXTERNAL_FILTER = {
 USUAL_CASE_FILTER = f'{TYPE} = "lance"'
 OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
 
-# Durations in the metastore's settings, and their units in seconds.
+# Units of durations in the metastore's settings, in seconds.
 _LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def settable(error: TException) -> TException:
-    """Return an exception of the Thrift bindings, made mutable.
+    """Return a mutable copy of an exception of the Thrift bindings.
 
-    The bindings' exceptions are immutable, but a context manager sets the traceback of an exception
-    that passes through it.
+    The bindings' exceptions are immutable, but context managers set the traceback of exceptions
+    that pass through them.
     """
     kind: Any = type(error)
     object.__setattr__(error, "__class__", _mutable(kind))
@@ -85,13 +85,13 @@ def _mutable(kind: type[TException]) -> type[TException]:
 class Metastore:
     """A Hive Metastore.
 
-    Methods raise the metastore's Thrift exceptions, and `UnreachableError` if it does not answer. A
-    catalog of None is the metastore's default one.
+    Methods raise the metastore's Thrift exceptions, and `UnreachableError` if it does not respond.
+    None as a catalog means the metastore's default catalog.
 
     Args:
         config: address and connection settings.
-        with_catalogs: whether calls will name catalogs. Hive 2 ignores them silently, so a metastore
-            without catalogs is then rejected.
+        with_catalogs: whether calls specify catalogs. Hive 2 silently ignores them, so a metastore
+            without catalogs is rejected in this case.
     """
 
     def __init__(self, config: HiveConfig, *, with_catalogs: bool) -> None:
@@ -133,11 +133,11 @@ class Metastore:
                 raise
 
     def has_catalogs(self) -> bool:
-        """Return whether the metastore is Hive 3 or newer; Hive 2 does not know the catalog call."""
+        """Return whether the metastore is Hive 3 or newer; Hive 2 has no call for catalogs."""
         return bool(self._read(_has_catalogs))
 
     def ping(self) -> None:
-        """Raise an exception if the metastore does not answer."""
+        """Raise an exception if the metastore does not respond."""
         self._read(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
 
     # --- catalogs
@@ -167,7 +167,7 @@ class Metastore:
     # --- databases
 
     def database_names(self, catalog: str | None) -> list[str]:
-        """List the databases of a catalog; none if the catalog is missing."""
+        """List the databases in a catalog; empty if the catalog is missing."""
         if catalog is None:
             return list(self._read(lambda on: on.client.get_all_databases()))
         return list(self._read(lambda on: on.client.get_databases(_within(catalog, "*"))))
@@ -177,7 +177,7 @@ class Metastore:
         return self._read(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
-        """Create a database (AlreadyExistsException; InvalidObjectException without its catalog)."""
+        """Create a database (AlreadyExistsException; InvalidObjectException if its catalog is missing)."""
         self._change(lambda client: client.create_database(database))
 
     def alter_database(self, catalog: str | None, database: Database) -> None:
@@ -186,13 +186,13 @@ class Metastore:
         self._change(lambda client: client.alter_database(name, database))
 
     def drop_database(self, catalog: str | None, name: str, *, cascade: bool) -> None:
-        """Drop a database but not its data (InvalidOperationException: it is not empty)."""
+        """Drop a database but not its data (InvalidOperationException if it is not empty)."""
         self._change(lambda client: client.drop_database(_within(catalog, name), False, cascade))
 
     # --- tables
 
     def table_names(self, catalog: str | None, database: str) -> list[str]:
-        """List all tables and views of a database; none if the database is missing."""
+        """List all tables and views in a database; empty if the database is missing."""
         return list(self._read(lambda on: on.client.get_all_tables(_within(catalog, database))))
 
     def lance_table_names(self, catalog: str | None, database: str) -> list[str] | None:
@@ -206,8 +206,8 @@ class Metastore:
             external = EXTERNAL_FILTER[_has_catalogs(on)]
             if _has_catalogs(on):
                 return filtered(on, f"{LANCE_FILTER} and {external}")
-            # On Hive 2, one filter for both conditions takes several times as long. Types in another
-            # case are rare, and the check for them is fast.
+            # On Hive 2, a single filter for both conditions takes several times as long. Types in
+            # another case are rare, and checking for them is fast.
             matches = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
             if filtered(on, OTHER_CASE_FILTER):
                 matches |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
@@ -235,7 +235,7 @@ class Metastore:
         return getattr(answer, "table", answer)
 
     def tables(self, catalog: str | None, database: str, names: Sequence[str]) -> list[Table]:
-        """Return several tables, without the missing ones (UnknownDBException)."""
+        """Return several tables, omitting missing ones (UnknownDBException)."""
         request = GetTablesRequest(dbName=database, tblNames=list(names), catName=catalog)
         answer = self._read(
             lambda on: _first_supported(
@@ -270,8 +270,8 @@ class Metastore:
             database: the table's database.
             name: the table's current name.
             table: the new record.
-            expected: a parameter and the value that it must still have; otherwise the metastore
-                raises MetaException. Hive 2.3.10 and 4 check it, 3.1 does not.
+            expected: a parameter and the value that it must still have; otherwise, the metastore
+                raises MetaException. Hive 2.3.10 and 4 check it; 3.1 does not.
         """
         properties = {NO_STATISTICS: "true"}
         if expected is not None:
@@ -289,12 +289,12 @@ class Metastore:
     # --- locks
 
     def lock(self, place: tuple[str, str], holder: tuple[str, str], mark: str) -> LockResponse:
-        """Request the exclusive lock on a table; the answer may be that the lock is waiting.
+        """Request the exclusive lock on a table; the response may be that the lock is waiting.
 
         Args:
             place: database and table, which need not exist.
             holder: user and host, shown to other clients.
-            mark: agent, shown to other clients.
+            mark: the agent, shown to other clients.
         """
         component = LockComponent(
             type=LockType.EXCLUSIVE,
@@ -315,7 +315,7 @@ class Metastore:
         self._read(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
 
     def unlock(self, number: int) -> None:
-        """Release a lock if it exists."""
+        """Release a lock, if it exists."""
         self._read(lambda on: on.client.unlock(UnlockRequest(number)))
 
     def locks(self, place: tuple[str, str]) -> list[ShowLocksResponseElement]:
@@ -333,7 +333,7 @@ class Metastore:
 
 
 def _within(catalog: str | None, name: str) -> str:
-    """Return a database name that includes the catalog, for calls without a catalog field."""
+    """Return a database name that includes the catalog, for calls that have no catalog field."""
     return name if catalog is None else f"@{catalog}#{name}"
 
 
@@ -351,7 +351,7 @@ def _has_catalogs(connection: Connection) -> bool:
 
 
 def _first_supported(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
-    """Call the first of several methods that the metastore supports."""
+    """Call the first method that the metastore supports."""
     for method, arguments in forms:
         if method in connection.lacks:
             continue
@@ -364,5 +364,5 @@ def _first_supported(connection: Connection, *forms: tuple[str, tuple[Any, ...]]
     names = " or ".join(method for method, _ in forms)
     raise TApplicationException(
         TApplicationException.UNKNOWN_METHOD,
-        f"the metastore {connection.host} does not know the call {names}",
+        f"the metastore {connection.host} does not support the call {names}",
     )

@@ -49,7 +49,7 @@ def _host(uri: str) -> Host:
 
 def _uris(uris: tuple[str, ...]) -> tuple[str, ...]:
     if not uris:
-        raise InvalidInputError("uri is empty; it needs the form thrift://host:port")
+        raise InvalidInputError("uri is empty; it must have the form thrift://host:port")
     return tuple(str(_host(uri)) for uri in uris)
 
 
@@ -74,8 +74,8 @@ class HiveConfig(Config):
     impl: ClassVar[str] = "hive"
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "hadoop.": Foreign(
-            "Hadoop configuration is not read; set the metastore's address as 'uri' and options of the "
-            "object store as 'storage.*'"
+            "Hadoop configuration is not read; set the metastore's address as 'uri' and object "
+            "store options as 'storage.*'"
         ),
     }
 
@@ -85,8 +85,8 @@ class HiveConfig(Config):
         also=("hadoop.hive.metastore.uris",),
         default=(f"thrift://localhost:{DEFAULT_PORT}",),
         converter=_uris,
-        doc="address of the metastore, thrift://host:port; of several, separated by commas, the "
-        "first that answers is used",
+        doc="address of the metastore, thrift://host:port, or several addresses separated by "
+        "commas, of which the first reachable one is used",
     )
 
     pool_size: int = option(
@@ -94,7 +94,7 @@ class HiveConfig(Config):
         default=3,
         unit="connections",
         validator=_positive,
-        doc="maximum open connections to the metastore",
+        doc="maximum number of open connections to the metastore",
     )
 
     connect_timeout: float = timeout_option(
@@ -108,7 +108,7 @@ class HiveConfig(Config):
         "read_timeout",
         default=60.0,
         validator=_positive,
-        doc="maximum time that the metastore may send nothing during a call",
+        doc="maximum time to wait for the next bytes of a response",
     )
 
     ugi: str | None = option(
@@ -119,7 +119,7 @@ class HiveConfig(Config):
 
     locks: bool = option(
         default=True,
-        doc="whether a change acquires the metastore's lock on its table or namespace; with false, "
+        doc="whether changes acquire the metastore's lock on the table or namespace; if false, "
         "concurrent changes by several processes can be lost",
     )
 

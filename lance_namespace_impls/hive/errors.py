@@ -1,7 +1,8 @@
 """Translates the metastore's failures to protocol errors.
 
-The metastore reports many failures as a bare MetaException whose text alone describes the cause.
-Whether an object is missing or already exists depends on the call and is decided by the caller.
+The metastore reports many failures as a plain MetaException; only its message describes the cause.
+Callers handle missing and existing objects themselves, because the meaning of those exceptions
+depends on the call.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .pool import UnreachableError
 
 __all__ = ["error_text", "from_metastore"]
 
-# First match wins: the exception class, a pattern in its text, and the protocol error.
+# Exception class, pattern in its message, and protocol error; the first match wins.
 _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] = (
     (UnreachableError, "", ServiceUnavailableError),
     (
@@ -42,12 +43,12 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (TException, r"URISyntaxException", InvalidInputError),
     # The metastore cannot reach the store of a location.
     (TException, r"\bConnectException|UnknownHostException|SdkClientException", ServiceUnavailableError),
-    (TException, r"Invalid method name|does not know the call", UnsupportedError),
+    (TException, r"Invalid method name|does not support the call", UnsupportedError),
     (ttypes.InvalidObjectException, "", InvalidInputError),
     (ttypes.InvalidInputException, "", InvalidInputError),
     (TException, "", InternalError),
 )  # fmt: skip
-# Hadoop's messages for an unknown scheme, and for one whose classes are not installed.
+# Hadoop's messages for unknown schemes and for schemes whose classes are not installed.
 _NO_FILE_SYSTEM = re.compile(
     r"No FileSystem for scheme|ClassNotFoundException: Class \S+FileSystem"
 )
@@ -59,21 +60,22 @@ _PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in
 
 
 def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of the metastore; None if the error is not one.
+    """Translate a failure of the metastore; None for other errors.
 
     Args:
         error: the failure.
-        what: the operation and its object, which begin the message.
+        what: the operation and its object, as the start of the message.
     """
     text = error_text(error)
     if isinstance(error, TException) and _NO_FILE_SYSTEM.search(text):
         return InvalidInputError(
-            f"{what}: the metastore has no file system for the location; choose a location that it can "
+            f"{what}: the metastore has no file system for the location; choose a location that "
+            f"it can "
             f"open, such as s3a://, or add the file system to the metastore: {text}"
         )
     if isinstance(error, TException) and _NO_BUCKET.search(text):
         return InvalidInputError(
-            f"{what}: the bucket of the location does not exist: create it, or choose another "
+            f"{what}: the bucket of the location does not exist; create it, or choose another "
             f"location: {text}"
         )
     for kind, pattern, protocol_error in _PATTERNS:
@@ -83,7 +85,7 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
 
 
 def error_text(error: BaseException) -> str:
-    """Return the text of a metastore failure on one line."""
+    """Return the message of a metastore failure on one line."""
     message = getattr(error, "message", None)
     if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
         return first_line(Exception(message))

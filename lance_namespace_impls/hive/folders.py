@@ -1,8 +1,9 @@
-"""Folders on local storage, created before the metastore would create them.
+"""Creates folders on local storage before the metastore would create them.
 
-The metastore creates the folder of a new record if it is missing. If it then cannot store the record,
-it deletes that folder with all its contents: when two clients create the same table concurrently, the
-slower one deletes the rows of the faster one. The metastore does not delete a folder that existed.
+The metastore creates the folder of a new record if it is missing. If it then cannot store the
+record, it deletes the folder with all its contents: if two clients create the same table
+concurrently, the failure of the slower one deletes the rows of the faster one. The metastore does
+not delete folders that already existed.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ __all__ = ["PrecreatedFolder", "is_local"]
 
 @define
 class PrecreatedFolder:
-    """Create the folder of a record on local storage before the record is stored.
+    """Creates the folder of a record on local storage before the record is stored.
 
-    The folder is removed if the metastore rejects the record as invalid. After other failures it
-    stays, empty: another client may already use it for the same object.
+    The folder is removed if the metastore rejects the record as invalid. After other failures, the
+    empty folder is kept: another client may already use it for the same object.
 
     Args:
-        location: location in the record; does nothing if it is not on local storage.
+        location: location in the record; nothing is done if it is not on local storage.
     """
 
-    # Not a generator: contextlib cannot re-raise pymetastore's exceptions, which are immutable.
+    # Not a generator, because contextlib cannot re-raise pymetastore's immutable exceptions.
 
     location: str
     _made: list[Path] = field(factory=list, init=False)
@@ -57,9 +58,9 @@ def is_local(location: str) -> bool:
 
 
 def _make(folder: Path) -> list[Path]:
-    """Create a folder and its parents, and return the new ones, innermost first."""
+    """Create a folder and its parents; return the created folders, innermost first."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    # The metastore may have permissions that this process lacks, and it reports what is wrong.
+    # The metastore may have permissions that this process lacks; if not, it reports the failure.
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     return missing

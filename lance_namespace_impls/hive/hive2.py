@@ -1,4 +1,4 @@
-"""The two-level form: the databases of one catalog."""
+"""The two-level form: databases and tables in one catalog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["Hive2Namespace"]
 
 
 class Hive2Namespace(HiveBase):
-    """Namespace with two levels: databases of the metastore's default catalog, and their tables.
+    """A namespace with two levels: the databases in the metastore's default catalog, and their
+    tables.
 
     Source: the general specification, "Lance HMS Namespace".
     """

@@ -36,14 +36,14 @@ from .records import (
 
 __all__ = ["Hive3Namespace"]
 
-# The metastore creates this database in every catalog, and drops it with the catalog.
+# The metastore creates this database in every catalog, and drops it together with the catalog.
 DEFAULT_DATABASE = "default"
 # This catalog cannot be dropped, regardless of the metastore's configuration.
 DEFAULT_CATALOG = "hive"
 
 
 class Hive3Namespace(HiveBase):
-    """Namespace with three levels: catalogs, databases and tables.
+    """A namespace with three levels: catalogs, databases and tables.
 
     Source: the Hive 3.x specification.
     """
@@ -109,7 +109,7 @@ class Hive3Namespace(HiveBase):
             if self._catalog_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        with suppress(NamespaceNotFoundError):  # it was created, but has been dropped since
+        with suppress(NamespaceNotFoundError):  # it was created, but has since been dropped
             catalog = self._catalog(identifier)
         return catalog_properties(catalog)
 
@@ -137,7 +137,7 @@ class Hive3Namespace(HiveBase):
         return properties
 
     def _drop_databases(self, catalog: Identifier, cascade: bool) -> None:
-        """Drop the databases of a catalog, including ``default``; only that one without cascade."""
+        """Drop the databases in a catalog, including ``default``; without cascade, drop only ``default``."""
         names = self._metastore.database_names(catalog[0])
         others = [name for name in names if name != DEFAULT_DATABASE]
         if others and not cascade:
@@ -151,8 +151,8 @@ class Hive3Namespace(HiveBase):
     def _drop_empty_catalog(self, identifier: Identifier, catalog: Catalog) -> None:
         """Drop a catalog without databases, but keep the data at its location.
 
-        The metastore deletes the folder of a catalog that it drops. So the catalog's location is
-        first changed to a folder that does not exist.
+        The metastore deletes the folder of a catalog when it drops the catalog. Therefore, the
+        catalog's location is first changed to a folder that does not exist.
         """
         location = catalog.locationUri
         catalog.locationUri = f"{location.rstrip('/')}/.dropped-{uuid.uuid4().hex}"

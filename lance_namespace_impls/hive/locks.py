@@ -1,8 +1,8 @@
-"""Locks of the metastore, held from the read of a record to its write.
+"""Acquires the metastore's locks, which are held from the read of a record to its write.
 
 The metastore overwrites whole records, and its check for outdated records is not atomic. Its lock
-service is atomic: Hive and Iceberg use the same locks on tables. The lock of a killed process expires
-after a timeout that the metastore defines, counted from the last heartbeat.
+service is atomic, and Hive and Iceberg use the same locks on tables. The lock of a killed process
+expires after a timeout that the metastore defines, measured from the last heartbeat.
 """
 
 from __future__ import annotations
@@ -34,49 +34,49 @@ from .pool import UnreachableError
 __all__ = ["Lock", "Locks", "Place", "of_catalog", "of_database", "of_table"]
 
 Place = tuple[str, str]
-"""The name of a lock: a database and a table, as in the metastore's locks."""
+"""The name of a lock: a database and a table, as the metastore's lock service identifies it."""
 
 AGENT = "lance-namespace"
 FIRST_WAIT = 0.02
 MAX_WAIT = 0.5
-# Interval at which a waiting client looks for expired locks.
+# Interval, in seconds, at which a waiting client looks for expired locks.
 POLL_SECONDS = 2.0
-# Errors if the tables of the lock service are missing, and if the lock call is unknown.
+# Errors if the tables of the lock service are missing, or the lock call is not supported.
 _NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
-# Maximum length of a name in the tables of the lock service; table names may be longer.
+# Maximum length of names in the tables of the lock service; table names may be longer.
 NAME_LENGTH = 128
 
 
 def of_table(database: str, table: str) -> Place:
-    """Return the lock name for changes of a table; locks do not distinguish catalogs."""
+    """Return the lock name for changes to a table; locks do not distinguish catalogs."""
     if len(table) > NAME_LENGTH:
-        # Tables that share a lock only wait for each other.
+        # If tables share a lock, their changes only wait for each other.
         table = table[:NAME_LENGTH]
     return database, table
 
 
 def of_database(database: str) -> Place:
-    """Return the lock name for changes of a database.
+    """Return the lock name for changes to a database.
 
-    It names an impossible table. A lock on the database itself would wait for every query that reads
-    from it, and Hive does not lock databases to change them.
+    The name is that of an impossible table. A lock on the database itself would wait for all
+    queries that read from it, and Hive does not lock databases before it changes them.
     """
     return database, "@"
 
 
 def of_catalog(catalog: str) -> Place:
-    """Return the lock name for changes of a catalog; it names an impossible table."""
+    """Return the lock name for changes to a catalog, which is that of an impossible table."""
     return "@", catalog[:NAME_LENGTH]
 
 
 @define
 class Lock:
-    """A lock that is held or waited for."""
+    """A lock that is held, or that the process waits for."""
 
     id: int
     what: str
     seen: float
-    """Time of the last heartbeat, by `time.monotonic`."""
+    """Time of the last heartbeat, from `time.monotonic`."""
 
 
 class Locks:
@@ -84,7 +84,7 @@ class Locks:
 
     Args:
         metastore: the metastore.
-        config: its read timeout limits the wait for a lock; its user is the holder.
+        config: its read timeout limits the wait for a lock; its user is the lock holder.
     """
 
     def __init__(self, metastore: Metastore, config: HiveConfig) -> None:
@@ -99,15 +99,15 @@ class Locks:
     def held(self, what: str, place: Place) -> Iterator[Lock]:
         """Hold a lock exclusively.
 
-        The lock is not released if a change was sent but not answered: the change may still be
-        running, and would overwrite the next one. The lock then expires.
+        If a change was sent but received no response, the lock is not released but expires: the
+        change may still be running, and could overwrite the next change.
 
         Args:
-            what: the operation and its object, which begin messages.
+            what: the operation and its object, as the start of messages.
             place: name of the lock.
 
         Raises:
-            ConcurrentModificationError: code 14, another client holds the lock until the timeout.
+            ConcurrentModificationError: code 14, another client still held the lock at the timeout.
             UnsupportedError: code 0, the metastore has no lock service.
             InvalidInputError: code 13, a change may take longer than a lock lasts.
         """
@@ -122,10 +122,10 @@ class Locks:
         except Exception:
             self._release(lock)
             raise
-        self._release(lock)  # not if the change was interrupted
+        self._release(lock)  # skipped if the change was interrupted
 
     def renew(self, lock: Lock) -> None:
-        """Renew a lock right before a change, so that it lasts until the change ends.
+        """Renew a lock immediately before a change, so it does not expire during the change.
 
         Raises:
             ConcurrentModificationError: code 14, the lock has expired.
@@ -140,7 +140,7 @@ class Locks:
     def _check_timeouts(self, what: str) -> None:
         if self._longest_change >= self._expires_after():
             raise InvalidInputError(
-                f"{what}: with this connect_timeout and read_timeout a change may take "
+                f"{what}: with this connect_timeout and read_timeout, a change may take "
                 f"{self._longest_change:g} s, but the metastore keeps a lock for only "
                 f"{self._expires_after():g} s; lower the timeouts or raise hive.txn.timeout"
             )
@@ -159,12 +159,12 @@ class Locks:
             if error.type not in _NO_SERVICE or self._service_works:
                 raise
             raise UnsupportedError(
-                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it "
-                "concurrent changes can be lost; create its transaction tables (schematool "
+                f"{what}: the metastore's lock service fails ({error_text(error)}), so concurrent "
+                f"changes could be lost; create its transaction tables (schematool "
                 "-initSchema), or set locks=false if no other process changes tables"
             ) from error
         except UnreachableError:
-            with suppress(UnreachableError, TException):  # then the lock expires
+            with suppress(UnreachableError, TException):  # the lock then expires
                 self._withdraw(place, mark)
             raise
         self._service_works = True
@@ -184,7 +184,8 @@ class Locks:
         while state == LockState.WAITING:
             if lock.seen >= ends:
                 raise ConcurrentModificationError(
-                    f"{lock.what}: {self._holder(lock, place)} for {self._lock_timeout:g} s; try again"
+                    f"{lock.what}: {self._holder(lock, place)} for {self._lock_timeout:g} s; try "
+                    f"again"
                 )
             if lock.seen >= poll_at:
                 self._remove_expired(lock, place)
@@ -201,9 +202,8 @@ class Locks:
             )
 
     def _remove_expired(self, lock: Lock, place: Place) -> None:
-        """Remove expired locks of this package, since not every metastore does so.
-
-        All times are the metastore's.
+        """Remove expired locks of this package, since not every metastore does so. All times are
+        from the metastore's clock.
         """
         locks = self._metastore.locks(place)
         now = next((each.lastheartbeat for each in locks if each.lockid == lock.id), None)
@@ -224,13 +224,13 @@ class Locks:
         return f"{who} has held its lock {first.lockid} in the metastore"
 
     def _withdraw(self, place: Place, mark: str) -> None:
-        """Release a lock whose id is unknown because the request was not answered."""
+        """Release a lock whose id is unknown because the request received no response."""
         for each in self._metastore.locks(place):
             if each.agentInfo == mark:
                 self._metastore.unlock(each.lockid)
 
     def _release(self, lock: Lock) -> None:
-        # The change is done, whether or not the release succeeds; otherwise the lock expires.
+        # The change is complete even if the release fails; the lock then expires.
         with suppress(UnreachableError, TException):
             self._metastore.unlock(lock.id)
 

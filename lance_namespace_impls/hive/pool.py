@@ -1,7 +1,7 @@
 """A small pool of connections to a metastore, shared by threads.
 
-The metastore uses a thread per connection, so connections are kept open and their number is limited.
-Two threads must not use a Thrift client concurrently.
+The metastore uses a thread per connection, so the number of connections is limited, and they are
+reused. Two threads must not use a Thrift client concurrently.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = ["Connection", "Pool", "UnreachableError"]
 
 T = TypeVar("T")
 
-# A connection stays usable after these errors, which are answers of the metastore. After other errors,
-# it may still receive the answer to an abandoned call.
+# These errors are responses of the metastore, after which the connection remains usable. After
+# other errors, it may still receive the response to an abandoned call.
 _ANSWERED = (
     TApplicationException.UNKNOWN_METHOD,
     TApplicationException.MISSING_RESULT,
@@ -42,7 +42,7 @@ class UnreachableError(ConnectionError):
 
     Args:
         message: description of the failure.
-        under_way: whether a change was sent, which may still be applied.
+        under_way: whether a change was sent that may still be applied.
     """
 
     def __init__(self, message: str, *, under_way: bool = False) -> None:
@@ -51,7 +51,7 @@ class UnreachableError(ConnectionError):
 
 
 class Connection:
-    """A socket to a metastore with its Thrift client, for one thread at a time.
+    """A socket connected to a metastore, with its Thrift client; used by one thread at a time.
 
     Args:
         host: the metastore.
@@ -65,7 +65,7 @@ class Connection:
     def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
         opened = socket.create_connection((host.name, host.port), connect_timeout)
         if opened.getsockname() == opened.getpeername():
-            # If nothing listens on a port in the system's range for clients, a socket can end up
+            # If nothing listens on a port in the system's ephemeral range, a socket can be
             # connected to itself.
             opened.close()
             raise ConnectionRefusedError("connection refused")
@@ -78,7 +78,7 @@ class Connection:
         self.host = host
         self.client: Any = Client(TBinaryProtocolAccelerated(self._transport))
         self.lacks: set[str] = set()
-        """Calls that this metastore does not support."""
+        """Names of calls that this metastore does not support."""
         self.has_catalogs: bool | None = None
         """Whether this metastore has catalogs; None until the first check."""
 
@@ -95,12 +95,12 @@ class Pool:
     """A pool of at most `size` connections, opened on demand.
 
     Args:
-        hosts: the metastores; a new connection uses the host of the last successful connection,
-            otherwise the next in order.
-        size: maximum open connections; further callers wait for one.
+        hosts: the metastores; a new connection uses the host of the last successful connection, or
+            else the next one in order.
+        size: maximum number of open connections; further callers wait until one is free.
         connect_timeout: seconds to wait for a connection.
         read_timeout: seconds to wait for bytes during a call.
-        greet: called first on a new connection.
+        greet: called on each new connection before its first use.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Pool:
         self._free = threading.BoundedSemaphore(self._size)
 
     def run(self, work: Callable[[Connection], T], *, repeatable: bool) -> T:
-        """Run a function on a connection that no other thread uses at that time.
+        """Run a function with exclusive use of a connection.
 
         Args:
             work: calls the metastore.
@@ -170,7 +170,7 @@ class Pool:
             connection.close()
 
     def _idle_connection(self) -> Connection | None:
-        """Take the most recently used idle connection; close those that the metastore closed."""
+        """Return the most recently used idle connection; discard connections that the metastore closed."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -224,7 +224,7 @@ class Pool:
         self, connection: Connection, error: BaseException, repeatable: bool
     ) -> UnreachableError:
         if _is_timeout(error):
-            what = f"did not answer for {self._read_timeout:g} s"
+            what = f"did not respond for {self._read_timeout:g} s"
         else:
             what = f"closed the connection during the call ({first_line(error)})"
         advice = (
@@ -251,7 +251,7 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _forget_connections() -> None:
-    """Drop all connections in a forked process, which must not use those of its parent."""
+    """Drop all connections after a fork: the child must not use the connections of its parent."""
     for pool in _POOLS:
         pool._start_empty()
 

@@ -1,4 +1,4 @@
-"""Conversion between the metastore's records and properties.
+"""Converts between the metastore's records and properties.
 
 Source: the Hive 3.x specification, "Object Mapping".
 """
@@ -52,8 +52,8 @@ CATALOG_LOCATION = "catalog.location-uri"
 EXTERNAL = "EXTERNAL"
 EXTERNAL_TABLE = "EXTERNAL_TABLE"
 CHANGED = "transient_lastDdlTime"
-# Without it, the metastore lists a table's folder and stores the number and size of its files, which
-# then become outdated. It is sent when a table is created and not stored.
+# Without this parameter, the metastore lists a table's folder and stores the number and size of its
+# files, which become outdated. The parameter is sent when a table is created, but is not stored.
 NO_STATISTICS = "DO_NOT_UPDATE_STATS"
 # Internal to the metastore; users neither set nor see them.
 _BOOKKEEPING = (EXTERNAL, CHANGED, NO_STATISTICS)
@@ -64,7 +64,7 @@ _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_
 
 
 def plain_location(location: str | None) -> str:
-    """Return a location in this package's form: local paths without scheme, no trailing slash."""
+    """Return a location in this package's form: local paths without a scheme, no trailing slash."""
     text = location or ""
     if text.startswith("file:"):
         text = "/" + text.removeprefix("file:").lstrip("/")
@@ -72,19 +72,22 @@ def plain_location(location: str | None) -> str:
 
 
 def dataset_location(location: str | None) -> str:
-    """Return a table's location in pylance's form: Hadoop uses other schemes for S3."""
+    """Return a table's location in pylance's form; Hadoop uses other schemes for S3."""
     return stored_form(plain_location(location))
 
 
 def requested_location(location: str) -> str:
-    """Return a requested location in the metastore's form: Hadoop opens ``s3a://``, Lance ``s3://``.
+    """Return a requested location in the metastore's form; Hadoop uses ``s3a://``, Lance ``s3://``.
 
     Raises:
-        InvalidInputError: code 13; it is relative, or Lance and pyarrow would open different places.
+        InvalidInputError: code 13; the location is relative, or Lance and pyarrow would open
+            different locations.
     """
     resolved = absolute(location)
     if not is_uri(location) and not location.startswith(("/", "~")):
-        raise InvalidInputError(f"location {location!r} is neither a URI nor an absolute path")
+        raise InvalidInputError(
+            f"location {location!r} is neither a URI nor an absolute path; specify one of them"
+        )
     if not is_uri(resolved):
         return resolved
     return f"{location.partition(':')[0].lower()}:{resolved.partition(':')[2]}"
@@ -105,7 +108,8 @@ def stored_location(location: str, what: str) -> str:
     scheme, separator, _ = location.partition(":/")
     if not separator or not scheme or "/" in scheme or "\0" in location:
         raise InvalidInputError(
-            f"{what}: location {location!r} is neither a URI nor an absolute path"
+            f"{what}: location {location!r} is neither a URI nor an absolute path; specify one of "
+            f"them"
         )
     return location
 
@@ -117,7 +121,7 @@ def new_catalog(name: str, properties: Mapping[str, str], location: str) -> Cata
     """Build a catalog.
 
     Args:
-        name: its name.
+        name: name of the catalog.
         properties: ``catalog.description`` and ``catalog.location-uri``; no others are supported.
         location: default location.
 
@@ -162,8 +166,8 @@ def _check_catalog_keys(name: str, keys: Mapping[str, str] | Sequence[str]) -> N
     unknown = sorted(set(keys) - {CATALOG_DESCRIPTION, CATALOG_LOCATION})
     if unknown:
         raise InvalidInputError(
-            f"catalog {name}: a Hive catalog has only {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
-            f"not {', '.join(unknown)}"
+            f"catalog {name}: a Hive catalog supports only the properties {CATALOG_DESCRIPTION} "
+            f"and {CATALOG_LOCATION}, not {', '.join(unknown)}"
         )
 
 
@@ -176,8 +180,8 @@ def new_database(
     """Build a database.
 
     Args:
-        catalog: its catalog; None for the default one.
-        name: its name.
+        catalog: catalog of the database; None for the default one.
+        name: name of the database.
         properties: the four ``database.*`` properties, and parameters.
         location: default location.
 
@@ -226,7 +230,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
-    # Without an owner, the metastore still sets an owner type.
+    # The metastore sets an owner type even if there is no owner.
     has_owner = database.ownerName is not None or database.ownerType not in (
         None,
         PrincipalType.USER,
@@ -242,7 +246,7 @@ def database_properties(database: Database) -> dict[str, str]:
 
 
 def _new_description(record: Catalog | Database, description: str | None) -> str | None:
-    """Return a new description; raise an error for a blank one, which the metastore ignores."""
+    """Return a new description; reject a blank one, because the metastore would ignore it."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
             f"{record.name}: Hive cannot remove a description; set another one instead"
@@ -270,11 +274,11 @@ def new_table(
     properties: Mapping[str, str],
     owner: str | None,
 ) -> Table:
-    """Build a Lance table: an external one, since the metastore deletes the data of other tables.
+    """Build a Lance table. It is external, because the metastore deletes the data of other tables.
 
     Raises:
-        InvalidInputError: code 13, a property would change the kind of the table, or the location is
-            neither a URI nor an absolute path.
+        InvalidInputError: code 13, a property would change the kind of the table, or the location
+            is neither a URI nor an absolute path.
     """
     what = f"table {database}.{name}"
     _check_keys(what, properties)
@@ -288,7 +292,7 @@ def new_table(
         partitionKeys=[],
         sd=StorageDescriptor(
             location=stored_location(location, what),
-            # The dataset holds the columns. Engines without Lance support expect these classes.
+            # The dataset contains the columns. Engines without Lance support expect these classes.
             cols=[],
             inputFormat="org.apache.hadoop.mapred.FileInputFormat",
             outputFormat="org.apache.hadoop.mapred.FileOutputFormat",
@@ -320,16 +324,16 @@ def entry_of(identifier: Identifier, table: Table) -> TableEntry:
 def change_table(
     table: Table, changed: Mapping[str, str], removed: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Change a table's parameters, and mark the record as newer.
+    """Change a table's parameters, and the record's time of the last change.
 
-    The metastore stores the time of the last change in whole seconds. Each change raises it by at
-    least one, so that it differs for a writer that read the record before this change.
+    The metastore stores that time in whole seconds. Each change increases it by at least one, so
+    writers that read the record earlier can detect the change.
 
     Returns:
         the parameter and the value that the metastore must still have when it stores the record.
 
     Raises:
-        InvalidInputError: code 13, it would no longer be a Lance table.
+        InvalidInputError: code 13, the record would no longer describe a Lance table.
     """
     what = f"table {table.dbName}.{table.tableName}"
     _check_keys(what, changed)
@@ -356,8 +360,8 @@ def _check_keys(what: str, properties: Mapping[str, str]) -> None:
     if wrong:
         key, value = next(iter(wrong.items()))
         raise InvalidInputError(
-            f"{what}: {key}={value} cannot be set; a Lance table here has {TABLE_TYPE}=lance and "
-            f"{EXTERNAL}=TRUE, and {CHANGED} belongs to the metastore"
+            f"{what}: {key}={value} cannot be set; Lance tables in Hive have {TABLE_TYPE}=lance "
+            f"and {EXTERNAL}=TRUE, and {CHANGED} is set by the metastore"
         )
 
 

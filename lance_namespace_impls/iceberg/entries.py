@@ -1,4 +1,4 @@
-"""Errors for changes of tables that an Iceberg catalog rejects."""
+"""Builds the errors for table changes that an Iceberg catalog rejects."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["changed_meanwhile", "chosen_by_server"]
 
 
 def chosen_by_server(entry: TableEntry, wanted: str | None) -> UnsupportedError:
-    """Build the error for a server that chooses the locations of tables (code 0)."""
+    """Build the error (code 0) for a server that chooses the locations of tables itself."""
     return UnsupportedError(
-        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses the locations "
-        f"of tables (here {entry.location}); omit the location"
+        f"table {format_identifier(entry.id)} cannot be stored at {wanted}: this server chooses "
+        f"the locations of tables (here, {entry.location}); omit the location"
     )
 
 
 def changed_meanwhile(identifier: Identifier) -> ConcurrentModificationError:
-    """Build the error for a commit that conflicts with a concurrent one (code 14)."""
+    """Build the error (code 14) for a commit that conflicts with a concurrent one."""
     return ConcurrentModificationError(
         f"table {format_identifier(identifier)} changed concurrently; try again"
     )

@@ -33,11 +33,11 @@ DUMMY_SCHEMA = {
 
 
 class IcebergNamespace(IcebergRestCatalog):
-    """The Lance tables of an Iceberg REST catalog.
+    """The Lance tables in an Iceberg REST catalog.
 
-    An identifier consists of the warehouse, the levels of a namespace, and a table. A Lance table is
-    an Iceberg table with the property ``table_type=lance`` and one unused column, at the location
-    of the dataset.
+    An identifier consists of the warehouse, the levels of a namespace, and a table. A Lance table
+    is an Iceberg table with the property ``table_type=lance`` and one unused column, at the
+    location of the dataset.
 
     Source: the Iceberg REST catalog implementation specification.
     """
@@ -46,7 +46,7 @@ class IcebergNamespace(IcebergRestCatalog):
     config: IcebergConfig
     drop_query: ClassVar[Mapping[str, str]] = {"purgeRequested": "false"}
     capabilities = Capabilities(
-        # Where the server and other engines write data and metadata.
+        # Properties that specify where the server and other engines write data and metadata.
         location_properties=(
             "location",
             "default-base-location",
@@ -75,8 +75,8 @@ class IcebergNamespace(IcebergRestCatalog):
         metadata = answer.get("metadata")
         if not isinstance(metadata, dict):
             raise InternalError(
-                f"table {format_identifier(identifier)}: the server's response has no table metadata; "
-                "does it implement the Iceberg REST protocol?"
+                f"table {format_identifier(identifier)}: the server's response has no table "
+                f"metadata; check that the server implements the Iceberg REST protocol"
             )
         return _entry(identifier, metadata) if is_lance(properties_of(metadata)) else None
 
@@ -94,15 +94,17 @@ class IcebergNamespace(IcebergRestCatalog):
         answer = self.post_table(identifier, body, address)
         entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
         if location is not None and entry.location != as_opened(address):
-            # The entry does not point to the data, so it is useless.
+            # The entry does not reference the data, so it is useless.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
         if entry.location != as_opened(address) and set(entry.location) & set("%?#"):
-            # A location that the server chose is a plain path; Lance would parse it as a URL.
+            # A location chosen by the server is a plain path, which Lance would parse as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be created: this server would store the "
-                f"location {entry.location}, which Lance interprets differently; use a name without "
+                f"table {format_identifier(identifier)} cannot be created: this server would "
+                f"store the "
+                f"location {entry.location}, which Lance interprets differently; use a name "
+                f"without "
                 "%, ? and #"
             )
         return entry
@@ -133,14 +135,14 @@ class IcebergNamespace(IcebergRestCatalog):
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
         if removed:
-            # Includes properties missing from the entry: another client may have set them since.
+            # Includes properties that the entry lacks: another client may have set them since.
             updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Change a table's location; the table exists at all times."""
+        """Change a table's location; the table is never missing."""
         entry, wanted = self.load_table(identifier), as_address(absolute_as_written(location))
         if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])

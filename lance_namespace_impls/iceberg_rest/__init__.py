@@ -1,6 +1,6 @@
-"""Common parts of catalogs with the Iceberg REST API: namespaces, tokens, paths and failures.
+"""Shared by backends with the Iceberg REST API: namespaces, tokens, paths and failures.
 
-A backend defines the path of its tables and converts the server's tables to entries.
+A backend defines the paths of its tables and converts the server's tables to entries.
 """
 
 from .base import IcebergRestCatalog

@@ -1,4 +1,4 @@
-"""Detection of the API's URL if the property ``endpoint`` names only the server."""
+"""Detects the API's URL if the property ``endpoint`` names only the server."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["ApiAddress"]
 
 
 class ApiAddress:
-    """Returns the base URL of the API; thread-safe.
+    """Determines the base URL of the API; thread-safe.
 
     An endpoint without a path may name only the server: some catalogs serve the API below a path
-    that their other clients append. One request with the first call detects this; the result is kept.
+    that their own clients append. One request, sent with the first call, detects this; the result
+    is cached.
 
     Args:
         config: the endpoint, and the path to check.
@@ -41,7 +42,7 @@ class ApiAddress:
     def _detect(self) -> str:
         below = f"{self._config.endpoint}{self._config.api_path}"
         try:
-            # Any status but 404 comes from the API: it may require a token or a warehouse.
+            # Any status except 404 comes from the API, which may require a token or a warehouse.
             status = self._status(f"{below}/v1/config")
         except httpx.RequestError:
             return self._config.endpoint  # the call itself reports the problem

@@ -1,4 +1,4 @@
-"""A catalog with the Iceberg REST API: its namespaces, and listings of its tables."""
+"""Base class for catalogs with the Iceberg REST API: namespaces, and listings of tables."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ from .warehouse import UnwritableNameError, Warehouse, Warehouses, segment
 __all__ = ["IcebergRestCatalog"]
 
 PAGES = Paging(token="pageToken", next_token="next-page-token")
-# An empty token tells the server that the client supports pages.
+# An empty token informs the server that the client supports paging.
 FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
 NO_PREFIX = "; if the server's paths have no prefix, set the property 'prefix' to an empty value"
 
 SHORT_PATH = 1000
-"""Path length that every server accepts; Apache Polaris answers 414 above 4,096 characters."""
+"""Path length that every server accepts; Apache Polaris returns 414 above 4,096 characters."""
 
 NO_LIST = (
     "the API of an Iceberg REST catalog does not list warehouses; name them in the property "
@@ -88,7 +88,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     config: IcebergRestConfig
     drop_query: ClassVar[Mapping[str, str] | None] = None
-    """Query of the request that removes a table."""
+    """Query string of the request that removes a table."""
 
     def __init__(self, config: IcebergRestConfig, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(config)
@@ -126,14 +126,14 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
         Raises:
             NamespaceNotFoundError: code 1, the warehouse does not exist.
-            InvalidInputError: code 13, the name cannot occur in a path.
+            InvalidInputError: code 13, the name cannot be part of a path.
         """
         warehouse, levels = self.warehouse(identifier[:-1])
         return f"{self.tables_path(warehouse, levels)}/{segment(identifier[-1])}"
 
     @abstractmethod
     def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> TableEntry | None:
-        """Return the entry of a table in the server's response; None if it is not a Lance table.
+        """Return the entry for the table in the server's response; None if it is not a Lance table.
 
         Raises:
             InternalError: code 18, the response contains no table.
@@ -187,12 +187,14 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             self.namespace_properties(identifier[:-1])
             if self._is_table(identifier):
                 raise NamespaceAlreadyExistsError(
-                    f"{format_identifier(identifier)!r} is already the name of a table; choose another name"
+                    f"{format_identifier(identifier)!r} is already the name of a table; choose "
+                    f"another name"
                 )
         body = {"namespace": list(levels), "properties": dict(properties)}
         location_error = location_taken("namespace", properties.get(LOCATION))
         with (
-            # Some servers check before they insert: of two calls, one gets a database failure.
+            # Some servers check before they insert: one of two concurrent calls gets a database
+            # failure.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
@@ -220,7 +222,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
-        # A change takes several requests, and the API cannot exclude other clients.
+        # A change takes several requests, and the API has no way to lock out other clients.
         with object_lock(self.config.endpoint, identifier):
             before = self.namespace_properties(identifier)
             with raising(namespace_not_found, identifier, when=is_missing):
@@ -250,7 +252,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return ((entry.id[-1], entry) for entry in entries)
 
     def _all_table_names(self, parent: Identifier) -> list[str]:
-        """Return the sorted names of tables of every kind."""
+        """Return the sorted names of all tables, Lance or not."""
         warehouse, levels = self.warehouse(parent)
         with _looking_up(namespace_not_found, parent, levels):
             names = {
@@ -264,7 +266,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return sorted(names)
 
     def _listed(self, identifier: Identifier) -> TableEntry | None:
-        """Load a table of a listing; None if it is not a Lance table."""
+        """Load a listed table; None if it is not a Lance table."""
         try:
             return self.read_table(identifier, self.table_response(identifier))
         except (TableNotFoundError, NamespaceNotFoundError):
@@ -300,7 +302,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return True
 
     def address_of_new(self, identifier: Identifier, location: str | None) -> str:
-        """Return the location of a new table, as a URL that servers accept.
+        """Return the location of a new table as a URL that servers accept.
 
         Args:
             identifier: the table.
@@ -308,8 +310,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
         Raises:
             NamespaceNotFoundError: code 1; some servers accept tables in missing namespaces.
-            TableAlreadyExistsError: code 5, a namespace has the name.
-            InvalidInputError: code 13, the server would not find the name again.
+            TableAlreadyExistsError: code 5, a namespace has this name.
+            InvalidInputError: code 13, the server could not find the name again.
         """
         namespace = self.cached_response(self.namespace_properties, identifier[:-1])
         self.refuse_taken(identifier)
@@ -324,9 +326,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
-        """Return the default location of a table: below that of its namespace, else below the root.
+        """Return the default location of a table: below its namespace's location, else below the
+        root.
 
-        Apache Polaris, for example, accepts no location outside its namespace's.
+        Apache Polaris, for example, accepts no table location outside that of the namespace.
         """
         own = namespace.get(LOCATION)
         if own:
@@ -341,7 +344,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         Raises:
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
-            InvalidInputError: code 13, another object is at the location, its bucket does not exist,
+            InvalidInputError: code 13, another object uses the location, its bucket does not exist,
                 or the server cannot open it.
             PermissionDeniedError: code 15, the server may not use the location's store.
             ServiceUnavailableError: code 17, the server cannot reach the location's store.
@@ -364,7 +367,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     # --- names
 
     def warehouse(self, identifier: Identifier) -> tuple[Warehouse, Identifier]:
-        """Return the warehouse of an object, and the names after it.
+        """Return an object's warehouse, and the names that follow the warehouse in the identifier.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -372,7 +375,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return self.warehouses.get(identifier[0]), identifier[1:]
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Reject a table name that the server would not find again, or that a namespace has.
+        """Reject a table name that the server could not find again, or that a namespace already
+        uses.
 
         Raises:
             InvalidInputError: code 13.
@@ -384,11 +388,12 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         except NamespaceNotFoundError:
             return
         raise TableAlreadyExistsError(
-            f"{format_identifier(identifier)!r} is already the name of a namespace; choose another name"
+            f"{format_identifier(identifier)!r} is already the name of a namespace; choose "
+            f"another name"
         )
 
     def _refuse_unreachable(self, path: str, name: str) -> None:
-        """Reject a name that the server stores, but rejects in paths of its API (code 13)."""
+        """Reject a name that the server would store, but does not accept in paths (code 13)."""
         if _is_plain(name) and len(path) <= SHORT_PATH:
             return
         try:
@@ -408,9 +413,9 @@ def _looking_up(
     identifier: Identifier,
     names: Sequence[str],
 ) -> Iterator[None]:
-    """Translate a failed lookup to the error for a missing object.
+    """Translate a failed look-up to the error for a missing object.
 
-    No object has a name that cannot occur in a path or that the server rejects there.
+    An object whose name cannot be part of a path, or is rejected there, counts as missing.
     """
     try:
         yield

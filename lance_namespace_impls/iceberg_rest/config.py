@@ -18,10 +18,11 @@ __all__ = ["IcebergRestConfig"]
 
 @attrs.define(kw_only=True)
 class IcebergRestConfig(HttpConfig):
-    """Properties of a namespace in a catalog with the Iceberg REST API; backends add their `impl`."""
+    """Properties of a namespace in a catalog with the Iceberg REST API; backends set `impl`."""
 
     api_path: ClassVar[str] = ""
-    """Path that the API may have below an endpoint that names only the server."""
+    """Path below the endpoint at which the API may be served if the endpoint names only the
+    server."""
 
     endpoint: str = option(
         doc="URL of the server, such as http://localhost:8181, with or without /v1"
@@ -44,14 +45,16 @@ class IcebergRestConfig(HttpConfig):
     warehouses: tuple[str, ...] | None = option(
         also=("warehouse",),
         default=None,
-        doc="names of the warehouses, which the root namespace lists; others are not found",
+        doc="names of the warehouses; the root namespace lists them, and others are not found",
     )
     prefix: str | None = option(
         default=None,
         doc="prefix of the API's paths, instead of the one that the server reports; empty for none",
     )
     max_concurrency: int = option(
-        default=16, unit="tables", doc="maximum tables whose metadata a listing loads concurrently"
+        default=16,
+        unit="tables",
+        doc="maximum number of tables whose metadata a listing loads concurrently",
     )
     connect_timeout: float = timeout_option(
         "connect_timeout",
@@ -70,7 +73,7 @@ class IcebergRestConfig(HttpConfig):
     def __attrs_post_init__(self) -> None:
         """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
-        # Some servers show the endpoint including the version, which must not be appended twice.
+        # Some servers display the endpoint with the version, which must not be appended twice.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
         if self.max_concurrency < 1:
             raise InvalidInputError(f"{self.impl}: property 'max_concurrency' must be 1 or more")
@@ -91,12 +94,12 @@ class IcebergRestConfig(HttpConfig):
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
     def client_id_and_secret(self) -> tuple[str, str]:
-        """Return the two parts of the credential."""
+        """Return the client id and the client secret."""
         client_id, _, secret = (self.credential or "").partition(":")
         return client_id, secret
 
     def token_uri(self, api: str | None = None) -> str:
-        """Return the URL that issues tokens; a relative one is below the URL of the API."""
+        """Return the URL that issues tokens; a relative URL is resolved below the URL of the API."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 

@@ -1,4 +1,4 @@
-"""Data of tables in the Iceberg REST API, and errors for rejected tables."""
+"""Extracts table data from responses of the Iceberg REST API, and builds errors for rejected tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties in a response."""
+    """Return the properties from a response."""
     properties = body.get("properties") or {}
     return {str(key): str(value) for key, value in properties.items() if value is not None}
 
@@ -35,7 +35,7 @@ def location_of(identifier: Identifier, location: str | None) -> str:
     """Return the location of a table's dataset in the form that Lance opens.
 
     Raises:
-        InvalidTableStateError: code 19, the catalog has no location for it.
+        InvalidTableStateError: code 19, the catalog has no location for the table.
     """
     opened = as_opened(location or "")
     if not opened:
@@ -47,10 +47,11 @@ def location_of(identifier: Identifier, location: str | None) -> str:
 
 
 def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return a function that builds the error for a location that the server cannot open (code 13)."""
+    """Return a function that builds the error (code 13) for a location that the server cannot open."""
     return lambda identifier: InvalidInputError(
-        f"{what} {format_identifier(identifier)} cannot be at {location}: this server has no file "
-        "system for that location; choose another one, or add the file system to the server"
+        f"{what} {format_identifier(identifier)} cannot be stored at {location}: this server has "
+        f"no file system for that location; choose another location, or add the file system to "
+        f"the server"
     )
 
 
@@ -71,13 +72,14 @@ def store_denied(what: str, location: str) -> Callable[[Identifier], LanceNamesp
 
 
 def location_taken(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return a function that builds the error for a location in use by another object (code 13).
+    """Return a function that builds the error (code 13) for a location that another object uses.
 
     Args:
         what: ``table`` or ``namespace``.
         location: the rejected location; None for the one that the server chooses.
     """
     return lambda identifier: InvalidInputError(
-        f"{what} {format_identifier(identifier)} cannot be at {location or 'its default location'}: "
-        "another table or namespace of this catalog uses it; choose another location"
+        f"{what} {format_identifier(identifier)} cannot be stored at "
+        f"{location or 'its default location'}: another table or namespace in this catalog uses "
+        f"it; choose another location"
     )

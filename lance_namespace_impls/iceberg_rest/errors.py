@@ -53,7 +53,7 @@ FAILURES = FailureTable(
 
 
 def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the type and the message of an error body, in Iceberg's or OAuth2's format."""
+    """Return the type and the message in an error body in Iceberg's or OAuth2's format."""
     error = body.get("error")
     if isinstance(error, Mapping):
         return str(error.get("type") or ""), str(error.get("message") or "")
@@ -63,7 +63,7 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 def is_missing(failure: HttpFailure) -> bool:
     """Return whether the catalog itself, not a proxy in front of it, reports a missing object.
 
-    Excludes missing files: then the table exists but cannot be read.
+    Missing files are excluded: in that case, the table exists but cannot be read.
     """
     return (
         failure.status == 404
@@ -73,19 +73,19 @@ def is_missing(failure: HttpFailure) -> bool:
 
 
 def is_no_route(failure: HttpFailure) -> bool:
-    """Return whether the server has no such path, for any object."""
+    """Return whether the server has no such route, regardless of the object."""
     return failure.status in (400, 404) and failure.message.startswith(NO_ROUTE)
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:
-    """Return whether the catalog has no such warehouse; there is no specific failure for that."""
+    """Return whether the catalog has no such warehouse; servers have no specific failure for this case."""
     return is_missing(failure) or (
         failure.status == 404 and failure.kind == FILE_MISSING and not is_no_route(failure)
     )
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Return whether an object of that name already exists."""
+    """Return whether an object with this name already exists."""
     return failure.kind == EXISTS or (failure.status == 409 and failure.kind not in FAILURES.kinds)
 
 
@@ -110,5 +110,5 @@ def is_store_denied(failure: HttpFailure) -> bool:
 
 
 def is_location_taken(failure: HttpFailure) -> bool:
-    """Return whether another table or namespace uses the location, by Apache Polaris' message."""
+    """Return whether another table or namespace uses the location, according to Apache Polaris' message."""
     return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

@@ -1,7 +1,7 @@
-"""Conversion of a catalog's locations to those that Lance opens.
+"""Converts a catalog's locations to the form that Lance opens.
 
-A plain path is a path. With one slash, ``file:/...`` is Hadoop's form of an unencoded path. In a URL
-(``file:///...``, ``s3://...``), Lance decodes percent-encoded characters.
+A plain path is used unchanged. ``file:/...`` with one slash is Hadoop's form of an unencoded path.
+In URLs (``file:///...``, ``s3://...``), Lance decodes percent-encoded characters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FILE = "file://"
 
 
 def as_opened(location: str) -> str:
-    """Return a location in the form that Lance opens: a local path or a URL, no trailing slash."""
+    """Return a location in the form that Lance opens: a local path or a URL, without a trailing slash."""
     if location.startswith("file:/") and not location.startswith(FILE):
         return "/" + location.removeprefix("file:").strip("/")
     return stored_form(location)

@@ -1,4 +1,4 @@
-"""Tokens from the OAuth2 client-credentials flow.
+"""Fetches tokens with the OAuth2 client-credentials flow.
 
 Source: the Iceberg REST catalog implementation specification, property ``credential``.
 """
@@ -28,7 +28,7 @@ from .config import IcebergRestConfig
 __all__ = ["ClientCredentials"]
 
 EXPIRED = (401, 419)
-# A token is renewed this long before it expires, or at half its lifetime if that is later.
+# A token is renewed this many seconds before it expires, or at half its lifetime if that is later.
 LEEWAY_SECONDS = 60
 
 
@@ -42,8 +42,8 @@ class _Token(NamedTuple):
 class ClientCredentials(httpx.Auth):
     """Adds a token to every request; thread-safe.
 
-    A token is fetched for the first request and again before it expires. If the server rejects it
-    nevertheless (HTTP 401 or 419), the request is repeated once with a new token.
+    A token is fetched for the first request and renewed before it expires. If the server still
+    rejects it (HTTP 401 or 419), the request is repeated once with a new token.
 
     Args:
         config: credential, scope, and the URL that issues tokens.
@@ -90,7 +90,7 @@ class ClientCredentials(httpx.Auth):
         return self._after(token and token.token)
 
     def _after(self, refused: str | None) -> str:
-        """Return a token other than `refused`; if several threads need one, only one fetches it."""
+        """Return a token other than `refused`; if several threads need one, only one thread fetches it."""
         with self._lock:
             if self._token is None or self._token.token == refused:
                 self._token = self._fetch()
@@ -103,7 +103,7 @@ class ClientCredentials(httpx.Auth):
             response = self._client.fetch_token(self._uri, grant_type="client_credentials")
         except httpx.TransportError as error:
             raise ServiceUnavailableError(
-                f"no token from {self._uri} ({first_line(error)}); is the server running?"
+                f"no token from {self._uri} ({first_line(error)}); check that the server is running"
             ) from error
         except (httpx.DecodingError, RecursionError) as error:
             raise InternalError(
@@ -113,7 +113,10 @@ class ClientCredentials(httpx.Auth):
             raise self._refused(error) from error
         token = response.get("access_token")
         if not token:
-            raise UnauthenticatedError(f"{self._uri} returned a response without an access_token")
+            raise UnauthenticatedError(
+                f"{self._uri} returned a response without an access_token; check "
+                f"'oauth2_server_uri'"
+            )
         lifetime = float(response.get("expires_in") or "inf")
         return _Token(str(token), requested_at + lifetime - min(LEEWAY_SECONDS, lifetime / 2))
 
@@ -122,7 +125,8 @@ class ClientCredentials(httpx.Auth):
         if isinstance(error, httpx.HTTPStatusError) and error.response.status_code >= 500:
             return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
-            f"{self._uri} issued no token for this credential: {text}; check 'credential' and 'scope' "
+            f"{self._uri} issued no token for this credential: {text}; check 'credential' and "
+            f"'scope' "
             f"({self._scope!r}; Apache Polaris requires PRINCIPAL_ROLE:ALL)"
         )
 

@@ -1,8 +1,8 @@
-"""Atomic changes of a namespace's properties.
+"""Changes a namespace's properties atomically.
 
 Source: the Iceberg REST catalog protocol, ``POST .../namespaces/{namespace}/properties``. One
 request may set and remove properties, but Apache Polaris applies the first half of such a request
-and then answers 409.
+and then returns 409.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def change_properties(
         removed: names of properties to remove; missing ones are ignored.
 
     Raises:
-        HttpFailure: the server rejects the change; nothing is changed then.
+        HttpFailure: the server rejects the change, and nothing is changed.
     """
     path = f"{namespace}/properties"
     present = [key for key in removed if key in before]
@@ -71,7 +71,7 @@ def _roll_back(
             api.submit(path, _body({}, new))
     except (HttpFailure, LanceNamespaceError) as error:
         raise InternalError(
-            f"the change of {path} failed halfway ({first_line(failure)}) and could not be rolled "
+            f"the change to {path} failed halfway ({first_line(failure)}) and could not be rolled "
             f"back ({first_line(error)}); check its properties {', '.join(sorted(touched))}"
         ) from error
 

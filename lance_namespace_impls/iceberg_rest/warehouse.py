@@ -1,4 +1,4 @@
-"""Warehouses: the base path of each one's API, and the encoding of its names in paths.
+"""Warehouses: the base path of each warehouse's API, and the encoding of names in its paths.
 
 Source: the Iceberg REST catalog protocol, ``GET /v1/config``.
 """
@@ -29,12 +29,12 @@ UNDECODABLE = "%zz"
 
 
 class UnwritableNameError(InvalidInputError):
-    """The API cannot represent this name in a path, so no object has it."""
+    """The API cannot represent this name in a path, so no object can have it."""
 
 
 @frozen(kw_only=True)
 class Warehouse:
-    """A warehouse with the settings that its server reports."""
+    """A warehouse and the settings that its server reports."""
 
     name: str
     base: str
@@ -59,7 +59,7 @@ class Warehouse:
         return f"{self.namespace(levels)}/tables"
 
     def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
-        """Return the path of a table; `twice` encodes its name for servers that decode it twice."""
+        """Return the path of a table; with `twice`, its name is encoded for servers that decode it twice."""
         return f"{self.tables(levels)}/{segment(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
@@ -76,7 +76,8 @@ class Warehouse:
         if self.separator in level:
             shown = "the unit separator" if self.separator == UNIT_SEPARATOR else self.separator
             raise UnwritableNameError(
-                f"namespace {level!r} contains {shown!r}, which separates the levels of a namespace in "
+                f"namespace {level!r} contains {shown!r}, which separates the levels of a "
+                f"namespace in "
                 f"warehouse {self.name!r}; choose another name"
             )
         return segment(level)
@@ -103,7 +104,7 @@ class Warehouses:
         """Return a warehouse.
 
         Raises:
-            NamespaceNotFoundError: code 1, there is no warehouse of that name.
+            NamespaceNotFoundError: code 1, there is no warehouse with this name.
         """
         warehouse = self._cache.get(name)
         if warehouse is not None:
@@ -117,8 +118,8 @@ class Warehouses:
         """Return the path of a table, encoded for this server.
 
         Apache Polaris decodes a table's name a second time, like a form field, so a name with ``%``
-        or ``+`` would become another name. Other names are equal in both encodings. To detect this,
-        one name that cannot be decoded twice is requested once per warehouse.
+        or ``+`` would be changed. For other names, both encodings are the same. To detect such
+        servers, a name that cannot be decoded twice is requested once per warehouse.
         """
         if not set(name) & DECODED:
             return warehouse.table(levels, name)
@@ -131,7 +132,7 @@ class Warehouses:
         return warehouse.table(levels, name, twice=twice)
 
     def _refuses(self, path: str) -> bool:
-        """Return whether the server rejects a path as invalid, instead of reporting "not found"."""
+        """Return whether the server rejects a path as invalid instead of reporting "not found"."""
         try:
             self._api.get(path)
         except HttpFailure as failure:
@@ -161,8 +162,8 @@ class Warehouses:
     def _no_api(self, warehouse: Sequence[str]) -> InvalidInputError:
         """Build the error for an endpoint that names a server, but not the API."""
         return InvalidInputError(
-            f"there is no Iceberg REST API at {self._api.base}, which has no /v1/config: check the path "
-            "of 'endpoint' (/api/catalog with Apache Polaris)"
+            f"there is no Iceberg REST API at {self._api.base}, which has no /v1/config; check "
+            f"the path of 'endpoint' (/api/catalog for Apache Polaris)"
         )
 
 
@@ -174,7 +175,9 @@ def segment(name: str) -> str:
     """
     if name in (".", ".."):
         # Servers interpret these as relative path steps, even when encoded.
-        raise UnwritableNameError(f"{name!r} is not a valid name in an Iceberg REST catalog")
+        raise UnwritableNameError(
+            f"{name!r} is not a valid name in an Iceberg REST catalog; choose another name"
+        )
     return path_segment(name)
 
 
@@ -183,5 +186,5 @@ def _map(found: Any) -> dict[str, str]:
 
 
 def _encode_prefix(prefix: str) -> str:
-    """Encode invalid characters of a prefix, which may have several segments or be encoded already."""
+    """Encode the invalid characters in a prefix, which may have several segments or already be encoded."""
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", prefix.strip("/")), safe="/%:@!$&'()*+,;=~")

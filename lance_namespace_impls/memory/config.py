@@ -26,15 +26,14 @@ class MemoryConfig(Config):
 
     name: str = option(
         default="",
-        doc="name of the catalog: connections with one name share it; defaults to `root`; without both, "
-        "each connection has its own catalog",
+        doc="name of the catalog: connections with the same name share a catalog; defaults to "
+        "`root`; if neither is set, each connection has its own catalog",
     )
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog manages the versions of new tables, so that only "
-        "commits through it are visible; a table's property managed_versioning "
-        "overrides this",
+        doc="whether the catalog manages the versions of new tables, which makes only commits "
+        "through it visible; a table's property managed_versioning overrides this",
     )
 
     def __attrs_post_init__(self) -> None:

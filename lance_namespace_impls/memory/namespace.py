@@ -33,11 +33,11 @@ _lock = threading.Lock()
 
 
 def catalog(name: str, root: str | None = None) -> Catalog:
-    """Return the catalog of a name; it exists until the process ends.
+    """Return the catalog with a name; it exists until the process ends.
 
     Args:
-        name: its name.
-        root: location of its tables if it is new; defaults to a temporary folder.
+        name: name of the catalog.
+        root: location of the tables if the catalog is new; defaults to a temporary folder.
     """
     with _lock:
         found = _catalogs.get(name)
@@ -49,11 +49,12 @@ def catalog(name: str, root: str | None = None) -> Catalog:
 
 
 class MemoryNamespace(CatalogNamespace):
-    """A catalog in this process: namespaces of any depth, with tables in all of them.
+    """A catalog in the memory of this process: namespaces of any depth, which can all contain
+    tables.
 
-    It is lost when the process ends. Tables are Lance datasets in a temporary folder, which is
-    deleted as well, or below `root`, where they stay. A pickled namespace finds its catalog only in
-    the same process; in another process it is an empty one of the same name.
+    The catalog is lost when the process ends. Its tables are Lance datasets in a temporary folder,
+    which is also deleted, or below `root`, where they are kept. A pickled namespace finds its
+    catalog only in the same process; in another process, it is an empty catalog with the same name.
     """
 
     config_type = MemoryConfig
@@ -74,7 +75,7 @@ class MemoryNamespace(CatalogNamespace):
             raise namespace_not_found(namespace)
 
     def _require_parent(self, identifier: Identifier) -> None:
-        """Raise if nothing can be added under that identifier because its parent is missing."""
+        """Raise if the parent of an identifier is missing, so nothing can be added under it."""
         self._require(identifier[:-1])
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
@@ -148,7 +149,7 @@ class MemoryNamespace(CatalogNamespace):
         return TableEntry(id=identifier, location=location, properties=stored, managed=managed)
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        # A renamed table stays at its location, below the catalog's root.
+        # A renamed table remains at its location below the catalog's root.
         yield self._root
         yield from super().own_places(identifier)
 

@@ -33,7 +33,7 @@ Kept: TypeAlias = dict[str | None, dict[int, KeptVersion]]
 
 @attrs.define
 class Catalog:
-    """The contents of a catalog; None as an entry is a table that is not a Lance table."""
+    """The contents of a catalog; an entry of None represents a table that is not a Lance table."""
 
     root: str
     namespaces: dict[Identifier, dict[str, str]] = attrs.Factory(dict)
@@ -43,24 +43,24 @@ class Catalog:
     transactions: dict[str, TransactionRecord] = attrs.Factory(dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
     folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
-    """Folder of the tables if no root is configured; deleted when the process ends."""
+    """Folder for the tables if no root is configured; deleted when the process ends."""
 
     def children(self, parent: Identifier) -> list[Identifier]:
-        """Return the identifiers of everything directly in a namespace."""
+        """Return the identifiers of all direct children of a namespace."""
         both = [*self.namespaces, *self.tables]
         return [identifier for identifier in both if identifier[:-1] == parent]
 
     def has(self, identifier: Identifier) -> bool:
-        """Return whether a namespace or a table has that identifier."""
+        """Return whether a namespace or a table has the identifier."""
         return identifier in self.namespaces or identifier in self.tables
 
 
 class MemoryVersions(VersionStore):
-    """The versions of a catalog in a dict.
+    """The store for the versions in an in-memory catalog.
 
     Args:
         catalog: the catalog.
-        add: adds a table to it.
+        add: adds a table to the catalog.
     """
 
     def __init__(self, catalog: Catalog, add: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""Errors for rejected requests for generic tables of Apache Polaris."""
+"""Builds the errors for rejected requests for generic tables in Apache Polaris."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ __all__ = ["moved_by_server", "no_table", "not_lance"]
 def no_table(identifier: Identifier) -> InternalError:
     """Build the error for a response without a generic table (code 18)."""
     return InternalError(
-        f"table {format_identifier(identifier)}: the server's response has no generic table; does it "
-        "implement Apache Polaris' Generic Table API?"
+        f"table {format_identifier(identifier)}: the server's response has no generic table; "
+        f"check that it implements Apache Polaris' Generic Table API"
     )
 
 
 def not_lance(identifier: Identifier, format: str) -> InvalidInputError:
-    """Build the error for a generic table of another format (code 13)."""
+    """Build the error (code 13) for a generic table in another format."""
     return InvalidInputError(
-        f"{format_identifier(identifier)} is not a Lance table: its format is {format!r}, not 'lance'"
+        f"{format_identifier(identifier)} is not a Lance table: its format is {format!r}, not "
+        f"'lance'"
     )
 
 
 def moved_by_server(identifier: Identifier, asked: str, kept: str) -> InvalidInputError:
-    """Build the error for a server that would store another location (code 13)."""
+    """Build the error (code 13) for a server that would store another location."""
     return InvalidInputError(
-        f"table {format_identifier(identifier)} cannot be at {asked}: this server would store the "
-        f"location {kept}; pass a location in that form"
+        f"table {format_identifier(identifier)} cannot be stored at {asked}: this server would "
+        f"store the location {kept}; specify a location in that form"
     )

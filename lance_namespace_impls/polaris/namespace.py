@@ -38,10 +38,11 @@ class PolarisTable(TableEntry):
 
 
 class PolarisNamespace(IcebergRestCatalog):
-    """The Lance tables of an Apache Polaris server.
+    """The Lance tables on an Apache Polaris server.
 
-    An identifier consists of the catalog, the levels of a namespace, and a table. Namespaces are those
-    of the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
+    An identifier consists of the catalog, the levels of a namespace, and a table. Namespaces are
+    those of the Iceberg REST API; a Lance table is a generic table with the format ``lance``, in
+    upper or lower case.
 
     Source: Apache Polaris' Generic Table API.
     """
@@ -56,7 +57,8 @@ class PolarisNamespace(IcebergRestCatalog):
         shown_delimiter=".",
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
-            "the Generic Table API of Apache Polaris cannot change a table; deregister it and register "
+            "the Generic Table API of Apache Polaris cannot change a table; deregister it and "
+            "register "
             "it again",
         ),
     )
@@ -89,7 +91,7 @@ class PolarisNamespace(IcebergRestCatalog):
 
     def default_location(self, identifier: Identifier) -> str | None:
         location = super().default_location(identifier)
-        # The server vends no credentials to check the location before the table exists.
+        # Before the table exists, the server vends no credentials with which to check the location.
         return None if location is None or self._depends_on_vending(location) else location
 
     def add_table(
@@ -116,11 +118,13 @@ class PolarisNamespace(IcebergRestCatalog):
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
-            # The entry does not point to the data, so it is useless.
+            # The entry does not reference the data, so it is useless.
             self.remove_table(entry)
             raise moved_by_server(identifier, address, entry.location)
         if not entry.vended and self._depends_on_vending(address):
-            return self.load_table(identifier)  # some servers vend credentials only there
+            return self.load_table(
+                identifier
+            )  # some servers vend credentials only in this response
         return entry
 
     def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
@@ -135,13 +139,14 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def _is_occupied(self, entry: TableEntry) -> bool:
-        """Return whether the location of a new table contains data of another table."""
+        """Return whether the location of a new table contains another table's data."""
         try:
             return self.has_data(entry)
         except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:
             reason = self.translate(error, "storage").message
             warnings.warn(
-                f"{entry.location} cannot be checked: rows that it already contains become rows of "
+                f"{entry.location} cannot be checked; rows that it already contains will become "
+                f"rows of "
                 f"{self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
                 stacklevel=2,
             )

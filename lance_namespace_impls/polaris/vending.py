@@ -1,4 +1,4 @@
-"""Credentials that Apache Polaris vends for a table, as object store options.
+"""Converts the credentials that Apache Polaris vends for a table to object store options.
 
 Source: Apache Polaris' Generic Table API, ``storage-access-configs``; the keys have the names of
 Iceberg's file IO.
@@ -35,7 +35,7 @@ def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
     """Return the object store options in the server's response for a table.
 
     Args:
-        location: location of the table; the configuration with its longest matching prefix counts.
+        location: location of the table; the configuration with the longest matching prefix is used.
         answer: the server's response for the table.
     """
     matching = [

@@ -1,4 +1,4 @@
-"""A namespace behind a server with the Lance REST protocol.
+"""A namespace behind a server that implements the Lance REST protocol.
 
 Source: the general specification, "Lance REST Namespace".
 """

@@ -1,4 +1,4 @@
-"""Additions of the REST backend to the generated clients: configuration, retries, redacted errors."""
+"""Rules that the REST backend adds to the generated clients: configuration, retries, redacted errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Request = TypeVar("Request", bound=Model)
 
 
 class Rules:
-    """Processing of a call before it is sent and after its response arrives.
+    """Processes a call before it is sent and after its response arrives.
 
     Args:
         config: the typed properties.
@@ -83,29 +83,30 @@ class Rules:
             raise
 
     def process_answer(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
-        """Add the client's storage options to a response that has some, and reject a page whose next
-        page is itself, which would make a listing endless.
+        """Add the client's storage options to a response that contains some, and reject a page
+        whose next page is itself, since the listing would never end.
 
         Raises:
-            InternalError: code 18, the next page has the token of this page.
+            InternalError: code 18, the token of the next page is that of this page.
         """
         token = getattr(answer, "page_token", None)
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
-                f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} twice, so "
+                f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} "
+                f"twice, so "
                 "its listing would never end"
             )
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
 
     def first_attempt(self, request: Request) -> Request:
-        """Return a request with its mode in the case that the server is known to accept."""
+        """Return a request with its mode in the spelling that the server is known to accept."""
         other = _in_snake_case(request) if self._snake_case_modes else None
         return request if other is None else other
 
     def second_attempt(self, request: Request, data: ArrowData | None = None) -> Request | None:
-        """Return a request to send after code 13, for a server that uses snake case for modes; None if
-        a second attempt makes no sense.
+        """Return a request to send after code 13, for servers that use snake case for modes; None
+        if a second attempt is pointless.
 
         Args:
             request: the rejected request.
@@ -117,10 +118,10 @@ class Rules:
 
     @contextmanager
     def second_result(self, refused: InvalidInputError) -> Iterator[None]:
-        """Remember from the result of the second attempt which case the server accepts.
+        """Remember which case the server accepts, based on the result of the second attempt.
 
         Raises:
-            InvalidInputError: code 13, `refused`, since the case was not the reason.
+            InvalidInputError: code 13, `refused`, because the case was not the reason.
         """
         try:
             yield
@@ -153,8 +154,7 @@ def _is_rereadable(data: ArrowData) -> bool:
 
 
 class _HideStorageOptions(logging.Filter):
-    """Redacts storage options in the HTTP log: CreateTable sends them as query parameters, as such or
-    within the properties."""
+    """Redacts the storage options in the HTTP log; CreateTable sends them as query parameters."""
 
     _VALUE = re.compile(r"\b((?:storage_options|properties)=)[^&\s'\")]+")
 

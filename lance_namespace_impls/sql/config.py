@@ -27,18 +27,17 @@ class SqlConfig(Config):
     uri: str = option(
         also=("path",),
         default=DEFAULT_FILE,
-        doc="the database: path of an SQLite file, or postgresql://user@host:port/database",
+        doc="database: the path of an SQLite file, or postgresql://user@host:port/database",
     )
 
     password: str | None = option(
-        default=None, secret=True, doc="password of the PostgreSQL user, if the URI has none"
+        default=None, secret=True, doc="password of the PostgreSQL user, if the URI contains none"
     )
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog manages the versions of new tables, so that only "
-        "commits through it are visible; a table's property managed_versioning "
-        "overrides this",
+        doc="whether the catalog manages the versions of new tables, which makes only commits "
+        "through it visible; a table's property managed_versioning overrides this",
     )
 
     connect_timeout: float = timeout_option(
@@ -46,15 +45,19 @@ class SqlConfig(Config):
     )
 
     lock_timeout: float = timeout_option(
-        "lock_timeout", default=30.0, doc="maximum time to wait for a lock of another transaction"
+        "lock_timeout",
+        default=30.0,
+        doc="maximum time to wait for a lock that another transaction holds",
     )
 
     pool_size: int = option(
-        default=10, unit="connections", doc="maximum open connections to the database"
+        default=10, unit="connections", doc="maximum number of open connections to the database"
     )
 
     transaction_days: int = option(
-        default=30, unit="days", doc="how long DescribeTransaction finds a transaction"
+        default=30,
+        unit="days",
+        doc="number of days for which DescribeTransaction finds a transaction",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -79,7 +82,7 @@ class SqlConfig(Config):
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; otherwise it is an SQLite file."""
+        """Whether the database is PostgreSQL; otherwise, it is an SQLite file."""
         return "://" in self.uri and urlsplit(self.uri).scheme in _POSTGRESQL
 
     @property
@@ -89,7 +92,7 @@ class SqlConfig(Config):
 
     @property
     def _path(self) -> Path:
-        """The SQLite file as configured; the absolute form would always have a name."""
+        """The SQLite file as configured: unlike the absolute form, it may be empty."""
         path = self.uri
         for start in ("sqlite:///", "file://"):
             path = path.removeprefix(start)
@@ -104,7 +107,7 @@ class SqlConfig(Config):
 
     @property
     def shown_database(self) -> str:
-        """The database in messages, without a password."""
+        """A description of the database for messages, without a password."""
         if not self.is_postgresql:
             return f"SQLite file {self.file}"
         parts = urlsplit(self.uri)

@@ -1,4 +1,4 @@
-"""Connections and transactions of one database."""
+"""Manages the connections and transactions of one database."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Database:
 
     @property
     def engine(self) -> Engine:
-        """The connections of this process; a forked process does not use its parent's."""
+        """The connections of this process; a forked process does not use those of its parent."""
         with self._lock:
             if self._engine is None or self._process != os.getpid():
                 if self._engine is not None:
@@ -91,8 +91,8 @@ class Database:
 
     def _open_file(self) -> sqlite3.Connection:
         if self._create:
-            # Properties may contain credentials. SQLite's auxiliary files get the permissions of
-            # this file.
+            # Properties may contain credentials, so only the owner may read the file. SQLite's
+            # auxiliary files get the same permissions.
             with suppress(OSError):  # it exists, or SQLite reports the problem
                 os.close(os.open(self._config.file, os.O_CREAT | os.O_EXCL, OWNER_ALONE))
         connection = sqlite3.connect(
@@ -104,13 +104,12 @@ class Database:
         )
         connection.execute("pragma foreign_keys = on")
         if self._create:
-            # Allows concurrent readers and a writer; the setting is stored in the file.
+            # Allows readers and a writer to run concurrently; the setting is stored in the file.
             connection.execute("pragma journal_mode = wal")
         return connection
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Return the result of `work`, a read in one transaction; a lost connection is reopened
-        once."""
+        """Run a read in one transaction and return its result; if the connection is lost, retry once."""
         self.require_current()
         for left in (1, 0):
             try:
@@ -119,12 +118,12 @@ class Database:
             except DBAPIError as error:
                 if not (left and error.connection_invalidated):
                     raise
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Return the result of `work`, run in one atomic transaction.
+        """Run a change in one atomic transaction and return its result.
 
-        It is retried if the database gave another transaction precedence.
+        The change is retried if the database aborted it in favor of another transaction.
         """
         self.require_current()
         for left in reversed(range(TRIES)):
@@ -135,11 +134,11 @@ class Database:
                 if not left or not is_worth_another_try(error):
                     raise
             time.sleep(random.uniform(0, 0.02 * (TRIES - left)))
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a write transaction: an SQLite file has only one at a time."""
+        """Open a write transaction; an SQLite file has only one at a time."""
         with (
             self.engine.connect().execution_options(**_WRITES) as connection,
             connection.begin(),
@@ -156,7 +155,8 @@ class Database:
         """Reject a database that this code cannot read.
 
         Raises:
-            InvalidInputError: code 13, it has no catalog, an older one, or one of a newer release.
+            InvalidInputError: code 13, the database has no catalog, or the catalog is from an older
+                or a newer release.
         """
         if self._is_current:
             return
@@ -171,17 +171,17 @@ class Database:
         self._is_current = True
 
     def refusal(self, found: str) -> LanceNamespaceError:
-        """Build the error for a catalog that a different release created (code 13)."""
+        """Build the error (code 13) for a catalog that another release created."""
         where = self._config.shown_database
         if found in REVISIONS:
             return InvalidInputError(
-                f"sql: the catalog in {where} was created by an older release (schema "
-                f"{found}, this one has {REVISIONS[-1]}): make a backup, then run 'lance-ns "
+                f"sql: the catalog in {where} was created by an older release (schema {found}, "
+                f"this release uses {REVISIONS[-1]}): make a backup, then run 'lance-ns "
                 "upgrade sql' with the same properties"
             )
         return InvalidInputError(
-            f"sql: the catalog in {where} was created by a newer release (schema {found}, "
-            f"this one has {REVISIONS[-1]}): upgrade lance-namespace-kit"
+            f"sql: the catalog in {where} was created by a newer release (schema {found}, this "
+            f"release uses {REVISIONS[-1]}): upgrade lance-namespace-kit"
         )
 
     def _without_catalog(self) -> LanceNamespaceError:
@@ -192,6 +192,6 @@ class Database:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin a transaction; a write waits for others here, and never in the middle."""
+    """Begin a transaction; writes wait for other transactions here, never later."""
     writes = connection.get_execution_options().get("lance_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,4 +1,4 @@
-"""Translation of a database's failures to protocol errors."""
+"""Translates failures of a database to protocol errors."""
 
 from __future__ import annotations
 
@@ -25,22 +25,30 @@ __all__ = ["is_worth_another_try", "recognized"]
 _AGAIN = ("40001", "40P01")
 _LOST = "the connection was lost; a change may have been applied: check before you repeat it"
 
-# Prefixes of PostgreSQL's codes, the errors that they represent, and the remedies.
+# Prefixes of PostgreSQL's error codes, the protocol errors that they represent, and the remedies.
 _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     ("28", UnauthenticatedError, "check the user in 'uri', and 'password'"),
-    ("3D", InvalidInputError, "create the database, or name another in 'uri'"),
+    ("3D", InvalidInputError, "create the database, or specify another one in 'uri'"),
     ("42501", PermissionDeniedError, "grant the user of 'uri' the required privilege"),
     ("25006", PermissionDeniedError, "the database is read-only: set 'uri' to its primary"),
     ("40", ConcurrentModificationError, "try again"),
     ("55P03", ConcurrentModificationError, "another transaction holds the lock; try again"),
     ("53300", ThrottlingError, "too many connections; try again, or lower pool_size"),
-    ("53", ServiceUnavailableError, "the server is out of a resource"),
+    (
+        "53",
+        ServiceUnavailableError,
+        "the server lacks a resource, such as memory or disk space; free some",
+    ),
     ("57", ServiceUnavailableError, _LOST),
     ("08", ServiceUnavailableError, _LOST),
     ("54", InvalidInputError, "a name or location is too long for PostgreSQL"),
-    ("22", InvalidInputError, "PostgreSQL cannot store the text"),
+    (
+        "22",
+        InvalidInputError,
+        "PostgreSQL cannot store a string; remove NUL characters and surrogates",
+    ),
 )
-# Failures without a code: the texts of SQLite, and of libpq while it connects.
+# Failures without a code: messages of SQLite, and of libpq while it connects.
 _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     (r"database (table )?is locked", ServiceUnavailableError,
      "another process held a lock on the file for longer than lock_timeout; try "
@@ -51,18 +59,18 @@ _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
      "it cannot be opened: check 'uri', and the permissions of the file and its folder"),
     (r"file is not a database|malformed", InternalError,
      "it is not an SQLite file, or is damaged: check 'uri', or restore a backup"),
-    (r"disk is full|disk I/O error", InternalError, "free space on the disk, or check it"),
+    (r"disk is full|disk I/O error", InternalError, "free disk space, or check the disk"),
     (r"authentication failed|no password supplied|no pg_hba.conf entry|role \S+ does not exist",
      UnauthenticatedError, "check the user in 'uri', and 'password'"),
     (r"database \S+ does not exist", InvalidInputError,
-     "create the database, or name another in 'uri'"),
+     "create the database, or specify another one in 'uri'"),
     (r"too many clients|connection slots", ThrottlingError,
      "too many connections; try again, or lower pool_size"),
     (r"cannot contain NUL|surrogates not allowed", InvalidInputError,
-     "a database cannot store the text"),
+     "a database cannot store a string; remove NUL characters and surrogates"),
     (r"could not translate host|failed to resolve|Connection refused|timeout|timed out|"
      r"could not connect|connection failed|connection is bad", ServiceUnavailableError,
-     "check that the server runs, and the host and port in 'uri'"),
+     "check that the server is running, and the host and port in 'uri'"),
     (r"server closed the connection|connection.* (closed|lost)|terminating connection",
      ServiceUnavailableError, _LOST),
 )  # fmt: skip
@@ -74,12 +82,12 @@ def is_worth_another_try(error: DBAPIError) -> bool:
 
 
 def recognized(error: Exception, what: str, database: str) -> LanceNamespaceError | None:
-    """Return the protocol error for a failure of the database; None for any other.
+    """Return the protocol error for a failure of the database; None for other failures.
 
     Args:
         error: the failure.
-        what: the operation and its object, with which the message starts.
-        database: the database in messages.
+        what: the operation and its object, as the start of the message.
+        database: description of the database for messages.
     """
     if isinstance(error, PoolTimeout):
         return ThrottlingError(
@@ -87,7 +95,7 @@ def recognized(error: Exception, what: str, database: str) -> LanceNamespaceErro
         )
     if not isinstance(error, SQLAlchemyError):
         return None
-    # SQLAlchemy's own text contains the statement with its values.
+    # SQLAlchemy's own message contains the statement with its values.
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     text = first_line(cause)
     state = getattr(cause, "sqlstate", None) or ""

@@ -1,4 +1,4 @@
-"""Creating a catalog in a database, and upgrading an older one."""
+"""Creates a catalog in a database, and upgrades older catalogs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .schema import REVISIONS
 
 __all__ = ["initialize", "upgrade"]
 
-# Serializes the creation of one catalog by several processes in PostgreSQL.
+# Lock that serializes the creation of a catalog in PostgreSQL by several processes.
 _LOCK = 0x1A2CE5
 
 
 def initialize(properties: Mapping[str, Any]) -> str:
-    """Create the catalog in a database that has none, and return the database's name.
+    """Create a catalog in a database that has none, and return a description of the database.
 
     An existing catalog is unchanged.
 
@@ -32,7 +32,7 @@ def initialize(properties: Mapping[str, Any]) -> str:
         properties: properties of the ``sql`` backend.
 
     Raises:
-        InvalidInputError: code 13, a property is wrong, or the catalog is of another release.
+        InvalidInputError: code 13, a property is invalid, or the catalog is from another release.
         PermissionDeniedError: code 15.
         UnauthenticatedError: code 16.
         ServiceUnavailableError: code 17, the database cannot be reached.
@@ -41,13 +41,13 @@ def initialize(properties: Mapping[str, Any]) -> str:
 
 
 def upgrade(properties: Mapping[str, Any]) -> str:
-    """Upgrade a catalog of an older release, and return the database's name.
+    """Upgrade a catalog from an older release, and return a description of the database.
 
     Args:
         properties: properties of the ``sql`` backend.
 
     Raises:
-        InvalidInputError: code 13, there is no catalog, or one of a newer release.
+        InvalidInputError: code 13, there is no catalog, or it is from a newer release.
     """
     return _migrate(properties, "upgrade sql", create=False)
 
@@ -68,8 +68,8 @@ def _migrate(properties: Mapping[str, Any], what: str, *, create: bool) -> str:
                 raise database.refusal(str(found))
             if found is None and not create:
                 raise InvalidInputError(
-                    f"sql: {config.shown_database} has no catalog to upgrade: run 'lance-ns init "
-                    "sql'"
+                    f"sql: {config.shown_database} has no catalog to upgrade; run 'lance-ns init "
+                    f"sql' to create one"
                 )
             _run(connection)
     except LanceNamespaceError:

@@ -1,4 +1,4 @@
-"""The namespaces and tables of a catalog in a database."""
+"""The SQL backend: namespaces and tables of a catalog in a database."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _AT_ONCE = 200
 
 
 class SqlNamespace(CatalogNamespace):
-    """A catalog in a database: namespaces of any depth, with tables in all of them."""
+    """A catalog in a database: namespaces of any depth, which can all contain tables."""
 
     config_type = SqlConfig
     config: SqlConfig
@@ -76,8 +76,8 @@ class SqlNamespace(CatalogNamespace):
         for name in names:
             if "\0" in name or _has_surrogate(name):
                 raise InvalidInputError(
-                    f"{operation}: a database cannot store the name {name!r}: it contains a NUL or "
-                    "half of a surrogate pair"
+                    f"{operation}: a database cannot store the name {name!r}: it contains a NUL "
+                    f"character or half of a surrogate pair; choose another name"
                 )
 
     # --- namespaces
@@ -113,7 +113,7 @@ class SqlNamespace(CatalogNamespace):
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         def work(connection: Connection) -> Mapping[str, str]:
-            # Nothing can be added to a namespace whose row is locked.
+            # While a namespace's row is locked, nothing can be added to the namespace.
             row = require_namespace(connection, identifier, lock=True)
             held = select(objects.c.name).where(objects.c.parent_id == row.id).limit(1)
             if not cascade and (name := connection.execute(held).scalar()) is not None:
@@ -181,7 +181,7 @@ class SqlNamespace(CatalogNamespace):
     def _insert_table(self, connection: Connection, entry: TableEntry) -> None:
         parent = require_namespace(connection, entry.id[:-1])
         if self.config.is_postgresql:
-            # Ensures that two tables added at the same location detect each other.
+            # Ensures that two concurrent additions at the same location detect each other.
             lock = text("select pg_advisory_xact_lock(hashtextextended(:location, 0))")
             connection.execute(lock, {"location": entry.location})
         new = connection.execute(
@@ -198,9 +198,9 @@ class SqlNamespace(CatalogNamespace):
         other = other_entry(connection, entry.location, added)
         if other is not None and (entry.managed or other.managed):
             raise InvalidInputError(
-                f"table {format_identifier(entry.id)} cannot be at {entry.location}: the "
-                f"table {other.name!r} is there, and the catalog manages the versions of one of "
-                "the two; choose another location"
+                f"table {format_identifier(entry.id)} cannot be stored at {entry.location}: the "
+                f"table {other.name!r} uses that location, and the catalog manages the versions "
+                f"of one of them; choose another location"
             )
 
     def remove_table(self, entry: TableEntry) -> None:
@@ -263,7 +263,7 @@ def _require_entry(entry: TableEntry | None, identifier: Identifier) -> TableEnt
 
 
 def _is_taken(error: IntegrityError) -> bool:
-    """Return whether a name is in use; otherwise its namespace was removed."""
+    """Return whether a name is in use; if not, its namespace was removed."""
     state = getattr(error.orig, "sqlstate", None)
     return state == "23505" if state is not None else "UNIQUE" in str(error.orig)
 

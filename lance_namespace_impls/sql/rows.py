@@ -1,4 +1,4 @@
-"""Rows of the catalog: look-up by identifier, and ordered walks."""
+"""Looks up rows of the catalog by identifier, and lists them in order."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
     "walk_names",
 ]
 
-# Planners try all orders of a join; with more tables there are too many.
+# Query planners try all join orders; with more tables, there are too many.
 _LEVELS = 6
 _FIRST_ROWS, _MOST_ROWS = 200, 5000
 
 
 @cache
 def _by_path(levels: int) -> Select[Any]:
-    """Return the query for the object that many levels below a namespace."""
+    """Return the query for an object at a number of levels below a namespace."""
     steps = [objects.alias(f"o{level}") for level in range(levels)]
     query = select(steps[-1]).where(steps[0].c.parent_id == bindparam("start"))
     for level, step in enumerate(steps):
@@ -50,7 +50,7 @@ def find(connection: Connection, identifier: Identifier, *, lock: bool = False) 
     Args:
         connection: a transaction.
         identifier: the object; the root also has a row.
-        lock: whether other transactions that change the row wait for this one.
+        lock: whether other transactions must wait for this one before they change the row.
     """
     if not identifier:
         query = select(objects).where(objects.c.id == ROOT_ID)
@@ -97,12 +97,12 @@ def require_table(
 
     Args:
         connection: a transaction.
-        table: its identifier, or its entry: a later table of that name at another location is not
-            the same table.
-        lock: whether other transactions that change the table wait for this one.
+        table: its identifier, or its entry; with an entry, a later table with the same name at
+            another location does not match.
+        lock: whether other transactions must wait for this one before they change the table.
 
     Raises:
-        NamespaceNotFoundError: code 1, for an identifier whose parent is missing.
+        NamespaceNotFoundError: code 1, the parent of an identifier is missing.
         TableNotFoundError: code 4.
     """
     identifier = table.id if isinstance(table, TableEntry) else table
@@ -117,7 +117,7 @@ def require_table(
 
 
 def other_entry(connection: Connection, location: str, but: int | None) -> Row[Any] | None:
-    """Return another table at a location, preferring one whose versions the catalog manages.
+    """Return another table at a location, preferably one whose versions the catalog manages.
 
     Args:
         connection: a transaction.
@@ -134,14 +134,14 @@ def other_entry(connection: Connection, location: str, but: int | None) -> Row[A
 
 
 def entry_of(identifier: Identifier, row: Row[Any]) -> TableEntry:
-    """Return the entry of a table's row."""
+    """Return the entry in a table's row."""
     return TableEntry(
         id=identifier, location=row.location, properties=properties_of(row), managed=row.managed
     )
 
 
 def properties_of(row: Row[Any]) -> dict[str, str]:
-    """Return the properties of a row."""
+    """Return the properties in a row."""
     found: dict[str, str] = json.loads(row.properties)
     return found
 
@@ -154,9 +154,9 @@ def text_of(properties: Mapping[str, str]) -> str:
 def walk_names(
     database: Database, parent: Identifier, kind: str, after: str | None, wanted: int | None
 ) -> Iterator[str]:
-    """Yield the names of a namespace's children of a kind in order, starting after `after`.
+    """Yield the names of a namespace's children of one kind in order, starting after `after`.
 
-    They are read in batches by key, so that a page costs the same at any position.
+    They are read in batches by key, so the cost of a page does not depend on its position.
 
     Raises:
         NamespaceNotFoundError: code 1.

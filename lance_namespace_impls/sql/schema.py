@@ -1,4 +1,4 @@
-"""The tables of the catalog, after the newest migration."""
+"""The catalog's database tables, as of the newest migration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy import (
 __all__ = ["NAMESPACE", "REVISIONS", "ROOT_ID", "TABLE", "objects", "transactions", "versions"]
 
 REVISIONS = ("0001", "0002", "0003")
-"""The migrations, oldest first; this code reads and writes the last."""
+"""The migrations, oldest first; this code reads and writes the schema of the last one."""
 
 ROOT_ID = 1
 NAMESPACE, TABLE = "n", "t"
@@ -44,9 +44,9 @@ objects = Table(
     UniqueConstraint("parent_id", "name", name="objects_name"),
     Index("objects_kind", "parent_id", "kind", "name"),
     Index("objects_location", "location", postgresql_using="hash"),
-    sqlite_autoincrement=True,  # an identifier is never reused for another object
+    sqlite_autoincrement=True,  # ids are never reused for other objects
 )
-"""Namespaces and tables; the root is a row without a parent."""
+"""Namespaces and tables; the root is the row without a parent."""
 
 versions = Table(
     "table_versions",
@@ -72,4 +72,4 @@ transactions = Table(
     Column("properties", Text, nullable=False),
     Index("transactions_created", "created_millis"),
 )
-"""Commits to managed tables in the last `SqlConfig.transaction_days`."""
+"""Commits to managed tables in the last `SqlConfig.transaction_days` days."""

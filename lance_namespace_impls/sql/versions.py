@@ -46,8 +46,8 @@ class SqlVersions(VersionStore):
     Args:
         database: the database.
         add: adds a table within a transaction.
-        entry: returns the entry of a table that is to be added.
-        keep_days: how long transactions are kept, in days.
+        entry: returns the entry of a table that will be added.
+        keep_days: number of days for which transactions are retained.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class SqlVersions(VersionStore):
             try:
                 row = require_table(connection, table)
             except TableNotFoundError:
-                return  # dropped or renamed; the next reader requests it again
+                return  # the table was dropped or renamed; the next reader calls this again
             connection.execute(
                 update(versions)
                 .where(
@@ -183,7 +183,7 @@ class SqlVersions(VersionStore):
 
     @contextmanager
     def exclusively(self, table: TableEntry) -> Iterator[None]:
-        """Keep others from committing to a table."""
+        """Prevent others from committing to a table."""
         with self._database.writing() as connection:
             require_table(connection, table, lock=True)
             yield
@@ -248,7 +248,7 @@ def _columns(version: KeptVersion) -> dict[str, Any]:
 
 
 def _forget(connection: Connection, before: int) -> None:
-    """Delete a batch of older transactions, skipping those that another commit is deleting."""
+    """Delete a batch of old transactions, skipping those that another commit is deleting."""
     old = (
         select(transactions.c.id)
         .where(transactions.c.created_millis < before)

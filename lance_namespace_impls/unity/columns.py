@@ -1,9 +1,9 @@
-"""Conversion between Arrow schemas and Unity Catalog columns.
+"""Converts between Arrow schemas and Unity Catalog columns.
 
 Unity Catalog's types are those of Spark SQL. A column's ``type_json`` is the Spark field in Spark's
-JSON format. Its metadata contains the exact Arrow field, under the key that Parquet files use for the
-same purpose. Columns from other writers have no such entry; they are read as the Arrow type that
-matches the Spark type.
+JSON format. The field's metadata contains the exact Arrow field, under the key that Parquet files
+use for the same purpose. Columns from other writers lack this entry; they are read as the Arrow
+type that matches the Spark type.
 
 Source: the Unity Catalog REST API, schema ``ColumnInfo``.
 """
@@ -28,10 +28,10 @@ __all__ = ["to_arrow", "to_columns", "to_json"]
 ARROW_KEY = "ARROW:schema"
 MAX_DECIMAL = 38
 
-# A Spark type in Spark's JSON format: a name, or an object for a nested type.
+# A Spark type in Spark's JSON format: a name, or an object if the type is nested.
 SparkType = str | dict[str, Any]
 
-# From Spark's name in JSON to its name in DDL and Unity Catalog's type name.
+# Spark's type name in JSON -> its name in DDL, and Unity Catalog's type name.
 _NAMES = {
     "void": ("void", "NULL"),
     "boolean": ("boolean", "BOOLEAN"),
@@ -90,7 +90,7 @@ _FROM_ARROW: dict[pa.DataType, str] = {
     pa.int16(): "short",
     pa.int32(): "integer",
     pa.int64(): "long",
-    # An unsigned integer needs the next wider signed type.
+    # Unsigned integers need the next wider signed type.
     pa.uint8(): "short",
     pa.uint16(): "integer",
     pa.uint32(): "long",
@@ -160,7 +160,7 @@ def _spark_type(kind: pa.DataType) -> SparkType:
     if types.is_timestamp(kind):
         return "timestamp_ntz" if kind.tz is None else "timestamp"
     if types.is_time(kind):
-        return "long"  # Spark has no time of day; the column holds the units since midnight
+        return "long"  # Spark has no time-of-day type; the column contains the number of units since midnight
     if types.is_duration(kind):
         return "interval day to second"
     if types.is_map(kind):
@@ -234,7 +234,7 @@ def to_arrow(columns: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
 
 
 def to_json(columns: Iterable[Mapping[str, Any]]) -> JsonArrowSchema | None:
-    """Convert columns to an Arrow schema in the protocol's JSON; each caller gets its own copy."""
+    """Convert columns to an Arrow schema in the protocol's JSON; each call returns a new copy."""
     schema = _json_schema(column_keys(columns))
     return (
         None if schema is None else evolve(schema, fields=[_copy(field) for field in schema.fields])
@@ -257,7 +257,7 @@ def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
     )
 
 
-# Tables are described repeatedly, and converting a wide schema takes longer than the call.
+# Cached: tables are described repeatedly, and converting a wide schema takes longer than the call.
 @lru_cache(maxsize=1024)
 def _json_schema(keys: tuple[ColumnKey, ...]) -> JsonArrowSchema | None:
     from ..tables.schema import to_json_schema
@@ -307,11 +307,11 @@ def _field(column: ColumnKey) -> pa.Field | None:
 
 
 class _UnknownType(Exception):
-    """A Spark type without an Arrow counterpart, or a text that is not a type."""
+    """A Spark type without an Arrow counterpart, or a string that is not a type."""
 
 
 def _parse_json(text: str) -> dict[str, Any] | None:
-    """Parse ``type_json``: the Spark field, only its type, or (from some writers) not JSON."""
+    """Parse ``type_json``: a Spark field or, from some writers, only its type or no JSON at all."""
     try:
         described = json.loads(text)
     except (ValueError, RecursionError):
@@ -329,7 +329,7 @@ def _exact_field(described: Mapping[str, Any] | None) -> pa.Field | None:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0)
     except (binascii.Error, pa.ArrowException, OSError):
-        return None  # not written by this package: the Spark type counts
+        return None  # not written by this package; use the Spark type
 
 
 def _arrow_type(spark: Any) -> pa.DataType:
@@ -371,7 +371,7 @@ def _plain_arrow_type(name: str) -> pa.DataType:
 
 
 class _Ddl:
-    """Parser for types in DDL, such as ``array<struct<a:int,b:string>>``."""
+    """A parser for types in DDL, such as ``array<struct<a:int,b:string>>``."""
 
     TOKEN = re.compile(r"`(?:[^`]|``)*`|[<>,:()]|[^\s<>,:()`]+")
 
@@ -379,7 +379,7 @@ class _Ddl:
         self._tokens = self.TOKEN.findall(text)
 
     def whole(self) -> SparkType:
-        """Parse the whole text as one type."""
+        """Parse the entire text as one type."""
         parsed = self._type()
         if self._tokens:
             raise _UnknownType(self._tokens[0])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SPLITS", "UnityConfig"]
 
 SPLITS = re.compile("[.\x1f]")
-"""Characters at which the API splits names."""
+"""Characters at which the API splits full names."""
 
 
 @attrs.define(kw_only=True)
@@ -35,7 +35,7 @@ class UnityConfig(HttpConfig):
     )
     catalog: str | None = option(
         default=None,
-        doc="name of the catalog; without it, the root lists every catalog of the server",
+        doc="name of the catalog; if unset, the root lists all catalogs on the server",
     )
     api_path: str = option(
         default="/api/2.1/unity-catalog", doc="path of the API, relative to the endpoint"
@@ -47,7 +47,7 @@ class UnityConfig(HttpConfig):
         super().__attrs_post_init__()
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
         self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
-        # Some tools show the endpoint including the path, which must not be appended twice.
+        # Some tools display the endpoint with the path, which must not be appended twice.
         self.endpoint = self.endpoint.removesuffix(self.api_path)
         if self.catalog is not None and (not self.catalog or SPLITS.search(self.catalog)):
             raise InvalidInputError(

@@ -48,13 +48,13 @@ _OTHER_CONFLICTS = ("ABORTED", "RESOURCE_CONFLICT")
 
 
 def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the error code and the message of an error body."""
+    """Return the error code and the message in an error body."""
     kind = body.get("error_code") or body.get("errorCode") or "UNKNOWN"
     return str(kind), str(body.get("message") or "")
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Return whether an object of that name already exists: HTTP 409 or a corresponding code."""
+    """Return whether an object with this name already exists: HTTP 409 or a corresponding code."""
     if failure.kind.endswith("ALREADY_EXISTS"):
         return True
     return failure.status == 409 and failure.kind not in _OTHER_CONFLICTS
@@ -73,12 +73,12 @@ def is_not_empty(failure: HttpFailure) -> bool:
 
 
 def is_too_long(failure: HttpFailure) -> bool:
-    """Return whether a text is too long for the server's database."""
+    """Return whether a string is too long for the server's database."""
     return failure.status == 500 and _TOO_LONG.search(failure.message) is not None
 
 
 def is_duplicate(failure: HttpFailure) -> bool:
-    """Return whether a name has several entries; the server can then return none of them."""
+    """Return whether a name has several entries; in that case, the server returns none of them."""
     return failure.status == 500 and "did not return a unique result" in failure.message
 
 

@@ -77,18 +77,18 @@ from .records import (
 __all__ = ["UnityConfig", "UnityNamespace"]
 
 CHANGES_TRIED = 10
-# Delay before a change is verified: minimum seconds, and multiple of the change's duration.
+# Delay before a change is verified: minimum in seconds, and as a multiple of the change's duration.
 MIN_PAUSE = 0.02
 PAUSE_FACTOR = 2
 
 
 class UnityNamespace(CatalogNamespace):
-    """The Lance tables of one catalog in Unity Catalog, or of all its catalogs.
+    """The Lance tables in one catalog of Unity Catalog, or in all its catalogs.
 
     An identifier consists of the catalog, a schema and a table. A Lance table is an EXTERNAL table
-    with the property ``table_type=lance``. Its columns are stored when it is declared at existing
-    data, registered or created, and `describe_table` returns them as the schema. The API cannot
-    change a table, so its columns may become outdated.
+    with the property ``table_type=lance``. Its columns are stored when the table is created,
+    registered, or declared at a location with data; `describe_table` returns them as the schema.
+    The API cannot change a table, so the stored columns may become outdated.
 
     Source: the Unity Catalog implementation specification.
     """
@@ -111,7 +111,8 @@ class UnityNamespace(CatalogNamespace):
         super().__init__(config)
         self._api = JsonApi(config, config.endpoint + config.api_path, read_failure)
         self._sorts_by_name: bool | None = None
-        """Whether the server sorts tables by name, with names as page tokens; None until known."""
+        """Whether the server sorts tables by name and uses names as page tokens; None until
+        known."""
 
     def close(self) -> None:
         """Close the connections; later calls are rejected (code 13)."""
@@ -124,7 +125,8 @@ class UnityNamespace(CatalogNamespace):
         if is_duplicate(error):
             return InvalidTableStateError(
                 f"{what}: the server has several entries with this name, which were created "
-                "concurrently, and returns none of them; remove all but one from its database"
+                "concurrently, and returns none of them; remove all but one from the server's "
+                "database"
             )
         if is_changed_meanwhile(error):
             return ConcurrentModificationError(
@@ -133,7 +135,7 @@ class UnityNamespace(CatalogNamespace):
         protocol_error = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
             protocol_error.text += (
-                f"; {self._api.base} has no Unity Catalog API: check 'endpoint' and 'api_path'"
+                f"; {self._api.base} has no Unity Catalog API; check 'endpoint' and 'api_path'"
             )
         return protocol_error
 
@@ -156,7 +158,7 @@ class UnityNamespace(CatalogNamespace):
         return sorted_after(names, after)
 
     def _catalogs(self) -> Sequence[str]:
-        """Return the configured catalog; all catalogs if none is configured."""
+        """Return the configured catalog, or all catalogs if none is configured."""
         if self.config.catalog is not None:
             return [self.config.catalog]
         return [
@@ -229,7 +231,8 @@ class UnityNamespace(CatalogNamespace):
                     return after
                 error = None
         raise ConcurrentModificationError(
-            f"AlterNamespace {format_identifier(identifier)}: other clients changed it concurrently, "
+            f"AlterNamespace {format_identifier(identifier)}: other clients changed it "
+            f"concurrently, "
             f"{CHANGES_TRIED} times; try again"
         ) from error
 
@@ -240,9 +243,10 @@ class UnityNamespace(CatalogNamespace):
         after: Mapping[str, str],
         started: float,
     ) -> bool:
-        """Verify a change, after a delay in which a concurrent writer would have overwritten it.
+        """Verify a change after a delay during which a concurrent writer would have overwritten it.
 
-        The API has no conditional changes, so a writer that read the old properties restores them.
+        The API has no conditional changes, so a writer that has read the old properties restores
+        them.
         """
         time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
         current = properties_of(self._schema(identifier))
@@ -265,8 +269,8 @@ class UnityNamespace(CatalogNamespace):
             answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
         if properties_of(answer) == present:  # other values come from a concurrent writer
             raise UnsupportedError(
-                f"AlterNamespace {format_identifier(identifier)}: this server accepts the request but "
-                "does not change the schema's properties"
+                f"AlterNamespace {format_identifier(identifier)}: this server accepts the request "
+                f"but does not change the schema's properties; upgrade Unity Catalog"
             )
         return present, wanted
 
@@ -279,7 +283,7 @@ class UnityNamespace(CatalogNamespace):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the names page by page if the server sorts them, otherwise all at once."""
+        """Return the names page by page if the server sorts them, otherwise in one listing."""
         if wanted is None or self._sorts_by_name is False:
             return self.table_names(parent, after)
         if self._sorts_by_name is None:
@@ -305,7 +309,8 @@ class UnityNamespace(CatalogNamespace):
         )
 
     def _page_after(self, parent: Identifier, after: str | None) -> tuple[list[Table], str | None]:
-        """Return the tables of one page and the name before the next page; None for the last page.
+        """Return the tables on one page, and the name before the next page (None for the last
+        page).
 
         Raises:
             InternalError: code 18, the server no longer sorts the names.
@@ -316,8 +321,8 @@ class UnityNamespace(CatalogNamespace):
         if names != sorted(names) or (after is not None and names and names[0] <= after):
             self._sorts_by_name = False
             raise InternalError(
-                f"ListTables {format_identifier(parent)}: {self._api.base} does not sort tables by "
-                "name; list them again, from the first page"
+                f"ListTables {format_identifier(parent)}: {self._api.base} does not sort tables "
+                f"by name; start the listing again without a page token"
             )
         if not names and after is None:
             self._schema(parent)
@@ -358,11 +363,11 @@ class UnityNamespace(CatalogNamespace):
         schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != from_uri(to_uri(where)):
-            # The entry does not point to the data, so it is useless.
+            # The entry does not reference the data, so it is useless.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be at {where}: this server would store "
-                f"the location {entry.location}; pass a location in that form"
+                f"table {format_identifier(identifier)} cannot be stored at {where}: this server "
+                f"would store the location {entry.location}; specify a location in that form"
             )
         return entry
 
@@ -378,7 +383,7 @@ class UnityNamespace(CatalogNamespace):
         return self._post_table(identifier, where, properties, schema)
 
     def _require_schema_for(self, identifier: Identifier) -> None:
-        """Reject impossible names and missing schemas, which some servers would accept."""
+        """Reject invalid names and missing schemas, which some servers would accept."""
         self._reject_invalid(identifier)
         self.cached_response(self._schema, identifier[:-1])
 
@@ -393,7 +398,7 @@ class UnityNamespace(CatalogNamespace):
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
         """Return the schema of the dataset at a location; None if there is none.
 
-        A client may declare a table whose storage it cannot read; the table then has no columns.
+        A client may declare a table whose storage it cannot read; such a table has no columns.
         """
         from ..tables.dataset import open_dataset
         from ..tables.errors import is_missing_bucket
@@ -407,7 +412,7 @@ class UnityNamespace(CatalogNamespace):
             if is_missing_bucket(error):
                 raise self.translate(error, "storage") from error
             warnings.warn(
-                f"the table has no columns in Unity Catalog, since {location} cannot be read: "
+                f"the table has no columns in Unity Catalog, because {location} cannot be read: "
                 f"{scrub(first_line(error), self.config.secrets())}",
                 stacklevel=2,
             )
@@ -439,7 +444,7 @@ class UnityNamespace(CatalogNamespace):
             try:
                 answer = self._api.post("/tables", body)
             except HttpFailure as failure:
-                # Some servers check the location first, and report a conflict with the table itself.
+                # Some servers check the location first and report a conflict with the table itself.
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure
@@ -475,7 +480,8 @@ class UnityNamespace(CatalogNamespace):
             )
         if self._is_outside(identifier):
             raise InvalidInputError(
-                f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog of this "
+                f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog "
+                f"of this "
                 "namespace; connect with another 'catalog'"
             )
 

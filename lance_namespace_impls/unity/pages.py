@@ -1,4 +1,4 @@
-"""Listings of tables, page by page, from servers that sort them by name."""
+"""Lists tables page by page on servers that sort them by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.paging import SortedNames
 __all__ = ["Table", "TablePages"]
 
 Table: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A table's name, and the table in the server's response."""
+"""A table's name, and the table from the server's response."""
 Page: TypeAlias = tuple[list[Table], str | None]
 _NAME = itemgetter(0)
 
@@ -23,8 +23,8 @@ class _Window:
     """A buffer of tables that were read but not yet returned.
 
     Args:
-        page_after: reads the page after a name; returns the name before the next page with it.
-        after: name to start after; None starts at the first.
+        page_after: reads the page after a name; also returns the name before the next page.
+        after: name to start after; None starts at the beginning.
     """
 
     def __init__(self, page_after: Callable[[str | None], Page], after: str | None) -> None:
@@ -39,13 +39,13 @@ class _Window:
         return len(self._tables)
 
     def drop_to(self, name: str) -> None:
-        """Drop the tables up to and including a name."""
+        """Discard the tables up to and including a name."""
         with self._lock:
             del self._tables[: bisect_right(self._tables, name, key=_NAME)]
             self.start = name
 
     def after(self, name: str | None) -> Iterator[Table]:
-        """Return the tables after a name, which must not precede the dropped tables."""
+        """Return the tables after a name, which must not precede the discarded tables."""
         while tables := self._read_after(name):
             yield from tables
             name = tables[-1][0]
@@ -66,12 +66,12 @@ class _Window:
 class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
     """The tables of a server that sorts them by name and accepts any name as a page token.
 
-    A page is buffered until all its tables are returned, so that it is not read twice.
+    A page is buffered until all its tables have been returned, so it is not read twice.
 
     Args:
-        page_after: reads the page after a name; returns the name before the next page with it.
-        loader: accepts a table's name and the table; returns a function that returns its entry.
-        after: name to start after; None starts at the first.
+        page_after: reads the page after a name; also returns the name before the next page.
+        loader: called with a table's name and the table; returns a function that returns its entry.
+        after: name to start after; None starts at the beginning.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Conversion between Unity Catalog's tables and table entries."""
+"""Converts between Unity Catalog's tables and table entries."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ __all__ = [
 ]
 
 EXTERNAL = "EXTERNAL"
-# The open-source server ignores an empty map, so this map stands for it.
+# The open-source server ignores an empty map, so this map is sent instead.
 NO_PROPERTIES = {"lance.no_properties": "true"}
-# The open-source server's maximum length of a property's name and value and of a column's name.
+# The open-source server's maximum length for names and values of properties, and for names of
+# columns.
 MAX_TEXT_LENGTH = 255
-# Servers reduce the page size to their maximum, so a very large size results in the fewest pages.
+# Servers reduce the page size to their maximum, so a very large size yields the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
 
@@ -61,19 +62,19 @@ def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the Lance tables of a page, each with its location and storage options."""
+    """Return the Lance tables on a page, each with its location and storage options."""
     for table in page.get("tables") or ():
         if is_lance_table(table):
             data = {"storage_location": table.get("storage_location")}
             properties = table["properties"]
-            # Most tables have no other property than the mark of a Lance table.
+            # The only property of most tables is the one that marks a Lance table.
             if len(properties) > 1 and (options := storage_options(properties)):
                 data["properties"] = options
             yield str(table["name"]), data
 
 
 def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
-    """Return whether a server sorts tables by name: the page's token is its last name."""
+    """Return whether a server sorts tables by name: in that case, the page token is the last name."""
     names = [str(table["name"]) for table in page.get("tables") or ()]
     return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
 
@@ -90,12 +91,13 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
     """Return the entry of a table.
 
     Raises:
-        InvalidTableStateError: code 19, it has no location.
+        InvalidTableStateError: code 19, the table has no location.
     """
     location = from_uri(str(table.get("storage_location") or ""))
     if not location:
         raise InvalidTableStateError(
-            f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
+            f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; "
+            f"delete "
             "the entry with Unity Catalog's tools, and register the table again"
         )
     return UnityTable(
@@ -107,17 +109,17 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
 
 
 def to_uri(location: str) -> str:
-    """Return a path as a URI, since servers convert paths to URIs in different ways."""
+    """Convert a path to a URI, because servers convert paths in different ways."""
     return as_address(location) if "://" in location else Path(location).as_uri()
 
 
 def from_uri(location: str) -> str:
-    """Return a location of the server in pylance's form."""
+    """Convert a location from the server to pylance's form."""
     return stored_form(location)
 
 
 def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return a function that builds the error for a text that is too long for the server (code 13)."""
+    """Return a function that builds the error (code 13) for a string that is too long for the server."""
 
     def build(identifier: Identifier) -> LanceNamespaceError:
         texts = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
@@ -128,7 +130,7 @@ def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceEr
         what = exceeding[0] if exceeding else "a name or property"
         return InvalidInputError(
             f"{format_identifier(identifier)}: {what} is longer than this server's maximum of "
-            f"{MAX_TEXT_LENGTH} characters"
+            f"{MAX_TEXT_LENGTH} characters; shorten it"
         )
 
     return build

@@ -108,7 +108,7 @@ def test_a_missing_parent_is_code_1(namespace: GlueNamespace) -> None:
 
 
 def test_a_database_holds_no_namespaces(namespace: GlueNamespace, database: str) -> None:
-    with pytest.raises(InvalidInputError, match="db is a database and holds tables only"):
+    with pytest.raises(InvalidInputError, match="db is a database, which can contain only tables"):
         make(namespace, database, "deeper")
     with pytest.raises(NamespaceNotFoundError):
         namespace.describe_namespace({"id": [database, "deeper"]})
@@ -144,7 +144,7 @@ def test_modes(
     assert "a" not in new
     found = namespace.describe_namespace({"id": names}).properties or {}
     assert found["b"] == "2"
-    with pytest.raises(InvalidInputError, match="mode 'Sometimes' is not known"):
+    with pytest.raises(InvalidInputError, match="mode 'Sometimes' is unknown"):
         make(namespace, *names, mode="Sometimes")
 
 

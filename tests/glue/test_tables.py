@@ -368,7 +368,7 @@ def test_a_table_that_changes_while_it_is_renamed_keeps_its_name(
     glue.add_tables(database, {"t": WHOLE})
     theirs = {**WHOLE, "Name": "t", "Description": "theirs"}
     glue.before("CreateTable", lambda given: glue.backend().update_table("db", "t", theirs))
-    with pytest.raises(ConcurrentModificationError, match="changed while it was renamed"):
+    with pytest.raises(ConcurrentModificationError, match="was changed during the rename"):
         namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
     assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
     assert read(client, "t")["Description"] == "theirs"

@@ -169,7 +169,7 @@ def test_a_change_is_never_made_again(error: Exception) -> None:
 @pytest.mark.parametrize("error", [LATE, TimeoutError("too late")])
 @pytest.mark.parametrize("repeatable", [True, False])
 def test_a_metastore_that_is_silent_is_not_asked_again(error: Exception, repeatable: bool) -> None:
-    with pytest.raises(UnreachableError, match=r"first:1 did not answer for 2\.5 s") as raised:
+    with pytest.raises(UnreachableError, match=r"first:1 did not respond for 2\.5 s") as raised:
         pool_of().run(raising(error), repeatable=repeatable)
     assert raised.value.under_way is not repeatable
     assert len(Line.opened) == 1

@@ -125,7 +125,7 @@ def test_silence_ends_after_the_read_timeout(way: Proxy, tmp_path: Path) -> None
         namespace.namespace_exists({"id": ["default"]})
         way.silent = True
         started = time.monotonic()
-        with pytest.raises(ServiceUnavailableError, match=r"did not answer for 3 s"):
+        with pytest.raises(ServiceUnavailableError, match=r"did not respond for 3 s"):
             namespace.describe_namespace({"id": ["default"]})
         assert time.monotonic() - started < 30
         way.silent = False

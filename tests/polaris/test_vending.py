@@ -187,7 +187,9 @@ def test_a_place_that_cannot_be_looked_at_is_taken_and_warned_of(
         raise error("no luck")
 
     monkeypatch.setattr(lake, "has_data", fail)
-    said = r"/lake/db/t cannot be checked: rows .* become rows of lake\.db\.t: storage: .*no luck"
+    said = (
+        r"/lake/db/t cannot be checked; rows .* will become rows of lake\.db\.t: storage: .*no luck"
+    )
     with pytest.warns(UserWarning, match=said) as warned:
         location = lake.declare_table({"id": T}).location
     assert location is not None and location.endswith("/lake/db/t")

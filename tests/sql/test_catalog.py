@@ -232,7 +232,7 @@ def test_a_managed_table_shares_its_location_with_none(properties: dict[str, str
         place = catalog.create_table({"id": ["t"]}, ROWS).location
         for choice in ("true", "false"):
             request = {"id": ["u"], "location": place, "properties": {"managed_versioning": choice}}
-            with pytest.raises(InvalidInputError, match="the table 't' is there"):
+            with pytest.raises(InvalidInputError, match="the table 't' uses that location"):
                 catalog.register_table(request)
         catalog.rename_table({"id": ["t"], "new_table_name": "u"})
         catalog.insert_into_table({"id": ["u"]}, ROWS)

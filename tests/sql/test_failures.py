@@ -102,7 +102,7 @@ def test_a_file_without_a_catalog_is_not_made_one_by_an_upgrade(tmp_path: Path) 
     with sqlite3.connect(path) as connection:
         connection.execute("create table theirs (x)")
     before = path.read_bytes()
-    with pytest.raises(InvalidInputError, match="no catalog to upgrade: run 'lance-ns init sql'"):
+    with pytest.raises(InvalidInputError, match="no catalog to upgrade; run 'lance-ns init sql'"):
         upgrade({"uri": str(path)})
     assert path.read_bytes() == before
 

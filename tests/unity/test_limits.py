@@ -75,7 +75,7 @@ def test_a_location_that_the_server_would_rewrite(
     main: UnityNamespace, unity: Unity, location: str
 ) -> None:
     before = unity.held()
-    with pytest.raises(InvalidInputError, match=r"has an empty level|in a URI are ambiguous"):
+    with pytest.raises(InvalidInputError, match=r"contains a double slash|in a URI are ambiguous"):
         main.declare_table({"id": T, "location": location})
     assert unity.held() == before
 

@@ -1,1 +1,1 @@
-"""Alembic's migrations of the catalog's tables."""
+"""Alembic migrations for the catalog's tables."""

@@ -1,4 +1,4 @@
-"""An index of transactions by age."""
+"""An index on the age of transactions."""
 
 from __future__ import annotations
 
