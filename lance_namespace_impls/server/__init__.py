@@ -1,4 +1,4 @@
-"""Server for any namespace over the Lance REST protocol.
+"""Serves any namespace over the Lance REST protocol.
 
 >>> from lance_namespace_impls import connect
 >>> from lance_namespace_impls.server import serve

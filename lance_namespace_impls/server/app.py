@@ -1,4 +1,4 @@
-"""ASGI application: the protocol's routes, health checks and metrics."""
+"""The ASGI application: the protocol's routes, health checks and metrics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def create_app(
     """Create the server application for a namespace.
 
     It runs under any ASGI server, standalone or mounted in another application, with the same
-    protections. Header deadlines and limits on idle connections are up to the ASGI server.
+    protections, except that the ASGI server must enforce header deadlines and limits on idle
+    connections.
 
     Args:
         namespace: any namespace; the application does not close it.
@@ -83,7 +84,7 @@ def create_app(
 
 
 class _App(Starlette):
-    """Starlette application that handles operations directly if there is no user middleware."""
+    """Starlette application that bypasses Starlette for operations if there is no user middleware."""
 
     def __init__(self, service: Service, **options: Any) -> None:
         super().__init__(**options)
@@ -106,8 +107,8 @@ async def _openapi(request: Request) -> Response:
 class _Health:
     """Health and metrics endpoints.
 
-    Liveness and readiness are public: the answer is one word. Metrics reveal the amount of work and
-    require a caller with access.
+    Liveness and readiness are public: the response is a single word. Metrics reveal the server's
+    activity and require an authenticated caller.
     """
 
     def __init__(self, service: Service, namespace: LanceNamespace, options: ServerOptions) -> None:
@@ -145,7 +146,7 @@ class _Health:
 
 
 class _Operations(BaseRoute):
-    """A single route for all operations: the route table looks a path up directly."""
+    """A single route for all operations; the route table looks up the path."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -160,7 +161,7 @@ class _Operations(BaseRoute):
         await self._service.handle(scope[FOUND], scope, receive, send)
 
     async def ask(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to an operation, for the server's own pages."""
+        """Handle a request that the server's own pages make to an operation."""
         found = self._service.routes.find(raw_path(scope))
         assert found is not None
         await self._service.handle(found, scope, receive, send)

@@ -1,4 +1,4 @@
-"""Server for a single caller on this machine, such as a Spark session in this process."""
+"""Serves a namespace to a single caller on this machine, such as a Spark session in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["serve_on_loopback"]
 
 
 class _OneToken:
-    """Caller source with one caller and one secret token."""
+    """A caller source with one caller and one secret token."""
 
     waits = False
 
@@ -26,7 +26,7 @@ class _OneToken:
         self._caller = Caller(caller)
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return the caller if the token matches."""
+        """Return the caller, if the token matches."""
         own = self.token.encode()
         given = (token.encode("utf-8", "surrogatepass") for token in credentials.tokens)
         return self._caller if any(hmac.compare_digest(each, own) for each in given) else None
@@ -34,7 +34,7 @@ class _OneToken:
 
 @contextmanager
 def serve_on_loopback(namespace: Namespace, caller: str) -> Iterator[LoopbackServer]:
-    """Serve a namespace, including its storage options, to a caller with a new token.
+    """Serve a namespace, including its storage options, to one caller with a new token.
 
     Raises:
         ServiceUnavailableError: code 17, the server did not start.

@@ -1,4 +1,4 @@
-"""Configuration of a server."""
+"""The configuration of a server."""
 
 from __future__ import annotations
 
@@ -35,27 +35,28 @@ class ServerOptions:
     """Options of a server.
 
     Args:
-        callers: sources of callers, such as `TokenFile`; a request whose credentials none of them
-            recognizes is rejected. Without any, every client has access, and `serve` listens on
-            this machine only.
+        callers: sources of callers, such as `TokenFile`; a request whose credentials no source
+            recognizes is rejected. Without sources, every client has access, and `serve` listens
+            only on this machine.
         tls: certificate and key for `serve`; defaults to plain HTTP.
         insecure: whether `serve` may listen beyond this machine without authentication.
-        policy: permissions of callers, such as `PolicyFile`; defaults to everything.
+        policy: permissions of callers, such as `PolicyFile`; by default, everything is allowed.
         read_only: whether callers may only call operations that change nothing.
-        vend_storage_options: whether responses contain the secrets among the storage options.
-        vend_role: a role whose credentials responses contain instead, limited to one table and to
-            the caller's rights on it.
-        access: check that every request must pass; `Access`, or a custom object with a method
+        vend_storage_options: whether responses include secret storage options.
+        vend_role: a role whose temporary credentials responses include instead, limited to one
+            table and to the caller's rights on it.
+        access: a check that every request must pass; `Access`, or a custom object with a method
             ``check(headers)`` that raises an error to reject a request.
-        middleware: Starlette or other ASGI middleware that requests to the application pass first;
-            the first is the outermost.
+        middleware: Starlette or other ASGI middleware around the application; the first one is the
+            outermost.
         reach: storage options and locations that callers may specify.
         limits: limits on the server's resources.
-        open_metrics: whether ``/metrics`` is public; by default it requires a caller with access.
-        ui: whether to serve pages for people, at ``/ui`` and ``/docs``.
-        lancedb_databases: identifiers of namespaces by the name of the database that LanceDB's
-            remote clients connect to (``db://name``); an empty identifier is the root. Any other
-            name refers to a namespace below the root.
+        open_metrics: whether ``/metrics`` is public; by default, it requires an authenticated
+            caller.
+        ui: whether to serve the web pages ``/ui`` and ``/docs``.
+        lancedb_databases: mapping of database names, to which LanceDB's remote clients connect
+            (``db://name``), to identifiers of namespaces; an empty identifier is the root. Any
+            other name refers to a namespace below the root.
     """
 
     callers: tuple[CallerSource, ...] = attrs.field(default=(), converter=_sources)
@@ -77,7 +78,7 @@ class ServerOptions:
 
     @property
     def policies(self) -> Policy | None:
-        """All policies on callers; None if everything is allowed."""
+        """All policies for callers; None if everything is allowed."""
         parts = [ReadOnly()] if self.read_only else []
         found = (*([] if self.policy is None else [self.policy]), *parts)
         return Policies(found) if found else None

@@ -1,4 +1,4 @@
-"""Running a server: in this process until stopped, or in the background."""
+"""Runs a server, in this process until stopped, or in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .workers.supervisor import Job, Listeners, Supervisor, check_workers
 __all__ = ["serve", "serving"]
 
 DEFAULT_PORT = 2333
-# Longer than clients keep an idle connection, so that the client closes it.
+# Longer than clients keep idle connections, so it is the client that closes them.
 KEEP_ALIVE_SECONDS = 120
 STOP_SECONDS = 10
 BACKLOG = 2048
@@ -52,21 +52,21 @@ def serve(
 
     Args:
         namespace: any namespace.
-        host: address to listen on; the default is reachable from this machine only.
+        host: address to listen on; the default is reachable only from this machine.
         port: TCP port; 0 selects a free one.
-        options: server options. Callers may also use the name in `host`, unless it stands for every
-            address.
+        options: server options. Callers may also use the host name in `host`, unless it is a
+            wildcard address.
         announce: called with the server's address once it listens; defaults to printing one line
             to standard output.
         workers: number of processes that share one port; with more than one, a program must call
             this below ``if __name__ == "__main__"``, as `multiprocessing` requires.
-        on_worker_start: called first in each of several workers, for example to set up logging;
-            must be a function of a module.
+        on_worker_start: called first in each worker if there are several, for example to set up
+            logging; must be a module-level function.
 
     Raises:
-        InvalidInputError: code 13, it cannot listen on that address, or the address is reachable
-            from other machines and there is no authentication; or several processes cannot serve
-            the namespace.
+        InvalidInputError: code 13, the server cannot listen on the address; the address is
+            reachable from other machines and there is no authentication; or several processes
+            cannot serve the namespace.
         ServiceUnavailableError: code 17, the workers do not start.
     """
     options = options or ServerOptions()
@@ -98,13 +98,14 @@ def _run(
     on_started: Callable[[], None],
 ) -> None:
     with _stop_signals() as stop:
-        # Otherwise, the first callers would wait for this import.
+        # Otherwise, the first callers would have to wait for this import.
         load("lance")
         # Lance evaluates some conditions on the caller's thread.
         threading.stack_size(STACK_BYTES)
 
         def started() -> None:
-            # Objects that exist at startup stay; collecting them repeatedly would slow down calls.
+            # Objects that exist at startup are permanent; repeated garbage collection would slow
+            # down calls.
             gc.collect()
             gc.freeze()
             on_started()
@@ -164,7 +165,7 @@ class _Server(uvicorn.Server):
         self._stop = stop or _Stop()
         self._listeners = listeners
         self._adopted: dict[int, asyncio.Server] = {}
-        """Servers on the sockets of workers that are not serving."""
+        """Servers that accept connections from the sockets of workers that are not serving."""
         self._adoption = asyncio.Lock()
         self._adopting: set[asyncio.Task[None]] = set()
         self._tls = options.tls
@@ -203,7 +204,7 @@ class _Server(uvicorn.Server):
         assert self._listeners is not None
         try:
             slots = self._listeners.orphans.recv()
-        except EOFError:  # the first process has ended
+        except EOFError:  # the parent process has exited
             asyncio.get_running_loop().remove_reader(self._listeners.orphans)
             return
         task = asyncio.create_task(self._adopt(self._listeners.sockets, slots))
@@ -211,7 +212,7 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._adopting.discard)
 
     async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
-        """Accept connections from the sockets of exactly these workers, besides the own one."""
+        """Accept connections from the own socket and those of exactly the specified workers."""
         async with self._adoption:
             for slot in self._adopted.keys() - slots:
                 self._adopted.pop(slot).close()
@@ -238,7 +239,7 @@ class _Server(uvicorn.Server):
 
 
 def _named(options: ServerOptions, host: str) -> ServerOptions:
-    """Add the name that the server listens on to the allowed hosts."""
+    """Add the host name on which the server listens to the allowed hosts."""
     access = options.access
     if is_wildcard(host) or not isinstance(access, Access):
         return options
@@ -247,13 +248,13 @@ def _named(options: ServerOptions, host: str) -> ServerOptions:
 
 
 def _check_safe(host: str, options: ServerOptions) -> None:
-    """Reject serving other machines without authentication, unless `insecure` is set (code 13)."""
+    """Refuse to serve other machines without authentication (code 13), unless `insecure` is set."""
     if is_loopback(host) or options.sources or options.insecure:
         return
     raise InvalidInputError(
         f"every client that reaches {host or 'this machine'} could read and change "
         "the namespace: enable authentication (--tokens, --oidc-issuer, "
-        "--tls-client-ca), omit --host to serve this machine only, or pass --insecure"
+        "--tls-client-ca), omit --host to serve only this machine, or pass --insecure"
     )
 
 
@@ -261,11 +262,11 @@ def _check_safe(host: str, options: ServerOptions) -> None:
 def _listen(host: str, port: int, count: int = 1) -> Iterator[list[socket.socket]]:
     """Yield a listening socket for each of several workers.
 
-    Linux distributes connections among several sockets of one port; elsewhere, the workers have the
-    same socket.
+    Linux distributes connections among several sockets on one port; on other systems, the workers
+    share one socket.
     """
     with contextlib.ExitStack() as stack:
-        # Not reusing the port shows whether another server has it.
+        # Without reuse of the port, binding reveals whether another server uses it.
         found = [stack.enter_context(_listener(host, port))]
         if count > 1 and sys.platform == "linux":
             port = found.pop().getsockname()[1]
@@ -283,7 +284,8 @@ def _listener(host: str, port: int, *, reuse_port: bool = False) -> socket.socke
         )
     except (OSError, OverflowError) as error:
         raise InvalidInputError(
-            f"cannot listen on {host}, port {port}: {first_line(error)}; choose another"
+            f"cannot listen on {host}, port {port}: {first_line(error)}; choose another address "
+            f"or port"
         ) from error
 
 
@@ -299,7 +301,7 @@ def _print_address(address: str) -> None:
 
 
 class _Stop:
-    """Records a signal to stop the server, even before uvicorn handles signals or after."""
+    """Records a signal to stop the server, even before or after uvicorn handles signals."""
 
     def __init__(self) -> None:
         self.is_requested = False
@@ -311,7 +313,7 @@ class _Stop:
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[_Stop]:
-    """Treat a stop by signal as a normal return: uvicorn raises the signal again when done."""
+    """Treat a stop by signal as a normal return, although uvicorn raises the signal again at the end."""
     stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

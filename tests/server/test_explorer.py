@@ -179,7 +179,7 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
     assert rows(browser, "near=4&where=id=3") == ["3"]
     for wrong, said in (
         ("where=nonsense+", "nonsense"),
-        ("near=x", "near: pass the id of a row"),
+        ("near=x", "near: specify the id of a row"),
         ("near=999", "there is no row 999 with a vector"),
         ("near=1&column=id", "column: specify a vector column; available are vector"),
     ):

@@ -368,7 +368,7 @@ def test_an_issuer_that_hangs_has_a_deadline(issuer, monkeypatch, caplog):
     source = OidcIssuer(issuer.uri, "lance")
     issuer.hangs.set()
     away(source, issuer.token())
-    assert "no answer within 0.2 s" in caplog.text
+    assert "no response within 0.2 s" in caplog.text
     monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
     issuer.hangs.clear()
     assert find(source, issuer.token()) == ANA

@@ -1,4 +1,4 @@
-"""Places in a pool, and each caller's share of them."""
+"""Slots in a pool, and each caller's share of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from lance_namespace_client.errors import ThrottlingError
 from lance_namespace_impls.server.execution.context import network_of
-from lance_namespace_impls.server.execution.limits import Limits, Places, Pool
+from lance_namespace_impls.server.execution.limits import Limits, Pool, Slots
 
 
-def taken(places: Places, owner: str) -> int:
-    """Take places until there is none for an owner; return how many that were."""
+def taken(slots: Slots, owner: str) -> int:
+    """Take slots until there is none for an owner; return how many that were."""
     count = 0
-    while places.take(owner):
+    while slots.take(owner):
         count += 1
     return count
 
@@ -34,26 +34,26 @@ async def settled() -> None:
 @pytest.mark.parametrize(
     ("size", "shares"), [(16, [12, 3, 1, 0]), (4, [3, 1, 0]), (3, [3, 0]), (2, [2, 0]), (1, [1, 0])]
 )
-def test_places_are_left_for_others(size: int, shares: list[int]) -> None:
-    places = Places(size, 64)
-    assert [taken(places, f"caller {number}") for number in range(len(shares))] == shares
+def test_slots_are_left_for_others(size: int, shares: list[int]) -> None:
+    slots = Slots(size, 64)
+    assert [taken(slots, f"caller {number}") for number in range(len(shares))] == shares
 
 
 def test_a_free_place_goes_to_who_holds_the_fewest() -> None:
     async def scenario() -> None:
-        places = Places(4, 64)
-        assert taken(places, "a") == 3
-        assert taken(places, "b") == 1
+        slots = Slots(4, 64)
+        assert taken(slots, "a") == 3
+        assert taken(slots, "b") == 1
         order: list[str] = []
 
         async def wait(owner: str) -> None:
-            assert await places.wait(owner)
+            assert await slots.wait(owner)
             order.append(owner)
 
         waiting = [asyncio.ensure_future(wait(owner)) for owner in ("a", "a", "b", "c", "c")]
         await asyncio.sleep(0)
         for released, expected in (("a", "c"), ("a", "a"), ("b", "b"), ("a", "c"), ("a", "a")):
-            places.release(released)
+            slots.release(released)
             await settled()
             assert order[-1] == expected
         for each in waiting:
@@ -64,18 +64,18 @@ def test_a_free_place_goes_to_who_holds_the_fewest() -> None:
 
 def test_the_caller_with_the_most_waiting_calls_loses_one() -> None:
     async def scenario() -> None:
-        places = Places(1, 3)
-        assert places.take("a")
-        many = [asyncio.ensure_future(places.wait("a")) for _ in range(3)]
+        slots = Slots(1, 3)
+        assert slots.take("a")
+        many = [asyncio.ensure_future(slots.wait("a")) for _ in range(3)]
         await asyncio.sleep(0)
-        assert await places.wait("a") is False
-        other = asyncio.ensure_future(places.wait("b"))
+        assert await slots.wait("a") is False
+        other = asyncio.ensure_future(slots.wait("b"))
         await settled()
         assert [each.done() for each in many] == [False, False, True]
         assert many[2].result() is False
-        places.release("a")
+        slots.release("a")
         assert await other is True
-        places.release("b")
+        slots.release("b")
         assert await many[0] is True
 
     run(scenario())
@@ -83,30 +83,30 @@ def test_the_caller_with_the_most_waiting_calls_loses_one() -> None:
 
 def test_calls_that_give_up_lose_no_place() -> None:
     async def scenario() -> None:
-        places = Places(8, 64)
+        slots = Slots(8, 64)
         chance = random.Random(5)
         running = 0
 
         async def call(owner: str) -> None:
             nonlocal running
-            if not places.take(owner):
+            if not slots.take(owner):
                 async with asyncio.timeout(chance.choice([0, 0.001, 0.002, 1])):
-                    assert await places.wait(owner)
+                    assert await slots.wait(owner)
             running += 1
             assert running <= 8
             try:
                 await asyncio.sleep(chance.choice([0, 0.001, 0.003]))
             finally:
                 running -= 1
-                places.release(owner)
+                slots.release(owner)
 
         calls = [call(f"caller {number % 5}") for number in range(60)]
         ended = await asyncio.gather(*calls, return_exceptions=True)
         failed = [each for each in ended if each is not None]
         assert all(isinstance(each, TimeoutError) for each in failed), failed
         assert any(each is None for each in ended)
-        assert not places._queue and not places._last_taken
-        assert [taken(places, owner) for owner in "abcde"] == [6, 2, 0, 0, 0]
+        assert not slots._queue and not slots._last_taken
+        assert [taken(slots, owner) for owner in "abcde"] == [6, 2, 0, 0, 0]
 
     run(scenario())
 

@@ -138,7 +138,7 @@ def test_a_caller_is_not_a_group_by_name(policy):
     ("text", "wrong"),
     [
         ("[[grants]]", "unknown key 'grants'"),
-        ("grant = 1", "write [[grant]], in two brackets"),
+        ("grant = 1", "write [[grant]], in double brackets"),
         ("[[grant]]\nto = []\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "unknown action 'admin'"),
@@ -158,7 +158,7 @@ def test_a_caller_is_not_a_group_by_name(policy):
             "[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]",
             "grant 1: to must be non-empty names",
         ),
-        ("grant = [1]", "write [[grant]], in two brackets"),
+        ("grant = [1]", "write [[grant]], in double brackets"),
         ("[[grant]]\nto = ['']", "grant 1: to must be non-empty names in quotes"),
         ("[[grant", "Expected"),
     ],

@@ -180,7 +180,7 @@ def check_call(namespace, client, given_grants, call):
         body["set_properties"] = {"n": str(limit)}
     answer = client.post(f"/{name}", json=body, **by(who))
     # A moved table may be out of the server's reach, which is code 15 of another kind.
-    by_policy = is_denied(answer) and "request a grant from the operator" in answer.text
+    by_policy = is_denied(answer) and "ask the operator for a grant" in answer.text
     assert by_policy is not allowed, (call, answer.text)
     assert answer.status_code < 500
     own = before.get(names, ("", {}))[1].get("mark")

@@ -184,7 +184,7 @@ def test_one_that_ends_is_started_again_later_and_later(
         clock[0] += 0.1
         made._restart_dead()
         assert made.pids == [number + 1], pause
-    assert "worker 1 ended with status 3; starting another" in caplog.text
+    assert "worker 1 exited with status 3; starting another" in caplog.text
     assert made.events[0] == "close 1"
     clock[0] += 6.0
     made._workers[0].process.end(3)  # type: ignore[attr-defined]

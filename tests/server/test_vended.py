@@ -178,14 +178,14 @@ def test_the_token_service_is_that_of_the_tables_region(
         (
             "AccessDenied",
             InternalError,
-            "the server may not obtain credentials for the table: AccessDenied",
+            "the server may not obtain credentials for the table .AccessDenied.; ask",
         ),
         ("Throttling", ServiceUnavailableError, "are currently unavailable"),
         ("ServiceUnavailable", ServiceUnavailableError, "are currently unavailable"),
         (
             NoCredentialsError(),
             ServiceUnavailableError,
-            "are currently unavailable: Unable to locate",
+            "are currently unavailable; try again later: Unable to locate",
         ),
     ],
 )

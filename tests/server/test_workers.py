@@ -272,7 +272,7 @@ def test_callers_are_known_in_every_worker(tmp_path):
 
 
 def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp_path):
-    with pytest.raises(InvalidInputError, match="memory exists in one process only"):
+    with pytest.raises(InvalidInputError, match="memory exists only in one process"):
         serve(connect("memory"), port=0, workers=2)
     with pytest.raises(InvalidInputError, match="cannot be sent to other processes"):
         serve(EchoNamespace(), port=0, workers=2)

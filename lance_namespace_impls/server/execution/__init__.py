@@ -1,1 +1,1 @@
-"""Execution of one request: handler, context, limits and threads."""
+"""Executes requests: handler, context, limits and threads."""

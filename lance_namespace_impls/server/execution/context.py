@@ -1,4 +1,4 @@
-"""Context of one request to an operation, from its arrival to the end of its response."""
+"""The context of a request to an operation, from its arrival to the end of the response."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ __all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "network_of", "new_id", "ov
 
 T = TypeVar("T")
 
-# Keys that the server sets in a request's scope.
+# Keys that the server sets in the ASGI scope of a request.
 ABORT = "lance_namespace.abort"
 CERTIFICATE = "lance_namespace.certificate"
 CALLER = "lance_namespace.caller"
 """Scope key under which middleware stores the `Caller` if it has authenticated the request."""
 MAX_REQUEST_ID_LENGTH = 128
-# Request ids need not be unpredictable, and system randomness is several times slower.
+# Request ids may be predictable, and the system's random number generator is several times slower.
 _ids = random.Random(os.urandom(32))
 
 
 class Call:
-    """One request to an operation, and its place in a pool."""
+    """One request to an operation, with its slot in a pool."""
 
     __slots__ = (
         "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "dialect",
@@ -66,7 +66,7 @@ class Call:
         self.certificate: Any = scope.get(CERTIFICATE)
         self.caller: Caller | None = scope.get(CALLER)
         self.identifier: Sequence[str] | None = None
-        """Identifier of the object, once it has been read."""
+        """Identifier of the object, once it has been decoded."""
         self.span: Span | None = None
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
@@ -76,35 +76,35 @@ class Call:
 
     @property
     def owner(self) -> str:
-        """Key for sharing places: the caller, or the client address if there is no caller."""
+        """Key for fair sharing of slots: the caller, or the client address if there is no caller."""
         if self.caller is not None:
             return f"caller {self.caller.name}"
         return f"address {network_of(self.address)}"
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the connection enforces the limits on connections and headers."""
+        """Whether the HTTP protocol class enforces the limits on connections and headers."""
         return self._abort is not None
 
     @property
     def may_name_caller(self) -> bool:
-        """Whether the body can contain the protocol's ``identity``."""
+        """Whether the body can contain credentials in the protocol's field ``identity``."""
         body = self.endpoint.operation.body
         return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
 
     def identifier_of_path(self, delimiter: str) -> list[str]:
-        """Return the identifier in the path, for a request that was not read any further."""
+        """Return the identifier in the path, for a request whose body was not read."""
         given = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
         text = unquote(self.segments[0]) if self.segments else ""
         return [name for name in text.split(given or delimiter) if name]
 
     async def enter(self, pool: Pool) -> None:
-        """Take a place in a pool, held until the response is sent and no thread works on the call.
+        """Acquire a slot in a pool until the response is sent and no thread works on the call.
 
         Raises:
-            ThrottlingError: code 21, no place is free.
+            ThrottlingError: code 21, no slot is free.
         """
-        # The caller may be authenticated later; the place keeps its first owner.
+        # The caller may be authenticated later; the slot keeps its first owner.
         self._owner = self.owner
         await pool.enter(self._owner)
         self._pool = pool
@@ -117,7 +117,7 @@ class Call:
         return work
 
     def leave(self) -> None:
-        """Release the place once the thread has finished."""
+        """Release the slot once the thread has finished."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -129,7 +129,7 @@ class Call:
         self._work.add_done_callback(lambda _: _call_soon(loop, leave))
 
     def give_up(self) -> None:
-        """Close the response that a thread is still producing, because no client waits for it."""
+        """Close the response that a thread is still producing, because the client no longer waits for it."""
 
         def close(work: Future[Any]) -> None:
             if not work.cancelled() and isinstance(work.result(), Reply):
@@ -141,14 +141,14 @@ class Call:
         self._work.add_done_callback(close)
 
     def finally_do(self, function: Callable[[], None]) -> None:
-        """Call a function once no thread works on the call."""
+        """Call a function as soon as no thread works on the call."""
         if self._work is None:
             function()
         else:
             self._work.add_done_callback(lambda _: function())
 
     def cut(self) -> None:
-        """Close the connection before the response is complete, discarding unsent data."""
+        """Close the connection before the response is complete, and discard unsent data."""
         if self._abort is not None:
             self._abort()
         else:
@@ -156,14 +156,14 @@ class Call:
 
     @property
     def id(self) -> str:
-        """Id of the request in the log: the client's ``x-request-id``, or a new one."""
+        """Id of the request in the log: the client's ``x-request-id``, or a generated id."""
         if self._id is None:
             self._id = self.given_id or new_id()
         return self._id
 
     @property
     def given_id(self) -> str | None:
-        """The client's request id, if it is valid."""
+        """The request id from the client, if it is valid."""
         given = self.headers.get("x-request-id", "")
         return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
 
@@ -171,7 +171,7 @@ class Call:
 def network_of(address: str) -> str:
     """Return an IPv4 address unchanged, and the network of an IPv6 address.
 
-    One machine may use every address of its IPv6 network.
+    A single machine can use every address in its IPv6 network.
     """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -190,10 +190,10 @@ def new_id() -> str:
 
 
 async def over(work: Future[Any], seconds: float) -> bool:
-    """Wait for a thread to finish, at most `seconds`; return whether it has finished.
+    """Wait at most `seconds` for a thread to finish; return whether it has finished.
 
-    asyncio's own functions need several more passes of the event loop, and each pass waits for
-    other threads.
+    asyncio's own functions need several more iterations of the event loop, and each iteration may
+    have to wait for the GIL.
     """
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()

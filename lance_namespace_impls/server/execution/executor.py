@@ -1,4 +1,4 @@
-"""Execution of one operation on a namespace: decode, authorize, execute, encode."""
+"""Executes one operation on a namespace: decode, authorize, execute, encode."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEVER = "4102444800000"
 
 
 class Executor:
-    """Runs operations: decode, authorize, execute, encode. Called from worker threads.
+    """Decodes, authorizes, executes and encodes operations; called from worker threads.
 
     Args:
         namespace: the served namespace.
@@ -61,7 +61,7 @@ class Executor:
     def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
         """Reject an operation that the policy does not allow the caller on any object.
 
-        Called before anything of the request is read.
+        Called before any part of the request is read.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -70,15 +70,15 @@ class Executor:
             self._guard.check_operation(operation, caller)
 
     def run(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
-        """Execute an operation; return its response, or that of its failure.
+        """Execute an operation; return its response, or the response for its failure.
 
         Args:
-            call: the request; its identifier is recorded there.
+            call: the context of the request, in which the identifier is recorded.
             body: the JSON body; empty if there is none.
             rows: the body, if it contains rows.
 
         Returns:
-            the response; its rows are read while it is sent.
+            the response; rows are read while it is sent.
         """
         caller = call.caller
         try:
@@ -100,7 +100,7 @@ class Executor:
         )
         call.identifier = getattr(request, "id", None)
         if self._authenticates:
-            # The credentials for this server must not reach the namespace.
+            # Credentials for this server must not be passed to the namespace.
             request.identity = None
         return operation, request
 
@@ -110,7 +110,7 @@ class Executor:
         call.dialect.check_target()
 
     def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
-        """Return whether a full listing is requested from a catalog that is read in pages.
+        """Return whether a full listing is requested from a catalog that can list in pages.
 
         Callers with a restricted view are excluded: each of their pages costs a full listing.
         """
@@ -122,7 +122,7 @@ class Executor:
         )
 
     def _pages(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> Pages:
-        """Return a full listing; its first page is sent before the others are read."""
+        """Return a full listing whose first page is sent before the others are read."""
 
         def page(size: int, token: str | None) -> Any:
             part = evolve(request, limit=size, page_token=token)
@@ -162,12 +162,12 @@ class Executor:
             self._namespace,
             request,
             lambda table: policy is None or policy.allows(caller, Action.READ, table),
-            # A location may belong to any table.
+            # A location may be that of any table.
             may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
         )
 
     def _vending(self, request: Any, caller: Caller | None) -> Vend | None:
-        """Return the conversion of a table's storage options to those for the caller, if any."""
+        """Return a function that converts a table's storage options for the caller, or None."""
         if getattr(request, "vend_credentials", None) is False:
             return None
         if self._options.vend_role is not None:
@@ -199,7 +199,7 @@ class Executor:
 
 
 def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str]:
-    """Return the options; with secrets they need an expiration time, which pylance 1 requires."""
+    """Return the options; if they contain secrets, add the expiration time that pylance 1 requires."""
     has_secret = any(map(is_secret_option, options))
     return {EXPIRES_AT_MILLIS: NEVER, **options} if has_secret else options
 
@@ -207,7 +207,7 @@ def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str
 def _with_rows(
     method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
 ) -> Any:
-    """Call an operation that accepts rows; any failure of a broken stream becomes code 13."""
+    """Call an operation that accepts rows; if the stream is broken, report any failure as code 13."""
     reader = to_reader(file, max_batch_bytes=max_batch_bytes)
     rows = RowStream(reader.schema, map(aligned, reader))
     with rows.guarded():

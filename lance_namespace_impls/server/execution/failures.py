@@ -1,4 +1,4 @@
-"""Responses for failures; the server's own faults are logged."""
+"""Builds the responses for failures, and logs internal errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger("lance_namespace_impls.server")
 
 
 class Failures:
-    """Encodes and logs failures, without the secrets of the namespace and of the caller.
+    """Encodes and logs failures, without secrets of the namespace or the caller.
 
     Args:
         namespace: the served namespace.
@@ -30,7 +30,7 @@ class Failures:
         self._namespace = namespace
 
     def reply(self, error: Exception, call: Call) -> Reply:
-        """Encode a failure; log the server's own faults under the request's id."""
+        """Encode a failure; log internal errors with the request's id."""
         secrets = self._secrets(call)
         if isinstance(error, LanceNamespaceError):
             error.text = scrub(error.text, secrets)
@@ -41,7 +41,8 @@ class Failures:
         name = call.endpoint.operation.name
         if not isinstance(error, LanceNamespaceError):
             found: LanceNamespaceError = InternalError(
-                f"{name} failed in the server; its log has the cause under request {call.id}"
+                f"{name} failed with an internal error; the server's log has the cause, for "
+                f"request {call.id}"
             )
             found.__cause__ = error
         else:
@@ -54,9 +55,9 @@ class Failures:
         return call.dialect.encode_error(found)
 
     def log_interrupted(self, error: Exception, call: Call) -> None:
-        """Log a failure within the rows of a response, which can no longer report it."""
+        """Log a failure that occurred while rows were sent, when the response can no longer report it."""
         name = call.endpoint.operation.name
-        what = f"request {call.id}: {name} was interrupted within its rows"
+        what = f"request {call.id}: {name} was interrupted while its rows were sent"
         _log(error, what, self._secrets(call))
 
     def _secrets(self, call: Call) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Request handler: finds the operation, enforces the limits, and streams rows both ways."""
+"""The request handler: finds the operation, enforces the limits, and streams rows in both directions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
-# Largest body that is searched for credentials on the event loop itself.
+# Maximum size of a body that is searched for credentials on the event loop.
 QUICK_BYTES = 16 << 10
-# Limits for the unread rest of a body once the response is ready. A little is read before the
-# response, so that the connection can be reused. More is read after it, so that the client receives
+# Limits for reading the rest of a body once the response is ready. A small amount is read before
+# the response is sent, to reuse the connection. More is read after it, so that the client receives
 # the response.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
 LOOK_SECONDS = 0.05
@@ -57,7 +57,7 @@ def raw_path(scope: Scope) -> str:
 
 
 class Service:
-    """Answers requests by calling a namespace's methods in worker threads."""
+    """Handles requests by calling a namespace's methods in worker threads."""
 
     def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
         self.routes = RouteTable()
@@ -65,7 +65,7 @@ class Service:
         self._limits = options.limits
         self._pools = Pools(options.limits)
         self.authentication = Authentication(options.sources) if options.sources else None
-        """The authentication of callers; None if there is none."""
+        """Authenticates callers; None if there is no authentication."""
         self.observer = Observer(self._pools)
         self._databases = Databases(namespace, options.lancedb_databases)
         self._failures = Failures(namespace)
@@ -73,15 +73,15 @@ class Service:
         self._unsent = self._under_way = 0
 
     def close(self) -> None:
-        """Start no new operation; running ones finish."""
+        """Reject new operations; running ones finish."""
         self._pools.close()
         self.observer.close()
 
     async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to a known path.
+        """Handle a request to a known path.
 
         Args:
-            found: the result of the route lookup.
+            found: the result of the route look-up.
             scope: the ASGI scope of the request.
             receive: returns the parts of the body.
             send: sends the parts of the response.
@@ -124,7 +124,7 @@ class Service:
             return self._failures.reply(error, call)
 
     def _check_bounds(self, call: Call) -> None:
-        """Reject a request that the server of `serve` would have rejected on the connection."""
+        """Reject a request that `serve` would have rejected at the connection level."""
         size = sum(len(name) + len(value) for name, value in call.headers.items())
         if size > self._limits.header_bytes:
             raise HeadersTooLargeError(
@@ -137,10 +137,10 @@ class Service:
             )
 
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to an unknown path; close a web socket.
+        """Respond to a request to an unknown path; close web sockets.
 
-        The code is 0: an operation that the server does not know is not supported. A client that
-        can do without the operation distinguishes the two cases by the code.
+        The code is 0, because an unknown operation is an unsupported operation. Clients that can
+        work without the operation rely on this code.
         """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
@@ -149,8 +149,8 @@ class Service:
         near = self.routes.nearest(method, path)
         hint = f"; similar routes: {', '.join(near)}" if near else ""
         error = _NoRouteError(
-            f"unknown route {method} {path[:200]}: operations have their /v1 route and "
-            f"POST /<name>, see GET /openapi.json{hint}"
+            f"unknown route {method} {path[:200]}; GET /openapi.json lists the routes: each "
+            f"operation has a /v1 route and POST /<name>{hint}"
         )
         incoming, outcome = Incoming(receive), Outcome()
         try:
@@ -159,17 +159,17 @@ class Service:
             self.observer.answered(None, outcome, incoming.bytes)
 
     async def _authenticate(self, call: Call, body: bytes | None = None) -> None:
-        """Identify the caller, and reject an operation that it may not call on any object.
+        """Authenticate the caller, and reject an operation that it may not call on any object.
 
-        This happens before the body is read; if the body may contain the credentials, once it has
-        been read, but before the call takes a place in a pool.
+        This happens before the body is read. If the body may contain the credentials, it happens
+        after the body has been read, but before the call gets a slot in a pool.
 
         Raises:
             UnauthenticatedError: code 16.
             PermissionDeniedError: code 15.
         """
         if body is not None and (self.authentication is None or call.caller is not None):
-            return  # done before the body was read
+            return  # already done before the body was read
         if self.authentication is not None and call.caller is None:
             credentials = Credentials.of(call.headers, call.certificate)
             if not credentials and call.may_name_caller:
@@ -195,9 +195,9 @@ class Service:
         return await self._query(call, body, receive)
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
-        """Run a query, which may take long; cancel it at its deadline or if the client disconnects."""
+        """Run a query, which may take a long time; cancel it at its deadline or if the client disconnects."""
         begun = call.start(self._executor.run, call, body)
-        # Most queries finish within this time, so the client's connection need not be watched.
+        # Most queries finish within this time, without a need to monitor the client's connection.
         if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
             return begun.result()
         work = asyncio.wrap_future(begun)
@@ -223,7 +223,7 @@ class Service:
         rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
         try:
-            # Only uploads whose rows are arriving take a place.
+            # An upload gets a slot only when its rows are arriving.
             await rows.begun()
             await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
@@ -265,10 +265,10 @@ class Service:
     async def _stream(
         self, answer: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
     ) -> None:
-        """Send rows; read the next rows while the current ones are sent.
+        """Send rows, and read the next rows while the current ones are being sent.
 
-        After the response has started, a failure can only close the connection: the response is
-        then incomplete.
+        After the response has started, a failure can only be reported by closing the connection,
+        which leaves the response incomplete.
         """
         rest: Any = answer.rest
         name = call.endpoint.operation.name
@@ -283,8 +283,8 @@ class Service:
                 while True:
                     held = len(body)
                     self._unsent += held
-                    # If too much unsent data is queued, the next rows are read only after these are
-                    # sent.
+                    # If too much unsent data is queued, the next rows are read only after the
+                    # current ones are sent.
                     if more and self._unsent < self._limits.unsent_bytes:
                         ahead = asyncio.wrap_future(call.start(gather, rest))
                     await _send_part(send, body, meter)
@@ -308,7 +308,9 @@ class Service:
                 outcome.whole = True
         except (TimeoutError, ServiceUnavailableError) as error:
             why = str(error) or "it was not read in time"
-            logger.warning("request %s: %s was interrupted within its rows: %s", call.id, name, why)
+            logger.warning(
+                "request %s: %s was interrupted while its rows were sent: %s", call.id, name, why
+            )
             call.cut()
         except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to
             self._failures.log_interrupted(error, call)
@@ -327,7 +329,7 @@ def _part(body: bytes, *, more: bool) -> Message:
 
 
 async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
-    """Send a part of a response in pieces small enough for a slow client to receive in time."""
+    """Send part of a response in pieces small enough for a slow client to receive in time."""
     for at in range(0, len(body), SENT_BYTES):
         piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
         async with meter.waiting():

@@ -1,4 +1,4 @@
-"""Limits on the server's resources: concurrency per caller, sizes, rates and durations."""
+"""Limits the use of the server's resources: concurrency per caller, sizes, rates and durations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "HeadersTooLargeError",
     "Limits",
     "Meter",
-    "Places",
+    "Slots",
     "Pool",
     "Pools",
     "TooSlowError",
@@ -39,19 +39,19 @@ __all__ = [
 
 T = TypeVar("T")
 
-# Tags of operations that read or write the rows of a table.
+# Tags of operations that read or write a table's rows.
 HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
 RETRY_SECONDS = 1.0
-# Number of threads per process that run Lance's queries; the default is one per core. Small queries
-# are passed between threads, which takes longer than running them. With one process per core,
-# several threads bring no gain.
+# Number of threads per process that run Lance's queries; the default is one per core. Passing small
+# queries between threads takes longer than running them. With one process per core, several threads
+# bring no benefit.
 LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 
 def _limit(default: float, doc: str, *, unit: str | None = None) -> Any:
     def positive(instance: object, attribute: attrs.Attribute[Any], value: float) -> None:
         if not 0 < value < math.inf:
-            raise InvalidInputError(f"{attribute.name} must be more than 0, not {value}")
+            raise InvalidInputError(f"{attribute.name} must be greater than 0, not {value}")
 
     metadata = {"doc": doc, "unit": unit}
     return attrs.field(default=default, validator=positive, metadata=metadata)
@@ -65,50 +65,56 @@ class Limits:
     """
 
     connections: int = _limit(1024, "open connections")
-    header_bytes: int = _limit(64 << 10, "size of a request's headers", unit="bytes")
-    header_seconds: float = _limit(10, "time for a request's headers", unit="seconds")
-    json_bytes: int = _limit(4 << 20, "size of a JSON body", unit="bytes")
-    json_seconds: float = _limit(30, "time for a JSON body to arrive", unit="seconds")
-    metadata_calls: int = _limit(40, "concurrent operations on metadata")
-    queries: int = _limit(16, "concurrently open queries and other operations that return rows")
-    query_seconds: float = _limit(300, "time that a query may run", unit="seconds")
+    header_bytes: int = _limit(64 << 10, "maximum size of a request's headers", unit="bytes")
+    header_seconds: float = _limit(
+        10, "maximum time to receive a request's headers", unit="seconds"
+    )
+    json_bytes: int = _limit(4 << 20, "maximum size of a JSON body", unit="bytes")
+    json_seconds: float = _limit(30, "maximum time to receive a JSON body", unit="seconds")
+    metadata_calls: int = _limit(40, "maximum number of concurrent operations on metadata")
+    queries: int = _limit(
+        16, "maximum number of concurrent queries and other operations that return rows"
+    )
+    query_seconds: float = _limit(300, "maximum duration of a query", unit="seconds")
     answer_seconds: float = _limit(
-        3600, "time for the client to read the rows of a response", unit="seconds"
+        3600, "maximum time for the client to read the rows of a response", unit="seconds"
     )
     reader_seconds: float = _limit(
-        60, "time over which the read speed of a client is measured", unit="seconds"
+        60, "period over which a client's read rate is measured", unit="seconds"
     )
-    uploads: int = _limit(16, "concurrent operations with uploads")
-    upload_seconds: float = _limit(3600, "time for an upload", unit="seconds")
+    uploads: int = _limit(16, "maximum number of concurrent uploads")
+    upload_seconds: float = _limit(3600, "maximum duration of an upload", unit="seconds")
     upload_window_seconds: float = _limit(
-        5, "time over which the speed of an upload is measured", unit="seconds"
+        5, "period over which an upload's rate is measured", unit="seconds"
     )
-    batch_bytes: int = _limit(1 << 30, "size of a batch in an upload", unit="bytes")
+    batch_bytes: int = _limit(1 << 30, "maximum size of a batch in an upload", unit="bytes")
     least_rate: int = _limit(
         16 << 10,
-        "minimum speed of an upload, and of the client that reads a response",
+        "minimum rate of an upload, and of a client that reads a response",
         unit="bytes/second",
     )
     unsent_bytes: int = _limit(
-        256 << 20, "rows of all responses together that wait for slow clients", unit="bytes"
+        256 << 20,
+        "maximum size of the rows that wait for slow clients, in all responses combined",
+        unit="bytes",
     )
-    waiting: int = _limit(64, "waiting calls, per kind")
-    waiting_seconds: float = _limit(10, "time that a call may wait", unit="seconds")
+    waiting: int = _limit(64, "maximum number of waiting calls, per kind")
+    waiting_seconds: float = _limit(10, "maximum time that a call waits", unit="seconds")
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
         """Create limits from strings, such as command-line options.
 
         Raises:
-            InvalidInputError: code 13, a limit does not exist, or its value is not a number above
-                0.
+            InvalidInputError: code 13, a limit does not exist, or its value is not a number greater
+                than 0.
         """
         fields = attrs.fields_dict(cls)
         values: dict[str, Any] = {}
         for name, text in given.items():
             if name not in fields:
                 near = difflib.get_close_matches(name, fields, 1)
-                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
+                advice = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(fields)}"
                 raise InvalidInputError(f"unknown limit {name!r}; {advice}")
             kind = int if fields[name].type in (int, "int") else float
             try:
@@ -121,7 +127,7 @@ class Limits:
 
 
 def cores() -> int:
-    """Return the number of cores for queries; each of several workers has a share of them."""
+    """Return the number of cores for queries; several workers share the cores."""
     share = os.environ.get(LANCE_THREADS, "")
     if share.isascii() and share.isdigit():
         return max(1, int(share))
@@ -131,7 +137,7 @@ def cores() -> int:
 
 
 class TooSlowError(InvalidInputError, TimeoutError):
-    """The client takes too long to send its request (code 13, HTTP status 408)."""
+    """The client took too long to send its request (code 13, HTTP status 408)."""
 
     http_status = 408
 
@@ -146,8 +152,8 @@ class Meter:
     """Measures the transfer rate of a client while the server waits for it.
 
     Args:
-        least_rate: required average over `seconds`, in bytes per second.
-        seconds: duration before the rate is first checked.
+        least_rate: minimum average rate over `seconds`, in bytes per second.
+        seconds: time before the rate is checked for the first time.
     """
 
     def __init__(self, least_rate: int, seconds: float) -> None:
@@ -158,7 +164,7 @@ class Meter:
 
     @contextlib.asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Limit the wait for the client in the block.
+        """Limit the time that the block waits for the client.
 
         Raises:
             TooSlowError: code 13, the client is slower than the required rate.
@@ -210,7 +216,8 @@ class _Uncounted:
 def contained(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function and return its result; raise only subclasses of `Exception`.
 
-    A panic in Rust code or a `SystemExit` in a namespace would end more than the call.
+    Otherwise, a panic in Rust code or a `SystemExit` in a namespace would affect more than this
+    call.
     """
     try:
         return function(*arguments)
@@ -221,24 +228,24 @@ def contained(function: Callable[..., T], *arguments: Any) -> T:
 
 
 class _Waiting:
-    """A call that waits for a place."""
+    """A call that waits for a slot."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.has_place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.has_slot: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
 
-class Places:
-    """A number of places, shared fairly among callers.
+class Slots:
+    """A fixed number of slots, shared fairly among callers.
 
-    A caller holds at most three quarters of the places not held by others, rounded up: running
-    calls cannot be interrupted, so some places stay free for callers who have none. A place that
-    becomes free is assigned to the waiting caller who holds the fewest; among several, to the
-    caller whose last place is the oldest. If too many calls wait, the caller with the most waiting
-    calls loses one.
+    A caller can hold at most three quarters of the slots that other callers do not hold, rounded
+    up: running calls cannot be interrupted, so some slots must remain free for callers without one.
+    A slot that becomes free is assigned to the waiting caller who holds the fewest; in case of a
+    tie, to the caller who has waited longest since its last slot. If too many calls wait, a waiting
+    call of the caller with the most is rejected.
 
     Args:
-        size: number of places.
+        size: number of slots.
         waiting: maximum number of waiting calls.
     """
 
@@ -250,10 +257,10 @@ class Places:
         """Waiting calls, in order of arrival."""
         self._taken = 0
         self._last_taken: dict[str, int] = {}
-        """For each caller who holds or waits for a place, the time when it last received one."""
+        """For each caller who holds or waits for a slot, the time when it last received one."""
 
     def take(self, owner: str) -> bool:
-        """Take a place if the owner may have one without waiting; return whether it did."""
+        """Acquire a slot if the owner may have one without waiting; return whether it was acquired."""
         if not self._may_take(owner):
             return False
         self._free -= 1
@@ -263,7 +270,7 @@ class Places:
         return True
 
     def release(self, owner: str) -> None:
-        """Release a place."""
+        """Release a slot."""
         self._free += 1
         self._held[owner] -= 1
         if not self._held[owner]:
@@ -276,31 +283,31 @@ class Places:
             self._last_taken.pop(owner, None)
 
     async def wait(self, owner: str) -> bool:
-        """Wait for a place; return False if too many calls wait, either on arrival or later."""
+        """Wait for a slot; return False if too many calls are waiting, either on arrival or later."""
         if len(self._queue) >= self._most_waiting and not self._displace(owner):
             return False
         waiting = _Waiting(owner)
         self._queue.append(waiting)
         try:
-            return await waiting.has_place
+            return await waiting.has_slot
         except asyncio.CancelledError:
             if waiting in self._queue:
                 self._queue.remove(waiting)
                 self._forget(owner)
-            elif not waiting.has_place.cancelled() and waiting.has_place.result():
-                self.release(owner)  # the place was assigned at the moment of cancellation
+            elif not waiting.has_slot.cancelled() and waiting.has_slot.result():
+                self.release(owner)  # the slot was assigned at the moment of cancellation
             raise
 
     def _displace(self, owner: str) -> bool:
-        """End one wait of the caller with the most waiting calls, unless that caller is the owner."""
+        """Reject a waiting call of the caller with the most of them, unless that is the owner."""
         counts = Counter(each.owner for each in self._queue)
         most, count = counts.most_common(1)[0] if counts else (owner, 0)
         if count <= counts[owner] + 1:
             return False
         last = next(each for each in reversed(self._queue) if each.owner == most)
         self._queue.remove(last)
-        if not last.has_place.done():
-            last.has_place.set_result(False)
+        if not last.has_slot.done():
+            last.has_slot.set_result(False)
         return True
 
     def _may_take(self, owner: str) -> bool:
@@ -311,29 +318,29 @@ class Places:
         return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
 
     def _hand_out(self) -> None:
-        """Assign free places to eligible waiting calls."""
+        """Assign free slots to eligible waiting calls."""
         while self._free:
-            # A canceled call leaves the queue a moment later.
+            # A canceled call is removed from the queue slightly later.
             able = [
                 each
                 for each in self._queue
-                if not each.has_place.done() and self._may_take(each.owner)
+                if not each.has_slot.done() and self._may_take(each.owner)
             ]
             if not able:
                 return
             chosen = min(able, key=self._order)
             self._queue.remove(chosen)
             self.take(chosen.owner)
-            chosen.has_place.set_result(True)
+            chosen.has_slot.set_result(True)
 
 
 class Pool:
-    """Threads for one kind of work, with a bounded queue of waiting calls.
+    """A thread pool for one kind of work, with a bounded queue of waiting calls.
 
     Args:
         kind: kind of calls, for messages.
-        size: number of places.
-        limits: limits on the number of waiting calls and on their waiting time.
+        size: number of slots.
+        limits: maximum number of waiting calls, and their maximum waiting time.
     """
 
     def __init__(self, kind: str, size: int, limits: Limits) -> None:
@@ -342,42 +349,42 @@ class Pool:
         self.running: Figure = _Uncounted()
         self.waiting: Figure = _Uncounted()
         self._kind = kind
-        self._places = Places(size, limits.waiting)
+        self._slots = Slots(size, limits.waiting)
         self._limits = limits
 
     async def enter(self, owner: str = "") -> None:
-        """Take a place, to be released with `leave`.
+        """Acquire a slot, which `leave` releases.
 
         Args:
             owner: key of the caller.
 
         Raises:
-            ThrottlingError: code 21, no place became free, or the owner holds its share.
+            ThrottlingError: code 21, no slot became free, or the owner already holds its share.
         """
-        if not self._places.take(owner):
+        if not self._slots.take(owner):
             self.waiting.inc()
             try:
                 async with asyncio.timeout(self._limits.waiting_seconds):
-                    has_place = await self._places.wait(owner)
+                    has_slot = await self._slots.wait(owner)
             except TimeoutError:
-                has_place = False
+                has_slot = False
             finally:
                 self.waiting.dec()
-            if not has_place:
+            if not has_slot:
                 raise self._full()
         self.running.inc()
 
     def leave(self, owner: str = "") -> None:
-        """Release a place."""
+        """Release a slot."""
         self.running.dec()
-        self._places.release(owner)
+        self._slots.release(owner)
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function in one of the threads; whatever it raises becomes an `Exception`."""
+        """Run a function in one of the threads; anything it raises is converted to an `Exception`."""
         return self._threads.submit(contained, function, *arguments)
 
     def close(self) -> None:
-        """Start no new operation; running ones finish."""
+        """Reject new operations; running ones finish."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _full(self) -> ThrottlingError:
@@ -389,7 +396,7 @@ class Pool:
 
 
 class Pools:
-    """Thread pools of a server, one for each kind of work, so that none can starve another.
+    """The thread pools of a server, one for each kind of work, so no kind can starve another.
 
     Args:
         limits: sizes of the pools.
@@ -413,13 +420,13 @@ class Pools:
         yield "uploads", self.uploads
 
     def close(self) -> None:
-        """Start no new operation; running ones finish."""
+        """Reject new operations; running ones finish."""
         for _, pool in self.items():
             pool.close()
 
 
 def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:
-    """Return the error for an operation that exceeded its time limit (code 17)."""
+    """Return the error (code 17) for an operation that exceeded its time limit."""
     return ServiceUnavailableError(
         f"{name} was aborted after {seconds:g} seconds; request fewer rows or less data"
     )

@@ -1,1 +1,1 @@
-"""HTTP layer: routes, requests, bodies, responses and uvicorn's connections."""
+"""The HTTP layer: routes, requests, bodies, responses and uvicorn's connections."""

@@ -1,4 +1,4 @@
-"""Request bodies, received on the event loop."""
+"""Receives request bodies on the event loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..execution.limits import Limits, Meter, TooSlowError
 
 __all__ = ["BodyTooLargeError", "ClientGoneError", "Incoming", "Rows"]
 
-# Bytes buffered while an upload waits for its place; more are buffered once it is read.
+# Number of bytes to buffer while an upload waits for a slot; more are buffered once it is read.
 READY_BYTES = 64 << 10
 HELD_BYTES = 4 << 20
 
@@ -26,7 +26,7 @@ class ClientGoneError(ConnectionError):
 
 
 class BodyTooLargeError(InvalidInputError):
-    """A JSON body is larger than the server accepts (code 13, HTTP status 413)."""
+    """A JSON body is too large for the server (code 13, HTTP status 413)."""
 
     http_status = 413
 
@@ -36,7 +36,7 @@ class Incoming:
 
     Args:
         receive: returns the parts of the body.
-        may_wait: whether the client waits for permission to send its body (``Expect``).
+        may_wait: whether the client may wait for permission to send its body (``Expect``).
     """
 
     def __init__(self, receive: Receive, *, may_wait: bool = False) -> None:
@@ -47,7 +47,7 @@ class Incoming:
         """Number of bytes received."""
 
     async def part(self) -> bytes:
-        """Wait for the next part; it may be empty, and only `ended` marks the end of the body.
+        """Wait for the next part, which may be empty; only `ended` marks the end of the body.
 
         Raises:
             ClientGoneError: the client has disconnected.
@@ -65,14 +65,14 @@ class Incoming:
         return part
 
     async def read(self, limit: int, seconds: float) -> bytes:
-        """Read the whole body.
+        """Read the entire body.
 
         Args:
             limit: maximum number of bytes.
             seconds: maximum duration.
 
         Raises:
-            BodyTooLargeError: code 13, the body exceeds `limit`.
+            BodyTooLargeError: code 13, the body is larger than `limit`.
             TooSlowError: code 13, the body does not arrive within `seconds`.
             ClientGoneError: the client has disconnected.
         """
@@ -89,7 +89,7 @@ class Incoming:
         return body
 
     async def drain(self, limit: int, seconds: float) -> bool:
-        """Discard the rest of the body if it arrives soon; return whether the body has ended.
+        """Discard the rest of the body if it arrives in time; return whether the body has ended.
 
         Args:
             limit: maximum number of bytes to discard.
@@ -107,9 +107,10 @@ class Incoming:
 
 
 class Rows(io.RawIOBase):
-    """A body as a file: a worker thread reads while the event loop receives.
+    """A body as a file object: a worker thread reads it while the event loop receives it.
 
-    It buffers at most a few megabytes and slows the client down to the pace of the reader.
+    It buffers at most a few megabytes, and applies backpressure if the reader is slower than the
+    client.
 
     Args:
         incoming: the body.
@@ -123,7 +124,7 @@ class Rows(io.RawIOBase):
         self._room = asyncio.Event()
         self._begun = asyncio.Event()
         self._changed = threading.Condition()
-        # Both threads share the following attributes, under the condition's lock.
+        # Both threads access the following attributes under the condition's lock.
         self._parts: deque[memoryview] = deque()
         self._held = 0
         self._most = READY_BYTES
@@ -131,7 +132,7 @@ class Rows(io.RawIOBase):
         self._ended = False
 
     async def fill(self) -> None:
-        """Receive the body on the event loop until its end or until canceled."""
+        """Receive the body on the event loop, until it ends or the task is canceled."""
         failure: Exception | None = ClientGoneError("the server aborted the request")
         meter = Meter(self._limits.least_rate, self._limits.upload_window_seconds)
         seconds = self._limits.upload_seconds
@@ -157,7 +158,7 @@ class Rows(io.RawIOBase):
             self._begun.set()
 
     async def begun(self) -> None:
-        """Wait until enough of the body has arrived to show that the client is sending it.
+        """Wait until enough data has arrived to show that the client is sending the body.
 
         Raises:
             ClientGoneError: the client has disconnected.
@@ -187,7 +188,7 @@ class Rows(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read a part of the body into a buffer, waiting for it; 0 means the end.
+        """Wait for the next part of the body and read it into a buffer; return 0 at the end.
 
         Raises:
             ClientGoneError: the client disconnected before the end of the body.

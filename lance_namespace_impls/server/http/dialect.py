@@ -1,4 +1,4 @@
-"""The format of requests and responses: the protocol's own, and hooks for dialects of it."""
+"""The format of requests and responses: the protocol's own, with hooks for dialects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["PROTOCOL", "Dialect"]
 
 
 class Dialect:
-    """Decodes one request and encodes its response; this class does so in the protocol's format.
+    """Decodes one request and encodes its response, by default in the protocol's format.
 
-    A dialect for other clients overrides the methods in which its format differs.
+    A dialect for other clients overrides the methods for which its format differs.
     """
 
     def accepts(self, operation: Operation[Any, Any], headers: Headers) -> bool:
-        """Return whether the body has a content type that only this dialect accepts."""
+        """Return whether the body's content type is one that only this dialect accepts."""
         return False
 
     def decode(
@@ -32,7 +32,7 @@ class Dialect:
         headers: Headers,
         body: bytes,
     ) -> tuple[Operation[Any, Any], Any]:
-        """Return the operation to execute and its request; the arguments are `read_request`'s.
+        """Return the operation to execute and its request; see `read_request` for the arguments.
 
         Raises:
             InvalidInputError: code 13, a part cannot be read.
@@ -40,7 +40,7 @@ class Dialect:
         return endpoint.operation, read_request(endpoint, segments, query_string, headers, body)
 
     def check_target(self) -> None:
-        """Raise an error if the request addresses something that does not exist.
+        """Raise an error if the target of the request does not exist.
 
         Called after the caller has been authorized.
         """
@@ -48,7 +48,7 @@ class Dialect:
     def encode(
         self, operation: Operation[Any, Any], request: Any, answer: Any, vend: Vend | None
     ) -> Reply:
-        """Encode the result of an operation; the arguments are `reply`'s.
+        """Encode the result of an operation; see `reply` for the arguments.
 
         Raises:
             LanceNamespaceError: the first rows cannot be read, or a part of the response cannot be

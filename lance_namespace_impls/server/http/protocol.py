@@ -1,4 +1,4 @@
-"""Extensions of uvicorn's HTTP protocol: limits on connections and headers."""
+"""Extends uvicorn's HTTP protocol with limits on connections and headers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _HeadersTooLateError(InvalidInputError):
 
 
 def bounded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
-    """Return the HTTP protocol class of a server with these limits."""
+    """Return an HTTP protocol class that enforces limits."""
     return type("Protocol", (_Bounded,), {"limits": limits})
 
 
@@ -56,8 +56,8 @@ class _Bounded(HttpToolsProtocol):
         self._expect_headers()
 
     def _make_room(self) -> bool:
-        """Close an idle connection of the network with the most, unless that is this network."""
-        connections: set[Any] = self.connections  # all are instances of this class
+        """Close an idle connection of the network with the most connections, unless it is this network."""
+        connections: set[Any] = self.connections  # all connections are instances of this class
         counts = Counter(each._network for each in connections)
         most, count = counts.most_common(1)[0]
         if count <= counts[self._network]:
@@ -69,7 +69,7 @@ class _Bounded(HttpToolsProtocol):
         return False
 
     def is_idle(self) -> bool:
-        """Return whether no request is active, although the headers of one may be arriving."""
+        """Return whether no request is active; the headers of a request may be arriving."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -101,7 +101,7 @@ class _Bounded(HttpToolsProtocol):
         super().on_header(name, value)
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > self.limits.header_bytes:
-            raise ValueError("too large")  # uvicorn answers 400 and closes
+            raise ValueError("too large")  # uvicorn responds with 400 and closes the connection
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -117,7 +117,7 @@ class _Bounded(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _take_host_of_target(self) -> None:
-        """Replace the Host header by the host of an absolute URI, as RFC 9112 (3.2.2) requires."""
+        """Replace the Host header with the host of an absolute URI, as RFC 9112 (3.2.2) requires."""
         _, absolute, rest = self.url.partition(b"://")
         if not absolute:
             return
@@ -143,7 +143,7 @@ class _Bounded(HttpToolsProtocol):
             self._refuse(_HeadersTooLateError(f"no request arrived within {seconds:g} seconds"))
 
     def _refuse(self, error: LanceNamespaceError) -> None:
-        """Answer with an error before there is a request, and close the connection."""
+        """Respond with an error although there is no complete request, and close the connection."""
         self._headers_came()
         answer: Reply = error_reply(error, [(b"connection", b"close")])
         status = HTTPStatus(answer.status)

@@ -1,4 +1,4 @@
-"""Decoding of HTTP requests: route, query, headers and body become an operation's request."""
+"""Decodes HTTP requests: builds an operation's request from route, query, headers and body."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["Headers", "read_request"]
 JSON_TYPE = "application/json"
 PROPERTIES_HEADER = "x-lance-table-properties"
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
-# Headers about one hop, its body or the caller's credentials; all others reach the operation as
-# context.
+# Hop-by-hop headers, and headers that describe the body or contain credentials; all others are
+# passed to the operation as context.
 OWN_HEADERS = frozenset(
     {
         "accept",
@@ -60,7 +60,7 @@ OWN_HEADERS = frozenset(
 
 
 class Headers(dict[str, str]):
-    """Request headers by lower-case name; the last value of a repeated header counts."""
+    """Request headers by lower-case name; if a header is repeated, the last value is used."""
 
     def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         super().__init__(
@@ -87,7 +87,7 @@ class Headers(dict[str, str]):
         return found
 
     def context(self) -> dict[str, str]:
-        """Return the headers that are passed to the operation, as entries ``header.<name>``."""
+        """Return the headers that are passed to the operation, as ``header.<name>`` entries."""
         return {HEADER_PREFIX + k: v for k, v in self.items() if k not in OWN_HEADERS}
 
 
@@ -101,7 +101,7 @@ def read_request(
     """Build the request of an operation.
 
     Args:
-        endpoint: the endpoint that was called.
+        endpoint: the called endpoint.
         segments: path segments that contain fields, percent-encoded.
         query_string: the query string, as sent.
         headers: the request headers.
@@ -128,7 +128,7 @@ def read_request(
         _put(operation, values, "properties", properties, f"header {PROPERTIES_HEADER}")
     context = headers.context()
     if delimiter is not None and "id" not in operation.path_fields:
-        # A request without an object identifier may still return identifiers.
+        # The response may contain identifiers even if the request has none.
         context["delimiter"] = delimiter
     if context:
         values["context"] = _joined(operation, values.get("context"), context)
@@ -156,7 +156,8 @@ def _from_body(endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     if data.get("id") == "":
         del data["id"]
     if data.get("new_namespace_id") == [] and data.get("context") == {}:
-        # The Java clients send unset fields as empty values; otherwise, an empty list is the root.
+        # The Java clients send empty values for unset fields; in other clients' requests, an empty
+        # list is the root.
         del data["new_namespace_id"]
     return data
 
@@ -187,7 +188,7 @@ def _take_path(
     delimiter: str,
     values: dict[str, Any],
 ) -> None:
-    """Move the fields of the path into the request; with a body of rows, they are in the query."""
+    """Add the fields in the path to the request; if the body contains rows, they are in the query."""
     operation = endpoint.operation
     if not endpoint.by_name:
         given = dict(zip(operation.path_fields, map(decode, segments), strict=True))
@@ -203,9 +204,9 @@ def _take_path(
 
 
 def _is_joined(names: Any, delimiter: str, segment: str) -> bool:
-    """Return whether the names of an id in the body match the id in the route.
+    """Return whether an id in the body matches the id in the route.
 
-    A name in a list can contain the delimiter, and Rust and Java clients send ``+`` for a space.
+    Names in a list can contain the delimiter, and Rust and Java clients send ``+`` for a space.
     """
     if not isinstance(names, list) or not names:
         return False
@@ -225,13 +226,13 @@ def _put(
         if name == "id" and isinstance(other, list):
             shown = f": {format_identifier(value)!r} and {other!r}"
         raise InvalidInputError(
-            f"{operation.name}: {name} in the {where} and {name} elsewhere in the request "
-            f"differ{shown}; set it once"
+            f"{operation.name}: {name} in the {where} differs from {name} elsewhere in the "
+            f"request{shown}; set it only once"
         )
 
 
 def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> Any:
-    """Convert a query parameter to its type in the operation table."""
+    """Convert a query parameter to the type that the operation table specifies."""
     try:
         match parameter.type:
             case "boolean":
@@ -263,7 +264,7 @@ def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> A
 
 
 def _joined(operation: Operation[Any, Any], given: Any, own: dict[str, str]) -> Any:
-    """Return the context of the body, updated with the entries from the headers."""
+    """Return the context in the body, merged with the entries from the headers."""
     if given is None:
         return own
     if not isinstance(given, dict):

@@ -1,4 +1,4 @@
-"""Encoding of results as HTTP responses."""
+"""Encodes results as HTTP responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Reply(NamedTuple):
     rest: Iterator[bytes] | None = None
     """Data that follows `body`, read while it is sent."""
     code: int | None = None
-    """The protocol's error code of a failure."""
+    """The protocol's error code for a failure."""
 
 
 Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
@@ -57,7 +57,7 @@ class Pages(NamedTuple):
     first: Any
     """The first page, a response model."""
     following: Callable[[str], Any]
-    """Returns the page of a token."""
+    """Returns the page for a token."""
 
 
 def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
@@ -66,8 +66,8 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
     Args:
         operation: the operation.
         answer: its response model, a ``pyarrow.RecordBatchReader``, or the `Pages` of a listing.
-        vend: converts the location and storage options of a table to those for the caller; without
-            it, they contain no credentials.
+        vend: converts the location and storage options of a table for the caller; without it,
+            credentials are removed.
 
     Raises:
         LanceNamespaceError: the first rows cannot be read.
@@ -97,7 +97,7 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
 
 
 def _listing_reply(operation: Operation[Any, Any], listing: Pages) -> Reply:
-    """Encode a full listing; if a later page fails, the response is incomplete."""
+    """Encode a full listing; if a later page fails, the response is left incomplete."""
     first = listing.first
     (field,) = (name for name in ("tables", "namespaces") if hasattr(first, name))
 
@@ -116,7 +116,7 @@ def _listing_reply(operation: Operation[Any, Any], listing: Pages) -> Reply:
 
 
 def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:
-    """Encode a JSON response in ASCII, which is valid in every encoding."""
+    """Encode a JSON response in ASCII, which is valid in all common encodings."""
     body = _to_json(data).encode("ascii")
     return Reply(status, [*_body_headers(JSON_TYPE, len(body)), *headers], body)
 
@@ -137,7 +137,7 @@ class _WrongMethodError(InvalidInputError):
 
 
 def wrong_method_reply(method: str, found: Found) -> Reply:
-    """Encode the error for a path that does not support the method."""
+    """Encode the error for an unsupported HTTP method."""
     allowed = ", ".join(sorted(found.methods))
     name = next(iter(found.methods.values())).operation.name
     error = _WrongMethodError(f"{name} accepts {allowed}, not {method}")
@@ -145,7 +145,7 @@ def wrong_method_reply(method: str, found: Found) -> Reply:
 
 
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Combine chunks up to a size that is worth sending; return whether more follow."""
+    """Combine chunks up to a size that is efficient to send; return whether more follow."""
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:
@@ -169,7 +169,7 @@ def _body_headers(content_type: str, length: int) -> RawHeaders:
 
 
 def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str, str]]:
-    """Separate the entries of a context that become headers from those that remain in the body."""
+    """Split a context into the entries that become headers and those that remain in the body."""
     headers: RawHeaders = []
     stays: dict[str, str] = {}
     for key, value in (context or {}).items():
@@ -190,7 +190,7 @@ def _vend(data: dict[str, Any], vend: Vend) -> None:
 
 
 def _withhold_secrets(data: dict[str, Any]) -> None:
-    """Remove secrets and their expiration time: the client uses its own credentials."""
+    """Remove secrets and their expiration time; the client must use its own credentials."""
     given = data.pop("storage_options")
     given.pop(EXPIRES_AT_MILLIS, None)
     kept = {k: v for k, v in redact(given).items() if v == given[k]}

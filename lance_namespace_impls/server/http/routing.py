@@ -1,4 +1,4 @@
-"""Route lookup; the protocol's routes come from the generated operation table."""
+"""Looks up routes; the protocol's routes come from the generated operation table."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..lancedb.clone import CLONE_TABLE
 
 __all__ = ["Endpoint", "Found", "RouteTable"]
 
-# Routes in addition to the protocol's, which clients use for its operations.
+# Additional routes that clients use for the protocol's operations.
 OTHER_ROUTES: tuple[tuple[str, str, Operation[Any, Any]], ...] = (
-    # LanceDB's route. Nothing of an index stays in memory between two requests: warming an index
-    # only checks that it exists.
+    # LanceDB's route. No index is cached between requests, so warming an index only checks that it
+    # exists.
     (
         "POST",
         "/v1/table/{id}/index/{index_name}/prewarm",
         OPERATIONS["DescribeTableIndexStats"],
     ),
     (CLONE_TABLE.http_method, CLONE_TABLE.path, CLONE_TABLE),
-    # Former name of declaring a table; pylance 1 uses it to write new tables.
+    # Former name for declaring a table; pylance 1 uses it to write new tables.
     ("POST", "/v1/table/{id}/create-empty", OPERATIONS["DeclareTable"]),
-    # Used by lance-core up to 7.
+    # Used by lance-core up to version 7.
     ("GET", "/v1/table/{id}/tags/list", OPERATIONS["ListTableTags"]),
 )
 
@@ -36,15 +36,16 @@ class Endpoint(NamedTuple):
 
     operation: Operation[Any, Any]
     by_name: bool
-    """Whether it is ``POST /<name>``, whose body has the fields of the ``/v1`` route's path."""
+    """Whether the endpoint is ``POST /<name>``; the fields in the path of the ``/v1`` route are
+    then in the body."""
 
 
 class Found(NamedTuple):
-    """Result of a route lookup."""
+    """The result of a route look-up."""
 
     methods: Mapping[str, Endpoint]
     segments: tuple[str, ...]
-    """Path segments that contain fields, percent-encoded, in the order of the path."""
+    """The percent-encoded path segments that contain fields, in order."""
 
 
 class _Node:
@@ -59,9 +60,9 @@ class _Node:
 
 
 class RouteTable:
-    """Table of all routes; a lookup compares the raw path segment by segment.
+    """The table of all routes; a look-up compares the raw path segment by segment.
 
-    Segments are decoded after the path is split, so that ``%2F`` stays within a name.
+    Segments are decoded after the path is split, so ``%2F`` remains part of a name.
     """
 
     def __init__(self, operations: Iterable[Operation[Any, Any]] = OPERATIONS.values()) -> None:
@@ -92,7 +93,7 @@ class RouteTable:
             node.methods["HEAD"] = endpoint
 
     def find(self, raw_path: str) -> Found | None:
-        """Find the route of a path; one trailing ``/`` is ignored.
+        """Find the route for a path; one trailing ``/`` is ignored.
 
         Args:
             raw_path: the path as sent, percent-encoded, without the query string.
@@ -128,7 +129,7 @@ def _walk(node: _Node, segments: list[str], at: int, taken: tuple[str, ...]) -> 
 
 
 def decode(segment: str) -> str:
-    """Decode the percent-encoding of one segment.
+    """Decode a percent-encoded segment.
 
     Raises:
         InvalidInputError: code 13, the bytes are not UTF-8.

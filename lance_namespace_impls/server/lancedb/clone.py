@@ -30,7 +30,7 @@ __all__ = ["CLONE_TABLE", "clone"]
 
 @define(kw_only=True)
 class CloneTableRequest(Model):
-    """Request to create a table with the rows of another."""
+    """A request to create a table with the rows of another one."""
 
     id: list[str] | None = None
     source_location: str
@@ -97,7 +97,9 @@ def clone(
         PermissionDeniedError: code 15, the caller cannot read the source.
     """
     if not isinstance(namespace, CloneOperations):
-        raise UnsupportedError("CloneTable: this namespace cannot clone tables; copy the rows")
+        raise UnsupportedError(
+            "CloneTable: this namespace cannot clone tables; copy the rows instead"
+        )
     if request.source_tag is not None and request.source_version is not None:
         raise InvalidInputError(
             "CloneTable: specify either the version of the source or its tag, not both"

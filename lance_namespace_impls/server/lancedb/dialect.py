@@ -1,10 +1,10 @@
 """LanceDB's dialect of the protocol, for its remote clients (``lancedb.connect("db://...")``).
 
 These clients use the protocol's routes with bodies in their own format. The server recognizes them
-by the header that names a database, and applies the dialect to no other client. It translates
-their requests to requests of the protocol, and the results to the responses that they read. This
-makes any served namespace a LanceDB server. If the protocol has no field for a value, an entry of
-the request's `context` carries it (`ORDER_BY`, `REPLACE`).
+by the header that names a database, and applies the dialect only to them. It translates their
+requests to the protocol's, and the results to the responses that they expect. Any served namespace
+is thereby a LanceDB server. Values for which the protocol has no field are passed as entries of the
+request's `context` (`ORDER_BY`, `REPLACE`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .clone import CLONE_TABLE
 __all__ = ["DATABASE_HEADER", "Databases", "LanceDBDialect"]
 
 DATABASE_HEADER = "x-lancedb-database"
-# Server version reported to the clients. From this version on, they send several vectors and
-# structured full-text queries in one request. Only from the next version on do they upload in
-# several parts.
+# Server version that is reported to the clients. As of this version, they send several vectors and
+# structured full-text queries in one request. As of the next version, they would upload in several
+# parts.
 VERSION_HEADER = (b"phalanx-version", b"0.3.0")
-# Row count by which the clients request all rows.
+# Row count with which the clients request all rows.
 ALL_ROWS = 1 << 62
 INDEX_TYPES = {"BLOOM_FILTER": "BLOOMFILTER"}
 
@@ -53,7 +53,7 @@ Json = dict[str, Any]
 
 
 class Databases:
-    """Mapping of LanceDB databases to namespaces.
+    """Maps LanceDB databases to namespaces.
 
     Args:
         namespace: the served namespace.
@@ -73,16 +73,16 @@ class Databases:
         return self._namespace
 
     def dialect(self, headers: Headers) -> Dialect:
-        """Return the dialect of a request: LanceDB's for its clients, the protocol for others."""
+        """Return the dialect of a request: LanceDB's for LanceDB's clients, the protocol's for others."""
         name = headers.get(DATABASE_HEADER)
         return PROTOCOL if name is None else LanceDBDialect(self, name)
 
     def find(self, name: str) -> tuple[str, ...]:
-        """Return the identifier of a database's namespace, whether or not it exists."""
+        """Return the identifier of a database's namespace, which need not exist."""
         return self._named.get(name, (name,))
 
     def require(self, name: str) -> None:
-        """Raise an error if a database does not exist; an existing one is looked up only once.
+        """Raise an error if a database does not exist; existing databases are looked up only once.
 
         Raises:
             NamespaceNotFoundError: code 1, the database does not exist.
@@ -98,7 +98,7 @@ class Databases:
                 return
             cause = None
         except LanceNamespaceError as error:
-            # A catalog whose root contains only tables rejects every name, or does not support
+            # A catalog whose root contains only tables rejects all names, or does not support
             # namespaces.
             if error.code not in (
                 ErrorCode.NAMESPACE_NOT_FOUND,
@@ -108,8 +108,8 @@ class Databases:
                 raise
             cause = error
         raise NamespaceNotFoundError(
-            f"there is no database {name[:100]!r}: use the name of a namespace, or start the server "
-            "with --lancedb-database NAME=IDENTIFIER"
+            f"there is no database {name[:100]!r}; use the name of a namespace, or start the "
+            "server with --lancedb-database NAME=IDENTIFIER"
         ) from cause
 
 
@@ -121,7 +121,7 @@ class LanceDBDialect(Dialect):
     database: str
 
     def accepts(self, operation: Operation[Any, Any], headers: Headers) -> bool:
-        """Return whether the body is an Arrow schema of new columns."""
+        """Return whether the body is an Arrow schema for new columns."""
         return operation.name == "AlterTableAddColumns" and media_type(headers) == STREAM_TYPE
 
     def decode(
@@ -132,7 +132,7 @@ class LanceDBDialect(Dialect):
         headers: Headers,
         body: bytes,
     ) -> tuple[Operation[Any, Any], Any]:
-        """Return the operation to execute and its request, below the database."""
+        """Return the operation to execute, and its request with identifiers below the database."""
         body = self.read_body(endpoint.operation, headers, body)
         return self.place(*super().decode(endpoint, segments, query_string, headers, body))
 
@@ -147,7 +147,7 @@ class LanceDBDialect(Dialect):
     def encode(
         self, operation: Operation[Any, Any], request: Any, answer: Any, vend: Vend | None
     ) -> Reply:
-        """Encode the result of an operation as these clients read it."""
+        """Encode the result of an operation in the form that these clients expect."""
         change = _ANSWERS.get(operation.name)
         if change is None:
             return _signed(super().encode(operation, request, answer, vend))
@@ -156,7 +156,7 @@ class LanceDBDialect(Dialect):
         return _signed(json_reply(operation.status, data, []))
 
     def encode_error(self, error: LanceNamespaceError) -> Reply:
-        """Encode an error; the clients retry after status 409, so a permanent error becomes 400."""
+        """Encode an error; the clients retry after status 409, so permanent errors become 400."""
         found = super().encode_error(error)
         is_final = found.status == 409 and error.code is not ErrorCode.CONCURRENT_MODIFICATION
         return _signed(found._replace(status=400) if is_final else found)
@@ -175,7 +175,7 @@ class LanceDBDialect(Dialect):
         try:
             given = json.loads(body)
         except (ValueError, RecursionError):
-            return body  # the request decoder reports the error
+            return body  # the decoder of requests reports the error
         if not isinstance(given, dict):
             return body
         change(given)
@@ -184,9 +184,9 @@ class LanceDBDialect(Dialect):
     def place(
         self, operation: Operation[Any, Any], request: Any
     ) -> tuple[Operation[Any, Any], Model]:
-        """Return the operation and its request with all identifiers below the database.
+        """Return the operation, and its request with all identifiers below the database.
 
-        This does not check whether the database exists: `check_target` does.
+        `check_target` checks whether the database exists.
         """
         above = list(self.databases.find(self.database))
         if operation.name == "ListAllTables":
@@ -209,7 +209,7 @@ class LanceDBDialect(Dialect):
 
 
 def _signed(reply: Reply) -> Reply:
-    """Return a response with the server version, from which clients derive its features."""
+    """Add the server version to a response; clients derive the server's features from it."""
     return reply._replace(headers=[*reply.headers, VERSION_HEADER])
 
 
@@ -217,7 +217,7 @@ def _signed(reply: Reply) -> Reply:
 
 
 def _null_columns(body: bytes) -> list[Json]:
-    """Return new columns of nulls, with the types in an Arrow schema."""
+    """Return new columns of nulls with the types in an Arrow schema."""
     schema = to_reader(io.BytesIO(body)).schema
     types = [sql_type_name(field.type).replace("'", "''") for field in schema]
     return [
@@ -267,7 +267,7 @@ def _full_text(given: Json) -> None:
     if isinstance(query, dict) and isinstance(query.get("match"), dict):
         match = query["match"]
         if match.get("column") is None:
-            # Without a column, every indexed column is searched, which only a plain text query
+            # Without a column, all indexed columns are searched, which only a plain text query
             # supports.
             given["full_text_query"] = {"string_query": {"query": match.get("terms")}}
             return
@@ -275,7 +275,7 @@ def _full_text(given: Json) -> None:
 
 
 def _clauses(query: Any) -> Any:
-    """Return a structured query whose matches on several columns are split, one query per column."""
+    """Return a structured query in which matches on several columns are split into one query per column."""
     if isinstance(query, list):
         return [_clauses(each) for each in query]
     if not isinstance(query, dict):
@@ -296,7 +296,7 @@ def _clauses(query: Any) -> Any:
 
 
 def _counts(given: Json) -> None:
-    """Convert the row and probe counts of a query to the protocol's."""
+    """Convert a query's row and probe counts to the protocol's fields."""
     if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
         given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
     if given.get("maximum_nprobes") == 0:
@@ -306,7 +306,7 @@ def _counts(given: Json) -> None:
 
 
 _OF_SEVERAL = ("query", "columns", "boost")
-# Maximum number of rows of a full-text search if the client requests all rows.
+# Maximum number of rows that a full-text search returns if the client requests all rows.
 MAX_FOUND = 1 << 20
 
 
@@ -340,7 +340,7 @@ _BODIES: dict[str, Callable[[Json], None]] = {
 }
 
 
-# --- answers
+# --- responses
 
 
 def _description(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
@@ -363,7 +363,7 @@ def _update(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
 
 
 def _delete(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
-    """Count the deleted rows by comparing with the previous version: each has one change."""
+    """Return the number of deleted rows, by comparing the version with the previous one."""
     data: Json = answer.to_dict()
     if not answer.version:
         return data

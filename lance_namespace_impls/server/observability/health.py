@@ -1,4 +1,4 @@
-"""Readiness: whether the catalog behind the server answers."""
+"""Checks readiness: whether the catalog behind the server responds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["Readiness"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
-# Lifetime of a result; it bounds how often the catalog is called, however many clients check.
+# Lifetime of a result, in seconds; it limits how often the catalog is called, regardless of the
+# number of clients.
 KEPT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# With these errors the catalog has answered, although its root has no such listing.
+# These errors are responses of a catalog whose root has no such listing.
 _ANSWERS = frozenset(
     {
         ErrorCode.UNSUPPORTED,
@@ -31,7 +32,7 @@ _ANSWERS = frozenset(
 
 
 class Readiness:
-    """Readiness check: requests one entry of the root, in a thread outside the pools.
+    """Checks readiness by requesting one entry of the root, in a thread outside the pools.
 
     Args:
         namespace: the served namespace.
@@ -43,11 +44,11 @@ class Readiness:
         self._at = 0.0
 
     async def get(self) -> bool:
-        """Return whether the catalog answers."""
+        """Return whether the catalog responds."""
         asked = self._asked
         if asked is None or (asked.done() and time.monotonic() - self._at > KEPT_SECONDS):
             asked = self._asked = Future()
-            # The thread may hang with the catalog, and must not delay the exit of the process.
+            # The thread hangs if the catalog hangs; it must not delay the exit of the process.
             threading.Thread(
                 target=self._ask, args=(asked,), name="lance-ns-ready", daemon=True
             ).start()

@@ -1,4 +1,4 @@
-"""Prometheus metrics of a server."""
+"""The Prometheus metrics of a server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 __all__ = ["MULTIPROCESS_FOLDER", "Metrics"]
 
-# prometheus_client reads it when imported: if set, several processes share their metrics.
+# prometheus_client reads the variable when imported; if it is set, several processes share their
+# metrics.
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-# Gauges are summed over the running workers.
+# Gauges are summed over all running workers.
 _SUM: Final = "livesum"
 
 
 class Metrics:
-    """Metrics of a server; with several workers, each worker reports the metrics of all."""
+    """The metrics of a server; if there are several workers, each reports the metrics of all of them."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -37,7 +38,7 @@ class Metrics:
             MultiProcessCollector(self._shown)  # type: ignore[no-untyped-call]
         self.requests = Counter(
             "lance_ns_requests",
-            "Requests that were answered, or abandoned by the client.",
+            "Requests that were completed, or abandoned by the client.",
             ("operation", "code"),
             registry=own,
         )
@@ -56,7 +57,7 @@ class Metrics:
         )
         self.pool_calls = Gauge(
             "lance_ns_pool_calls",
-            "Calls that run in a pool, or wait for it.",
+            "Calls that are running in a pool or waiting for it.",
             ("pool", "state"),
             registry=own,
             multiprocess_mode=_SUM,

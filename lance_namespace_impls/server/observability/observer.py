@@ -1,4 +1,4 @@
-"""Observation of requests: metrics, access log and traces."""
+"""Observes requests: metrics, access log and traces."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .tracing import Tracing, find_tracing
 __all__ = ["REQUESTS", "Observer", "Outcome", "log_requests"]
 
 REQUESTS = "lance_namespace_impls.server.requests"
-"""Logger that writes one line of JSON per request, at level INFO."""
+"""Logger that logs one line of JSON per request, at level INFO."""
 requests = logging.getLogger(REQUESTS)
 
 OK = "ok"
-# The client disconnected before the response, or the response was cut off.
+# The client disconnected before the response, or the response was truncated.
 GONE, CUT = "gone", "cut"
 UNKNOWN = "unknown"
 LONGEST_NAME = 500
@@ -43,10 +43,10 @@ def log_requests() -> None:
 
 
 class _Batches(logging.Handler):
-    """Log handler that writes lines to standard error in batches, outside the event loop.
+    """A log handler that writes lines to standard error in batches, outside the event loop.
 
-    Writing blocks if the reader of the log is slow. The loop waits only if very many lines are
-    queued.
+    Writing blocks if the reader of the log is slow. The event loop waits only if the queue is very
+    long.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _Batches(logging.Handler):
         self.take(record.getMessage())
 
     def take(self, text: str) -> None:
-        """Queue a line, to be written soon."""
+        """Queue a line, which is written soon."""
         self._lines.append(text)
         if self._is_due and len(self._lines) < MOST_LINES:
             return
@@ -103,7 +103,7 @@ class Outcome:
 
 
 class _Figures(NamedTuple):
-    """The metrics of one operation, kept because each lookup by label acquires a lock."""
+    """The metrics of one operation; cached, because each look-up by label acquires a lock."""
 
     seconds: Any
     received: Any
@@ -142,7 +142,7 @@ class Observer:
 
     @contextmanager
     def working(self, call: Call) -> Iterator[None]:
-        """Observe the catalog calls made in this context for a request."""
+        """Observe the catalog calls that are made in this context for a request."""
         token = UPSTREAM_OBSERVER.set(self._upstream)
         try:
             if self._tracing is None or call.span is None:
@@ -179,7 +179,7 @@ class Observer:
         """Record the outcome of a request.
 
         Args:
-            call: the request; None if it is not to an operation.
+            call: the request; None if it did not call an operation.
             outcome: its outcome.
             received: bytes of the body that were received.
         """
@@ -244,13 +244,13 @@ def _write(text: str) -> None:
     if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
         handlers[0].take(text)  # equivalent to emitting a record
         return
-    # Skips the lookup of the calling line.
+    # Does not look up the calling line.
     record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)
     requests.handle(record)
 
 
 def _identifier(call: Call) -> list[str] | None:
-    """Return the identifier in a request, as far as known, shortened if very long."""
+    """Return the identifier in a request, as far as it is known, shortened if it is very long."""
     found = call.identifier
     if found is None and "id" in call.endpoint.operation.path_fields:
         found = call.identifier_of_path(DEFAULT_DELIMITER)

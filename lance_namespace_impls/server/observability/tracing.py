@@ -1,4 +1,4 @@
-"""OpenTelemetry spans, if its packages are installed.
+"""Creates OpenTelemetry spans, if OpenTelemetry is installed.
 
 Only the API is used: the operator configures which spans are recorded and where they are sent
 (``opentelemetry-instrument lance-ns serve ...``). Without a configuration, none are recorded.
@@ -27,7 +27,7 @@ class Span:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Set it as the current span of the context, in any thread."""
+        """Make it the current span in the context, in any thread."""
         with self._tracing.trace.use_span(
             self._span, record_exception=False, set_status_on_exception=False
         ):
@@ -44,7 +44,7 @@ class Span:
 
 
 class Tracing:
-    """Creates spans: one per request, one per namespace call, one per catalog call."""
+    """Creates one span per request, per namespace call and per catalog call."""
 
     def __init__(self) -> None:
         from opentelemetry import propagate, trace
@@ -54,13 +54,13 @@ class Tracing:
         self._tracer: Any = trace.get_tracer(_NAME)
 
     def is_on(self) -> bool:
-        """Return whether recording of spans is configured."""
+        """Return whether the recording of spans is configured."""
         provider = self.trace.get_tracer_provider()
         unset = (self.trace.ProxyTracerProvider, self.trace.NoOpTracerProvider)
         return not isinstance(provider, unset)
 
     def begin(self, name: str, headers: Mapping[str, str]) -> Span | None:
-        """Start a request's span in the trace named by its headers; None if it is not recorded."""
+        """Start a request's span in the trace that its headers specify; None if it is not recorded."""
         if not self.is_on():
             return None
         context = self._propagate.extract(headers)
@@ -71,13 +71,13 @@ class Tracing:
 
     @contextmanager
     def catalog(self, name: str) -> Iterator[None]:
-        """Open the span of a namespace method."""
+        """Open a span for a namespace method."""
         with self._tracer.start_as_current_span(f"namespace.{name}"):
             yield
 
     @contextmanager
     def upstream(self, system: str, name: str, call: UpstreamCall) -> Iterator[None]:
-        """Open the span of a call to the catalog, and propagate the trace to the catalog."""
+        """Open a span for a call to the catalog, and propagate the trace to the catalog."""
         with self._tracer.start_as_current_span(
             f"{system} {name}",
             kind=self.trace.SpanKind.CLIENT,
@@ -91,7 +91,7 @@ class Tracing:
 
 
 def find_tracing() -> Tracing | None:
-    """Return the tracing of spans; None if OpenTelemetry is not installed."""
+    """Return a `Tracing`; None if OpenTelemetry is not installed."""
     try:
         found = importlib.util.find_spec("opentelemetry.trace")
     except ModuleNotFoundError:

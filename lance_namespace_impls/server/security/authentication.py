@@ -1,4 +1,4 @@
-"""Authentication: from a request's credentials to a caller."""
+"""Authenticates callers by the credentials in their requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..http.requests import Headers
 
 __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credentials"]
 
-# Failures allowed per address in a burst, and the rate per second at which they are restored.
+# Number of failures allowed per address in a burst, and the number restored per second.
 FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
 MAX_CREDENTIAL_LENGTH = 16 << 10
@@ -28,7 +28,7 @@ RETRY_SECONDS = 1.0
 
 @attrs.frozen
 class Caller:
-    """The identity that a request comes from."""
+    """The identity of the client that sent a request."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Credentials:
     tokens: tuple[str, ...] = attrs.field(default=(), repr=False)
     """The bearer token and the API key, if present."""
     certificate: Any = attrs.field(default=None, repr=False)
-    """The verified client certificate, as returned by ``ssl.SSLSocket.getpeercert``."""
+    """The verified client certificate, in the form that ``ssl.SSLSocket.getpeercert`` returns."""
 
     @classmethod
     def of(cls, headers: Headers, certificate: Any = None) -> Credentials:
@@ -75,9 +75,10 @@ def _usable(tokens: Iterable[str]) -> tuple[str, ...]:
 class CallerSource(Protocol):
     """A source of callers, such as a file of tokens.
 
-    A source that never waits for anything external sets ``waits = False``; any other is called in a
-    thread. A source that has to fetch something first has a method ``prepare``. It returns a future
-    to wait for before `find`, or None; this wait does not block a thread.
+    A source that never waits for external data sets ``waits = False``; other sources are called in
+    a thread. A source that must fetch data first has a method ``prepare``, which returns None or a
+    future that must complete before `find` is called; waiting for the future does not block a
+    thread.
     """
 
     def find(self, credentials: Credentials) -> Caller | None:
@@ -85,10 +86,10 @@ class CallerSource(Protocol):
 
 
 class Certificates:
-    """Recognizes callers by their TLS certificates, which the handshake has verified.
+    """Recognizes callers by TLS certificates that were verified in the handshake.
 
-    The name is the subject's common name, or the first alternative name if there is none; its
-    organizational units are the groups.
+    The caller's name is the subject's common name, or else the first alternative name; the groups
+    are the subject's organizational units.
     """
 
     waits = False
@@ -105,7 +106,7 @@ class Certificates:
 
 
 class Authentication:
-    """Authenticates callers, and slows down guessing.
+    """Authenticates callers, and throttles attempts to guess credentials.
 
     Args:
         sources: sources of callers; the first one that recognizes the credentials decides.
@@ -118,7 +119,7 @@ class Authentication:
         self._failures: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def authenticate(self, credentials: Credentials, address: str) -> Caller:
-        """Return the caller of a request; the arguments and errors are those of `find`.
+        """Return the caller of a request; see `find` for arguments and further errors.
 
         Raises:
             ThrottlingError: code 21, also if too many calls wait for external data.
@@ -129,7 +130,7 @@ class Authentication:
         return self.find(credentials, address)
 
     async def _prepare(self, credentials: Credentials) -> None:
-        """Wait until `find` can decide on the credentials, if that requires external data."""
+        """Wait until the external data that `find` needs for the credentials is available."""
         for source in self._sources:
             begin = getattr(source, "prepare", None)
             begun = begin(credentials) if begin is not None else None
@@ -155,7 +156,8 @@ class Authentication:
 
         Raises:
             UnauthenticatedError: code 16, no source recognizes the credentials.
-            ThrottlingError: code 21, likewise, and this address has failed too often.
+            ThrottlingError: code 21, no source recognizes them, and this address has failed too
+                often.
         """
         for source in self._sources:
             caller = source.find(credentials)
@@ -169,13 +171,14 @@ class Authentication:
         wait = self._count(address)
         if wait:
             raise ThrottlingError(
-                "too many requests with invalid credentials from this address",
+                "too many requests with invalid credentials from this address; correct the "
+                "credentials and try again later",
                 retry_after=wait,
             )
-        raise UnauthenticatedError("the credentials are not valid, or have expired")
+        raise UnauthenticatedError("the credentials are invalid or have expired; send valid ones")
 
     def _count(self, address: str) -> float:
-        """Record a failure; return the seconds to wait if there were too many."""
+        """Record a failure; return the number of seconds to wait if there were too many."""
         now = time.monotonic()
         left, at = self._failures.pop(address, (float(FAILURES), now))
         left = min(FAILURES, left + (now - at) * FAILURES_PER_SECOND)

@@ -1,4 +1,4 @@
-"""Authorization: checks the objects of a request against a policy, and filters listings."""
+"""Authorizes requests: checks their objects against a policy, and filters listings."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .policy import Policy
 
 __all__ = ["Guard"]
 
-# Delimiter in the identifiers that the server itself requests; it does not occur in names.
+# Delimiter in identifiers that the server requests for itself; it does not occur in names.
 _OWN_DELIMITER = "\x1f"
 _LISTINGS = frozenset({"ListNamespaces", "ListTables", "ListAllTables"})
-# Operations that reveal no more about a namespace than its entry in a listing.
+# Operations that reveal no more about a namespace than its entry in a listing does.
 _ON_VISIBLE = frozenset({"ListNamespaces", "ListTables", "NamespaceExists"})
-# Error codes of a listing that concern the caller's own request, such as a missing namespace or
-# invalid input.
+# Error codes of listings that are caused by the caller's own request, such as a missing namespace
+# or invalid input.
 _OF_REQUEST = frozenset(
     {ErrorCode.NAMESPACE_NOT_FOUND, ErrorCode.INVALID_INPUT, ErrorCode.UNSUPPORTED}
 )
@@ -79,7 +79,7 @@ class Guard:
         self.check_operation(operation, caller)
         asked = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
         if operation.name.endswith("Transaction") or self._cascades(operation, request):
-            # A transaction's identifier does not reveal its objects.
+            # A transaction's identifier does not state which objects it changes.
             asked = policy.allows_all
         for given in _objects(operation, request):
             identifier = parse_identifier(given)
@@ -89,12 +89,12 @@ class Guard:
                 raise _denied(operation, caller)
         if operation.name == "RenameTable":
             self._check_rename(operation, request, caller)
-        # A location may belong to any table, which would become readable and writable under a new
-        # name.
+        # The location may be that of any table, which would become readable and writable under a
+        # new name.
         if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
-                f"{operation.name}: only a caller with the permission to manage everything "
-                "may specify a location; omit it"
+                f"{operation.name}: only callers that may manage everything can specify a "
+                f"location; omit it"
             )
 
     def answer(
@@ -102,7 +102,7 @@ class Guard:
     ) -> Any:
         """Return the result of an operation that `check` has allowed.
 
-        A listing contains the entries that the caller may read, on pages of the requested size.
+        A listing contains only entries that the caller may read, on pages of the requested size.
 
         Args:
             operation: the operation.
@@ -178,7 +178,7 @@ class Guard:
             except LanceNamespaceError as error:
                 if error.code in _OF_REQUEST:
                     raise
-                # The message may name objects that must stay hidden from the caller.
+                # The message may name objects that must remain hidden from the caller.
                 raise type(error)(
                     f"{operation.name}: {format_identifier(parent)} cannot be listed completely; "
                     "try again, or contact the operator"
@@ -198,7 +198,7 @@ class Guard:
     def _check_rename(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None
     ) -> None:
-        """Reject a move without permission, or by which the caller would gain permissions."""
+        """Reject a move without permission, or through which the caller would gain permissions."""
         source = parse_identifier(request.id)
         allows = self._policy.allows
         for above in self._parents_after(request):
@@ -217,7 +217,7 @@ class Guard:
         given, own = request.new_namespace_id, parse_identifier(request.id)[:-1]
         if given is None:
             return (own,)
-        # An empty list may mean the root or an unset field; only the namespace decides which.
+        # An empty list may mean the root or an unset field, depending on the namespace.
         return (parse_identifier(given),) if given else (ROOT, own)
 
     def _names_place(self, request: Model) -> bool:
@@ -238,7 +238,7 @@ class Guard:
 
 
 def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
-    """Return the identifiers of all objects of a request, including those in nested requests."""
+    """Return the identifiers of all objects in a request, including those in nested requests."""
     if operation.name == "BatchCommitTables":
         for change in request.operations or ():
             for part in (
@@ -258,6 +258,6 @@ def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
 def _denied(operation: Operation[Any, Any], caller: Caller | None) -> PermissionDeniedError:
     who = "callers" if caller is None else repr(caller.name[:100])
     return PermissionDeniedError(
-        f"{operation.name}: {who} may not {operation.action.value} this; request a "
-        "grant from the operator"
+        f"{operation.name}: {who} may not {operation.action.value} this object; ask the operator "
+        f"for a grant"
     )

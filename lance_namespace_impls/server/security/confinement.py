@@ -1,4 +1,4 @@
-"""Restrictions on remote callers: only storage options and locations that the operator has allowed."""
+"""Restricts remote callers to the storage options and locations that the operator allows."""
 
 from __future__ import annotations
 
@@ -38,30 +38,31 @@ def _places(values: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Reach:
-    """Restrictions on every remote caller."""
+    """The restrictions that apply to all remote callers."""
 
     storage_options: frozenset[str] = field(default=frozenset(), converter=_names)
-    """Names of the storage options that callers may set, without ``storage.``."""
+    """Names of storage options that callers may set, without ``storage.``."""
     locations: tuple[str, ...] = field(default=(), converter=_places)
-    """Paths and URIs below which callers may place tables, in addition to the namespace's own."""
+    """Paths and URIs below which callers may store tables, in addition to the namespace's own
+    locations."""
     functions: frozenset[str] = field(default=frozenset(), converter=_functions)
-    """SQL functions that callers may use in addition to those of known cost."""
+    """SQL functions that callers may use, in addition to those whose cost is known."""
 
     def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
-        """Reject a request with options, locations or functions that its caller may not specify.
+        """Reject a request with options, locations or functions that the caller may not specify.
 
-        A backend of this package checks locations and SQL itself, within `bounds`: it knows its
-        own locations and the columns of its tables. For any other namespace these are unknown, and
-        only the allowed locations are accepted.
+        Backends of this package check locations and SQL themselves, within `bounds`: they know
+        their own locations and the columns of their tables. For other namespaces, these are
+        unknown, and only explicitly allowed locations are accepted.
 
         Raises:
             InvalidInputError: code 13.
-            UnsupportedError: code 0, no caller can do that here.
+            UnsupportedError: code 0, no caller can specify locations on this server.
         """
         if operation.name in self.disabled(namespace):
             raise UnsupportedError(
-                f"{operation.name}: this server permits no locations for this namespace; the "
-                "operator can permit some (--allow-location)"
+                f"{operation.name}: this server allows no locations for this namespace; ask the "
+                f"operator to allow some (--allow-location)"
             )
         if not isinstance(namespace, CatalogNamespace):
             self._check_sql(operation, request)
@@ -74,9 +75,9 @@ class Reach:
             refused = sorted(set(_options(name, value)) - self.storage_options)
             if refused:
                 raise InvalidInputError(
-                    f"{operation.name}: callers may not set storage options, and {name} has "
-                    f"{', '.join(refused)[:200]}; omit them, or have the operator allow them "
-                    "(--allow-storage-option)"
+                    f"{operation.name}: callers may not set storage options, but {name} contains "
+                    f"{', '.join(refused)[:200]}; omit them, or ask the operator to allow them "
+                    f"(--allow-storage-option)"
                 )
 
     def disabled(self, namespace: Any) -> frozenset[str]:
@@ -93,7 +94,7 @@ class Reach:
             (check.value if is_value else check.condition)(text, what)
 
     def bounds(self) -> AbstractContextManager[None]:
-        """Return a context in which a backend applies these restrictions to its caller."""
+        """Return a context manager within which a backend applies these restrictions."""
         return confined(Confinement(allowed_locations=self.locations, functions=self.functions))
 
 
@@ -107,7 +108,7 @@ def _options(name: str, keys: Collection[str]) -> Iterator[str]:
 
 
 def named_fields(request: Model) -> Iterator[tuple[str, Any]]:
-    """Return the fields that may name options or locations, including those in nested requests."""
+    """Return the fields that may contain options or locations, including those in nested requests."""
     for attribute in fields(cast("Any", type(request))):
         value = getattr(request, attribute.name)
         if value is None:

@@ -1,4 +1,4 @@
-"""Callers with tokens of an OpenID Connect issuer.
+"""Authenticates callers with tokens from an OpenID Connect issuer.
 
 Source: OpenID Connect Discovery 1.0; RFC 7519 (JWT); RFC 8725 (JWT best current practices).
 """
@@ -37,13 +37,13 @@ ALGORITHMS = (
 )  # fmt: skip
 KEY_TYPES = ("RSA", "EC", "OKP")
 LEEWAY_SECONDS = 60
-# Time limit for fetching both the issuer's document and its keys.
+# Time limit, in seconds, for fetching both the issuer's discovery document and its keys.
 FETCH_SECONDS = 10.0
-# Keys are fetched again after this time, so that a withdrawn key is soon rejected. They are also
-# fetched if a token names an unknown key, but not more often than every `MIN_SECONDS`.
+# Keys are fetched again after this time, so that revoked keys are soon rejected. They are also
+# fetched if a token references an unknown key, but at most once per `MIN_SECONDS`.
 KEEP_SECONDS = 300.0
 MIN_SECONDS = 5.0
-# A key that the issuer does not have causes no further fetch for this time.
+# An unknown key that the issuer does not have triggers no further fetch for this time.
 ABSENT_SECONDS, MAX_ABSENT = 60.0, 1000
 MAX_BYTES = 1 << 20
 
@@ -51,10 +51,11 @@ MAX_BYTES = 1 << 20
 class OidcIssuer:
     """Recognizes callers by tokens (JWT) that an issuer has signed for an audience.
 
-    The issuer's keys are located through its discovery document, and fetched again as they change.
+    The issuer's keys are located through its discovery document, and refreshed when they change.
 
     Args:
-        issuer: its URL, as in the tokens' ``iss``; must be https, unless it is on this machine.
+        issuer: URL of the issuer, as in the tokens' ``iss``; must be https, unless it is on this
+            machine.
         audience: audience (``aud``) that tokens must contain.
         name_claim: claim with the caller's name.
         groups_claim: claim with the list of the caller's groups.
@@ -72,8 +73,8 @@ class OidcIssuer:
             raise InvalidInputError(f"the issuer {issuer[:100]!r} must be an https URL")
         if not audience:
             raise InvalidInputError(
-                "an issuer requires an audience; without one, tokens for other services "
-                "would be accepted"
+                "an issuer requires an audience, because tokens for other services would be "
+                "accepted otherwise; set it"
             )
         self._issuer = issuer
         self._audience = audience
@@ -87,7 +88,7 @@ class OidcIssuer:
         self._has_failed = False
         """Whether the last fetch failed."""
         self._absent: OrderedDict[str, float] = OrderedDict()
-        """Keys that the issuer does not have, each with the time of that finding."""
+        """Keys that the issuer does not have, with the time at which this was determined."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}
@@ -97,8 +98,8 @@ class OidcIssuer:
         """Start fetching the keys that tokens need, if a fetch is due.
 
         Returns:
-            a future to wait for before `find`; None if no token has to wait. It completes within
-            `FETCH_SECONDS`, whether or not the keys have arrived.
+            a future that must complete before `find` is called; None if no token has to wait. It
+            completes within `FETCH_SECONDS`, even if the keys have not arrived.
         """
         waits: Future[None] | None = None
         for token in credentials.tokens:
@@ -109,7 +110,7 @@ class OidcIssuer:
     def find(self, credentials: Credentials) -> Caller | None:
         """Return the caller of a token; None if it is not a valid token of the issuer.
 
-        It never waits: a token with an unknown key can be decided on after `prepare`.
+        This method never waits: tokens with an unknown key require `prepare` first.
 
         Raises:
             ServiceUnavailableError: code 17, the issuer's keys cannot be fetched.
@@ -141,7 +142,7 @@ class OidcIssuer:
         return Caller(name, frozenset(each for each in groups if isinstance(each, str)))
 
     def _key(self, guest: Any) -> Any:
-        """Return the key that a token names; if it names none, the issuer's only key."""
+        """Return the key that a token references; if it references none, the issuer's only key."""
         name = guest.headers().get("kid")
         keys = self._keys
         found = keys.get(name) if name is not None or len(keys) != 1 else next(iter(keys.values()))
@@ -154,7 +155,7 @@ class OidcIssuer:
         raise ValueError("the issuer does not have the key of the token")
 
     def _refresh(self, name: str | None) -> Future[None] | None:
-        """Start fetching the keys if that is due; return the fetch if a token has to wait for it."""
+        """Start fetching the keys if a fetch is due; return the fetch if a token must wait for it."""
         with self._lock:
             now = time.monotonic()
             is_known = bool(self._keys) and (name is None or name in self._keys)
@@ -164,7 +165,7 @@ class OidcIssuer:
             if due and self._fetching is None and now - self._tried >= MIN_SECONDS:
                 self._tried = now
                 self._fetching = Future()
-                # Canceling one waiting call must not cancel the fetch for the others.
+                # Canceling one waiting call must not cancel the fetch for other calls.
                 self._fetching.set_running_or_notify_cancel()
                 threading.Thread(
                     target=self._fetch,
@@ -184,7 +185,7 @@ class OidcIssuer:
         try:
             keys = asyncio.run(asyncio.wait_for(self._read(), FETCH_SECONDS))
         except TimeoutError:
-            logger.error("the keys of %s: no answer within %g s", self._issuer, FETCH_SECONDS)
+            logger.error("the keys of %s: no response within %g s", self._issuer, FETCH_SECONDS)
         except Exception as error:  # noqa: BLE001 - logged; calls that need the keys fail
             logger.error("the keys of %s: %s", self._issuer, first_line(error))
         with self._lock:
@@ -201,7 +202,7 @@ class OidcIssuer:
         fetching.set_result(None)
 
     async def _read(self) -> dict[str | None, Any]:
-        # A compressed response could be small on the wire and large in memory.
+        # A compressed response could be small on the network and large in memory.
         headers = {"accept": "application/json", "accept-encoding": "identity"}
         async with httpx.AsyncClient(timeout=FETCH_SECONDS, headers=headers) as client:
             place = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
@@ -213,7 +214,7 @@ class OidcIssuer:
             listed = (await _get(client, document["jwks_uri"]))["keys"]
         keys = {}
         for entry in listed:
-            # Skip unsupported kinds of keys: they cannot verify a token.
+            # Skip unsupported kinds of keys, which cannot verify a token.
             if entry.get("kty") in KEY_TYPES and entry.get("use", "sig") == "sig":
                 try:
                     key: Any = KeySet.import_key_set({"keys": [entry]}).keys[0]

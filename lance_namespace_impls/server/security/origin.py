@@ -1,9 +1,10 @@
-"""Protection against requests from web pages, before any request reaches the namespace.
+"""Rejects requests from web pages before they reach the namespace.
 
-A page can make its reader's browser send requests to a server that is reachable only from this
-machine or network. It cannot choose the headers that are checked here: the origin of the request
-(``Origin``, ``Sec-Fetch-Site``), the name that it was sent to (``Host``), and the type of its body
-(``Content-Type``). A page can send only three such types without a preflight request.
+A page can make a visitor's browser send requests to a server that is reachable only from the
+visitor's machine or network. It cannot choose the headers that are checked here: the origin of the
+request (``Origin``, ``Sec-Fetch-Site``), the host name to which it was sent (``Host``), and the
+type of its body (``Content-Type``), of which a page can send only three without a preflight
+request.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ __all__ = ["ANY_HOST", "Access", "AccessCheck", "check_content_type", "is_loopba
 
 ANY_HOST = "*"
 MAX_KNOWN = 100
-# Content types that a page may send to any server without a preflight; no protocol client uses
-# them.
+# Content types that a page can send to any server without a preflight request; no protocol client
+# uses them.
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-# Headers that must be unique: with two values, the destination or the caller would be ambiguous.
+# Headers that may occur only once: with two values, the destination or the caller would be
+# ambiguous.
 _SINGLE = frozenset({"authorization", "host", "origin", "x-api-key"})
 
 
@@ -42,7 +44,8 @@ class AccessCheck(Protocol):
     """Decides which requests are accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Return if a request is acceptable; called on the event loop, so it must not block.
+        """Return normally if a request is acceptable; called on the event loop, so it must not
+        block.
 
         Args:
             headers: request headers by lower-case name.
@@ -54,26 +57,26 @@ class AccessCheck(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Access:
-    """The default check of requests, based on their headers.
+    """The default check, based on the headers of a request.
 
     Args:
-        allow_hosts: names, without port, by which callers may reach the server, in addition to
-            those of this machine (``localhost``, ``127.0.0.1``, ``::1``); ``*`` allows any.
+        allow_hosts: host names, without ports, that callers may use for the server, in addition to
+            those of this machine (``localhost``, ``127.0.0.1``, ``::1``); ``*`` allows any name.
     """
 
     allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
     _known: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
-    """Host headers (names with ports) that were accepted before."""
+    """Host headers (names with ports) that have already been accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Reject a request that a page in a browser may have sent on its own.
+        """Reject a request that a web page may have sent without the user's intent.
 
         Raises:
-            PermissionDeniedError: code 15, it comes from another site, or was sent to a name that
-                is not one of the server's.
-            InvalidInputError: code 13, its content type is that of a form, or a header with its
-                destination or caller occurs twice.
+            PermissionDeniedError: code 15, the request comes from another site, or was sent to a
+                host name that is not the server's.
+            InvalidInputError: code 13, the content type is that of a form, or a header that
+                determines the destination or the caller occurs twice.
         """
         for name in sorted(_SINGLE & headers.repeated):
             raise InvalidInputError(f"the header {name!r} was sent more than once; send it once")
@@ -87,7 +90,7 @@ class Access:
         origin = headers.get("origin")
         if site not in ("none", "same-origin") or (origin is not None and not _same(origin, host)):
             shown = f" ({origin[:100]})" if origin is not None else ""
-            raise PermissionDeniedError(f"pages of other sites{shown} may not call this server")
+            raise PermissionDeniedError(f"pages from other sites{shown} may not call this server")
         given = media_type(headers)
         if given in FORM_TYPES:
             raise InvalidInputError(
@@ -98,7 +101,7 @@ class Access:
     def _is_own(self, host: str) -> bool:
         if ANY_HOST in self.allow_hosts:
             return True
-        # Rejected names are not stored: a client could send any number of them.
+        # Rejected names are not cached, because a client could send any number of them.
         if host in self._known:
             return True
         if "@" in host:  # user information is not allowed in Host
@@ -123,7 +126,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Return whether a listen address stands for every network."""
+    """Return whether a listen address is a wildcard that includes every network."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -135,7 +138,7 @@ def _plain(host: str) -> str:
 
 
 def _same(origin: str, host: str | None) -> bool:
-    """Return whether a page's origin is the server itself, under the requested name.
+    """Return whether a page's origin is the server itself, under the requested host name.
 
     The scheme may differ: a proxy in front of the server may use TLS.
     """
@@ -149,7 +152,7 @@ def media_type(headers: Headers) -> str:
 
 
 def _is_from_a_page(headers: Headers) -> bool:
-    """Return whether a browser sent the request; it may omit the content type of a page's request."""
+    """Return whether a browser sent the request on behalf of a page; it may omit the content type."""
     return headers.get("origin") is not None or headers.get("sec-fetch-site") is not None
 
 
@@ -164,7 +167,7 @@ def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
     if wanted == STREAM_TYPE and given is None and not _is_from_a_page(headers):
         return  # pylance 1 sends rows without a content type
     if media_type(headers) != wanted:
-        shown = f"not {given[:100]!r}" if given else "and say so"
+        shown = f"not {given[:100]!r}" if given else "which the request does not state"
         raise InvalidInputError(
             f"{endpoint.operation.name}: the body must be {wanted}, {shown}: "
             "set the header Content-Type"

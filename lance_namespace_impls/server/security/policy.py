@@ -1,4 +1,4 @@
-"""Policies: permissions of callers, from files, custom classes, or for read-only access."""
+"""Policies: the permissions of callers, from files or custom classes, or read-only access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Policy(Protocol):
     """
 
     def allows(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether a caller may perform an action on a table or namespace itself."""
+        """Return whether a caller may perform an action on a table, or on a namespace itself."""
 
     def allows_some(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
         """Return whether a caller may perform an action on a namespace or anything below it.
@@ -47,7 +47,7 @@ class Policy(Protocol):
 
 
 class ReadOnly:
-    """Policy that allows all callers to read everything and to change nothing."""
+    """A policy that allows all callers to read everything and to change nothing."""
 
     def allows(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
         """Return whether the action is `READ`."""
@@ -58,7 +58,7 @@ class ReadOnly:
 
 @attrs.frozen
 class Policies:
-    """Policy that allows what all of several policies allow."""
+    """A policy that allows only what all of several policies allow."""
 
     parts: tuple[Policy, ...]
 
@@ -76,12 +76,12 @@ class Policies:
 
 
 class PolicyFile:
-    """Policy with the grants in a TOML file, which is reloaded when it changes.
+    """A policy with grants from a TOML file, which is reloaded when it changes.
 
     Each ``[[grant]]`` has ``to`` (names of callers, and groups as ``group:NAME``), ``actions``
     (``read``, ``write``, ``manage``; none implies another) and ``on``: patterns of identifiers. A
     pattern is a list of levels; ``*`` matches one level, and ``**`` any number of levels, including
-    none. All other text is literal.
+    none. Everything else is literal.
 
     Args:
         path: the file.
@@ -136,7 +136,7 @@ def find_policy(text: str) -> Policy:
     """Load a policy from a file, or from ``module:Class``.
 
     Args:
-        text: path of a TOML file. If no such file exists, a class, which is called without
+        text: path of a TOML file; if there is no such file, a class, which is called without
             arguments.
 
     Raises:
@@ -159,9 +159,9 @@ _METHODS = ("allows", "allows_some", "allows_all")
 
 
 def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
-    """Return the positions in a pattern that an identifier reaches.
+    """Return the positions in a pattern up to which an identifier matches.
 
-    The position at its end is a full match; any position is a partial match.
+    The position at the end of the pattern is a full match; any other is a partial match.
     """
     found = _skipped(pattern, {0})
     for name in identifier:
@@ -177,7 +177,7 @@ def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
 
 
 def _skipped(pattern: Identifier, found: set[int]) -> set[int]:
-    """Add the positions after each ``**``, which may match no level."""
+    """Add the positions after each ``**``, because it may match no level."""
     for at in sorted(found):
         while at < len(pattern) and pattern[at] == ANY_LEVELS:
             at += 1
@@ -188,10 +188,10 @@ def _skipped(pattern: Identifier, found: set[int]) -> set[int]:
 def _read(text: str) -> tuple[_Grant, ...]:
     data = tomllib.loads(text)
     if unknown := sorted(data.keys() - {"grant"}):
-        raise ValueError(f"unknown key {unknown[0]!r}; each grant is a [[grant]]")
+        raise ValueError(f"unknown key {unknown[0]!r}; write each grant as a [[grant]] table")
     rows = data.get("grant", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("write [[grant]], in two brackets, for each grant")
+        raise ValueError("write [[grant]], in double brackets, for each grant")
     return tuple(_grant(row, f"grant {number}") for number, row in enumerate(rows, 1))
 
 
@@ -209,7 +209,7 @@ def _grant(row: dict[str, Any], what: str) -> _Grant:
     on = row.get("on")
     if not isinstance(on, list) or not on or not all(isinstance(each, list) for each in on):
         raise ValueError(
-            f"{what}: on must be a list of patterns, each a list of levels, such as "
+            f"{what}: 'on' must be a list of patterns, which are lists of levels, such as "
             '[["prod", "**"]]'
         )
     return _Grant(

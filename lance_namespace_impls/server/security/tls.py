@@ -1,4 +1,4 @@
-"""TLS: the server's certificate, and the authority for client certificates."""
+"""Configures TLS: the server's certificate, and the authority for client certificates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ logger = logging.getLogger("lance_namespace_impls.server")
 
 @attrs.frozen(kw_only=True)
 class Tls:
-    """Files for TLS.
+    """The files for TLS.
 
     Args:
-        cert: the server's certificate, with the chain up to its authority, in PEM.
-        key: the certificate's private key, in PEM.
-        client_ca: authorities in PEM; clients must then present a certificate from one of them.
+        cert: the server's certificate and the chain up to its authority, in PEM format.
+        key: the certificate's private key, in PEM format.
+        client_ca: certificate authorities in PEM format; if set, clients must present a certificate
+            from one of them.
     """
 
     cert: Path = attrs.field(converter=Path)
@@ -53,7 +54,7 @@ class Tls:
         return context
 
     def marks(self) -> tuple[tuple[int, int, int] | None, ...]:
-        """Return stamps of the files; they change with the certificate or the key."""
+        """Return stamps of the files, which change whenever the certificate or the key changes."""
         return tuple(_mark(path) for path in (self.cert, self.key))
 
     def reload(self, context: ssl.SSLContext) -> None:
@@ -62,7 +63,7 @@ class Tls:
             self.context()
             context.load_cert_chain(self.cert, self.key)
         except (InvalidInputError, OSError) as error:
-            logger.error("%s; the previous certificate stays in use", first_line(error))
+            logger.error("%s; the previous certificate remains in use", first_line(error))
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

@@ -1,4 +1,4 @@
-"""Tokens issued by the operator, stored as digests in a file."""
+"""Authenticates callers with tokens that the operator issues; a file contains their digests."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class _Token:
 
 @attrs.frozen
 class NewToken:
-    """A token, and its entry in the server's file."""
+    """A new token, and its entry for the server's file."""
 
     token: str = attrs.field(repr=False)
     entry: str
-    """TOML to append to the file."""
+    """TOML that must be appended to the file."""
 
 
 class TokenFile:
     """Recognizes callers by the tokens in a TOML file, which is reloaded when it changes.
 
-    Each is a ``[[token]]`` with ``name``, ``sha256`` of the token in hexadecimal digits, and
-    optionally ``groups`` and ``expires``.
+    Each token is a ``[[token]]`` table with ``name``, ``sha256`` (the digest of the token in
+    hexadecimal digits), and optionally ``groups`` and ``expires``.
 
     Args:
         path: the file.
@@ -58,12 +58,12 @@ class TokenFile:
     waits = False
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._tokens = Watched(path, _read, "the file of tokens")
+        self._tokens = Watched(path, _read, "the token file")
 
     def find(self, credentials: Credentials) -> Caller | None:
         """Return the caller of a token, if it has not expired.
 
-        It compares all tokens in constant time, whether or not one matches.
+        Compares all tokens in constant time, regardless of matches.
         """
         found: Caller | None = None
         now = datetime.datetime.now(datetime.UTC)
@@ -85,14 +85,17 @@ def new_token(
     Args:
         name: name of the caller.
         groups: groups of the caller.
-        expires: expiration time; defaults to never.
+        expires: expiration time; by default, the token does not expire.
 
     Raises:
         InvalidInputError: code 13, the name or a group is empty or contains control characters.
     """
     for text in (name, *groups):
         if not text or not text.isprintable():
-            raise InvalidInputError("a token needs a name and groups without control characters")
+            raise InvalidInputError(
+                "a token needs a name, and name and groups must be non-empty without control "
+                "characters"
+            )
     token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     lines = ["[[token]]", f"name = {_quoted(name)}"]
     lines.append(f'sha256 = "{hashlib.sha256(token.encode()).hexdigest()}"')
@@ -113,10 +116,10 @@ def _quoted(text: str) -> str:
 def _read(text: str) -> tuple[_Token, ...]:
     data = tomllib.loads(text)
     if unknown := sorted(data.keys() - {"token"}):
-        raise ValueError(f"unknown key {unknown[0]!r}; each token is a [[token]]")
+        raise ValueError(f"unknown key {unknown[0]!r}; write each token as a [[token]] table")
     rows = data.get("token", [])
     if not isinstance(rows, list):
-        raise ValueError("write [[token]], in two brackets, for each token")
+        raise ValueError("write [[token]], in double brackets, for each token")
     return tuple(_token(row, number) for number, row in enumerate(rows, 1))
 
 
@@ -128,7 +131,7 @@ def _token(row: dict[str, Any], number: int) -> _Token:
         )
     name, digest, groups = row.get("name"), row.get("sha256"), row.get("groups", [])
     if not isinstance(name, str) or not name:
-        raise ValueError(f"{what} needs a name")
+        raise ValueError(f"{what} has no name; add 'name'")
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         raise ValueError(
             f"{what} ({name!r}) needs sha256, 64 hexadecimal digits; `lance-ns token new` "

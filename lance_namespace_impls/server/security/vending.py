@@ -1,4 +1,5 @@
-"""Temporary credentials for one table, from a role on AWS or a store with a compatible STS.
+"""Vends temporary credentials for one table, from a role on AWS or on a store with a compatible
+STS.
 
 Source: AWS Security Token Service API Reference, AssumeRole; IAM User Guide, session policies.
 """
@@ -33,11 +34,11 @@ Rights: TypeAlias = Literal["read", "write"]
 
 _ROLE = re.compile(r"arn:([a-z0-9-]+):iam::[^:]*:(role|user)/.+|arn:[\w+=/,.@:-]+")
 _PLACE = re.compile(r"s3a?://([^/]+)/(.+)", re.IGNORECASE)
-# Characters with a special meaning for IAM in a resource or a value.
+# Characters with a special meaning in IAM resources and values.
 _SPECIAL = re.compile(r"[*?$]")
 _NOT_IN_SESSION_NAME = re.compile(r"[^\w+=,.@-]", re.ASCII)
 LEAST_SECONDS, MOST_SECONDS = 900, 43_200
-# Credentials are reused while at least this fraction of their lifetime is left.
+# Credentials are reused while at least this fraction of their lifetime remains.
 KEPT_PART = 0.25
 MOST_KEPT = 10_000
 READS = ("s3:GetObject",)
@@ -54,21 +55,21 @@ _KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 class _Kept:
     options: dict[str, str] = attrs.field(repr=False)
     until: float
-    """When to request new credentials, in seconds since 1970."""
+    """Time at which to request new credentials, in seconds since 1970."""
 
 
 class AssumeRole:
     """Vends S3 credentials that are limited to one table.
 
-    They are credentials of the role, restricted by a session policy to the objects below the
-    table's location, for reading or for writing. They are cached for each caller and table until a
-    quarter of their lifetime is left. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
+    A session policy restricts the role's credentials to the objects below the table's location, for
+    reading or for writing. They are cached per caller and table until a quarter of their lifetime
+    remains. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
 
     Args:
-        role_arn: the role; it must have every permission that a caller may receive, and the server
+        role_arn: the role; it must have all permissions that callers may receive, and the server
             must be allowed to assume it.
         seconds: lifetime of the credentials, 900 to 43,200; the role may impose a lower limit.
-        endpoint: URL of the token service; defaults to AWS's own in the region.
+        endpoint: URL of the token service; defaults to the AWS endpoint in the region.
 
     Raises:
         InvalidInputError: code 13, an argument is invalid.
@@ -77,7 +78,10 @@ class AssumeRole:
 
     def __init__(self, role_arn: str, *, seconds: int = 3600, endpoint: str | None = None) -> None:
         if _ROLE.fullmatch(role_arn) is None:
-            raise InvalidInputError(f"{role_arn[:200]!r} is not the ARN of a role")
+            raise InvalidInputError(
+                f"{role_arn[:200]!r} is not the ARN of a role; use the form "
+                f"arn:aws:iam::ACCOUNT:role/NAME"
+            )
         if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
             raise InvalidInputError(
                 f"vended credentials are valid for {LEAST_SECONDS} to {MOST_SECONDS} seconds, "
@@ -116,14 +120,13 @@ class AssumeRole:
 
         Args:
             location: location of the table.
-            options: its storage options, with the server's own credentials, which are not passed
-                on.
+            options: its storage options with the server's own credentials, which are removed.
             rights: the caller's rights on the table.
             caller: name of the caller, which identifies the credentials in AWS's logs.
 
         Raises:
             InternalError: code 18, the role cannot be assumed.
-            ServiceUnavailableError: code 17, the token service does not answer.
+            ServiceUnavailableError: code 17, the token service does not respond.
         """
         shown = self.harmless(options)
         found = _PLACE.fullmatch(location.rstrip("/"))
@@ -169,7 +172,7 @@ class AssumeRole:
         )
 
     def policy(self, bucket: str, prefix: str, rights: Rights) -> str:
-        """Return the session policy for the objects below a prefix of a bucket."""
+        """Return the session policy for the objects below a prefix in a bucket."""
         partition = self._role.split(":")[1]
         place = f"arn:{partition}:s3:::{_literal(bucket)}"
         below = _literal(prefix)
@@ -209,7 +212,7 @@ def _again(role: str, seconds: int, endpoint: str | None) -> AssumeRole:
 
 
 def _literal(text: str) -> str:
-    """Escape a text for IAM, so that it is literal: a table may be called ``*``."""
+    """Escape a string so that IAM interprets it literally: a table may be called ``*``."""
     return _SPECIAL.sub(lambda found: f"${{{found[0]}}}", text)
 
 
@@ -218,7 +221,11 @@ def _failure(error: Exception) -> LanceNamespaceError:
 
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     if isinstance(error, ClientError) and code not in ("Throttling", "ServiceUnavailable"):
-        return InternalError(f"the server may not obtain credentials for the table: {code}")
+        return InternalError(
+            f"the server may not obtain credentials for the table ({code}); ask the operator to "
+            f"check the role"
+        )
     return ServiceUnavailableError(
-        f"credentials for the table are currently unavailable: {first_line(error)[:100]}"
+        f"credentials for the table are currently unavailable; try again later: "
+        f"{first_line(error)[:100]}"
     )

@@ -1,4 +1,4 @@
-"""Files that are reloaded when they change."""
+"""Reloads files when they change."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ POLL_SECONDS = 1.0
 class Watched(Generic[T]):
     """A value parsed from a file, which is checked for changes at most once a second.
 
-    If the file becomes unreadable or invalid, the value stays and the problem is logged.
+    If the file becomes unreadable or invalid, the last value remains in use and the problem is
+    logged.
 
     Args:
         path: the file.
-        read: parses its text, or raises a `ValueError` that describes the problem.
+        read: parses the file's text, or raises a `ValueError` that describes the problem.
         what: description of the file, for messages.
 
     Raises:
-        InvalidInputError: code 13, the file cannot be read at first.
+        InvalidInputError: code 13, the initial read of the file fails.
     """
 
     def __init__(self, path: str | os.PathLike[str], read: Callable[[str], T], what: str) -> None:
@@ -67,7 +68,7 @@ class Watched(Generic[T]):
             self._seen = mark
             self._value = self._load()
         except LanceNamespaceError as error:
-            logger.error("%s; the previous content stays in force", error.message)
+            logger.error("%s; the previous content remains in use", error.message)
 
     def _mark(self) -> tuple[int, int, int]:
         try:

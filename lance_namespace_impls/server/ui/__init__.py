@@ -1,1 +1,1 @@
-"""Web pages for people: the explorer."""
+"""The web pages: the explorer."""

@@ -1,4 +1,4 @@
-"""Values of a row, formatted for a page."""
+"""Formats the values of rows for a page."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _PICTURES = {
 
 @attrs.frozen
 class Cell:
-    """One value: text, a picture, or a line chart of a vector."""
+    """A formatted value: text, an image, or a line chart of a vector."""
 
     text: str
     picture: str = ""
     """A ``data:`` URL."""
     points: str = ""
-    """Points of the line, in SVG's format."""
+    """Points of the line chart, in SVG's format."""
     is_null: bool = False
 
 
 def cell(value: Any) -> Cell:
-    """Format a value for a page: a vector as a line, an image as a picture, anything else as text."""
+    """Format a value for a page: a vector as a line chart, an image as an image, anything else as text."""
     if value is None:
         return Cell("null", is_null=True)
     if isinstance(value, bytes):
@@ -64,7 +64,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _line(numbers: list[float]) -> str:
-    """Return the points of a line through at most `POINTS` of the numbers."""
+    """Return the points of a line chart with at most `POINTS` of the numbers."""
     step = max(1, -(-len(numbers) // POINTS))
     chosen = [float(number) for number in numbers[::step]]
     finite = [number for number in chosen if number - number == 0]

@@ -1,8 +1,7 @@
-"""Web pages for people: the namespace tree, tables with columns and rows, and the operations.
+"""The web pages: the namespace tree, tables with columns and rows, and the operations.
 
-The pages call the server's own operations with the reader's credentials, so authorization and all
-limits apply. They are plain HTML without scripts, which the content security policy forbids, and
-change nothing.
+The pages call the server's own operations with the user's credentials, so authorization and all
+limits apply. They are read-only, and plain HTML: the content security policy forbids scripts.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ __all__ = ["Explorer"]
 
 PAGE_NAMES = 200
 SEARCHED_NAMES = 20_000
-"""Maximum number of names that a search reads; the page reports if there are more."""
+"""Maximum number of names that a search reads; if there are more, the page says so."""
 SHOWN_ROWS = 10
 LARGEST_ROWS = 32 << 20
-"""Maximum size of the rows for a page, in bytes; the page reports larger results."""
+"""Maximum size, in bytes, of the rows on a page; if a result is larger, the page says so."""
 SHOWN_VERSIONS = 20
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-# Headers of the reader that are copied to a page's own requests.
+# Headers of the user's request that are copied to the requests that a page makes.
 _CREDENTIALS = (b"authorization", b"x-api-key", b"host")
 _OPERATION_PAGES = {"x-frame-options": "DENY", "referrer-policy": "no-referrer"}
 
@@ -63,10 +62,10 @@ class Explorer:
     """The pages below ``/ui``, and ``/docs``.
 
     Args:
-        operations: ASGI application for the protocol's routes; the pages call it as a client does.
-        access: check that every request must pass.
-        unknown: answers requests to unknown paths.
-        asks_who_calls: whether a reader without credentials is prompted for them.
+        operations: ASGI application for the protocol's routes; the pages call it like clients.
+        access: a check that every request must pass.
+        unknown: handles requests to unknown paths.
+        asks_who_calls: whether a user without credentials is prompted for them.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Explorer:
         ]
 
     async def _home(self, request: Request) -> Any:
-        """Redirect a browser to the pages; for a protocol client, the path does not exist."""
+        """Redirect browsers to the pages; for protocol clients, the path does not exist."""
         if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse(_at(request, "/ui"))
         return self._unknown
@@ -115,7 +114,7 @@ class Explorer:
         return page
 
     def _check(self, request: Request) -> None:
-        """Reject requests sent by pages of other sites, except for followed links."""
+        """Reject requests from pages of other sites, except for followed links."""
         headers = Headers(request.scope["headers"])
         if (
             headers.get("sec-fetch-mode") == "navigate"
@@ -138,7 +137,7 @@ class Explorer:
         more: dict[str, str | None] = {}
         for operation, field in (("ListNamespaces", "namespaces"), ("ListTables", "tables")):
             if any(tokens.values()) and not tokens[field]:
-                continue  # a later page contains only one kind of names
+                continue  # later pages contain only one kind of name
             try:
                 listed[field], more[field] = await self._names(
                     request, operation, field, identifier, wanted, tokens[field] or None
@@ -170,7 +169,7 @@ class Explorer:
         wanted: str,
         token: str | None,
     ) -> tuple[list[str], str | None]:
-        """Return one page of names; in a search, all matches."""
+        """Return one page of names, or all matches of a search."""
         found: list[str] = []
         seen = 0
         while True:
@@ -186,7 +185,7 @@ class Explorer:
     async def _table(self, request: Request) -> tuple[str, dict[str, Any], int]:
         identifier = request.query_params.getlist("id")
         if not identifier:
-            raise InvalidInputError("the page of a table needs its id")
+            raise InvalidInputError("the page of a table needs the query parameter 'id'")
         body: dict[str, Any] = {"id": identifier}
         described = await self._ask(request, "DescribeTable", {**body, "check_declared": True})
         values: dict[str, Any] = {
@@ -227,7 +226,7 @@ class Explorer:
         return "table.html", values, 200
 
     async def _part(self, request: Request, operation: str, body: dict[str, Any]) -> Any:
-        """Return a response, or the error to show in this part of the page."""
+        """Return a response, or the error that this part of the page shows."""
         try:
             return await self._ask(request, operation, body)
         except LanceNamespaceError as error:
@@ -258,9 +257,9 @@ class Explorer:
     async def _vector(
         self, request: Request, identifier: list[str], near: str, column: str
     ) -> list[float]:
-        """Return the vector of a row by its id, as shown in ``_rowid``."""
+        """Return the vector in a row, identified by its ``_rowid``."""
         if not near.isdecimal():
-            raise InvalidInputError("near: pass the id of a row, as shown in the column _rowid")
+            raise InvalidInputError("near: specify the id of a row, as shown in the column _rowid")
         body: dict[str, Any] = {
             "id": identifier,
             "k": 1,
@@ -326,7 +325,9 @@ class Explorer:
         async def receive() -> Message:
             nonlocal sent
             if sent:
-                await enough.wait()  # nothing follows; returning would signal a disconnect
+                await (
+                    enough.wait()
+                )  # there are no further messages, and returning would signal a disconnect
                 return {"type": "http.disconnect"}
             sent = True
             return {"type": "http.request", "body": given, "more_body": False}
@@ -372,7 +373,7 @@ async def _docs(request: Request) -> tuple[str, dict[str, Any], int]:
 
 
 def _fields(model: Any) -> list[tuple[str, str]]:
-    """Return the fields of a model: each key, and whether it is required."""
+    """Return the fields of a model: the keys, and whether each is required."""
     return [(wire.key, "required" if wire.required else "") for wire in model._wire]
 
 
@@ -394,7 +395,7 @@ def _link(page: str, identifier: Sequence[str] = (), **more: str) -> str:
 
 
 def _at(request: Request, path: str) -> str:
-    """Return a path of this application as seen by a browser, including the mount point."""
+    """Return a path in this application as browsers see it, including the mount point."""
     return str(request.scope.get("root_path", "")) + path
 
 
@@ -435,7 +436,7 @@ def _shown(value: pa.Scalar[Any]) -> Cell:
 
 
 def _as_client(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers in which a browser's Basic credentials become a token: their password.
+    """Return headers in which a browser's Basic credentials are replaced by a token, the password.
 
     Raises:
         UnauthenticatedError: code 16, the credentials cannot be read.

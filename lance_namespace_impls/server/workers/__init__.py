@@ -1,1 +1,1 @@
-"""Several processes that serve one namespace on one port."""
+"""Runs several processes that serve one namespace on one port."""

@@ -1,9 +1,10 @@
-"""Supervisor of several processes that serve one namespace on one port.
+"""Supervises several processes that serve one namespace on one port.
 
-The first process holds the listening sockets, so that none of them closes with a worker: on Linux
-one for each worker, among which the system distributes connections; elsewhere one for all. While a
-worker is restarting, the others accept from its socket; while all are, connections wait, and none is
-refused. Workers are spawned, not forked: neither Lance nor the threads of a client survive a fork.
+The parent process owns the listening sockets, so they remain open if a worker exits. On Linux,
+there is one per worker, and the system distributes connections among them; on other systems, the
+workers share one. While a worker restarts, the other workers accept connections from its socket; if
+all workers restart, connections wait but are not refused. Workers are spawned, not forked: neither
+Lance nor the threads of a client survive a fork.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ __all__ = ["Job", "Listeners", "Supervisor", "check_workers"]
 logger = logging.getLogger("lance_namespace_impls.server")
 
 START_SECONDS = 120.0
-# Added to the time limit of active requests, so that workers can exit on their own.
+# Seconds that are added to the time limit of active requests, within which workers can exit by
+# themselves.
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 0.5
-# Pauses before restarting a worker that died soon after its start.
+# Pauses, in seconds, before a worker that exited soon after its start is restarted.
 SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -53,14 +55,15 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @attrs.frozen
 class Listeners:
-    """The listening sockets of all workers, for one of them."""
+    """The listening sockets of all workers, as passed to one of them."""
 
     sockets: Sequence[socket.socket]
-    """The sockets by worker."""
+    """The sockets, by index of the worker."""
     own: int
     """Index of the worker."""
     orphans: Connection
-    """Receives the set of workers that are not serving, from whose sockets to accept as well."""
+    """Receives the set of workers that are not serving; this worker must also accept connections
+    from their sockets."""
 
 
 Run = Callable[[LanceNamespace, ServerOptions, Listeners, Callable[[], None]], None]
@@ -68,12 +71,12 @@ Run = Callable[[LanceNamespace, ServerOptions, Listeners, Callable[[], None]], N
 
 @attrs.frozen
 class Job:
-    """The task of a worker; it is pickled to reach it."""
+    """The task of a worker; it is pickled and sent to the process."""
 
     namespace: LanceNamespace
     options: ServerOptions
     run: Run
-    """Serves the namespace to connections, and calls the last argument once it is serving."""
+    """Serves the namespace, and calls the last argument once it is serving."""
     on_start: Callable[[], None] | None = None
     """Called first, to set up per-process state such as logging."""
 
@@ -82,15 +85,15 @@ def check_workers(job: Job, workers: int) -> None:
     """Reject a configuration that several processes cannot serve.
 
     Raises:
-        InvalidInputError: code 13, there is less than one worker, or the namespace or an option
-            cannot be pickled for another process.
+        InvalidInputError: code 13, the number of workers is less than one, or the namespace or an
+            option cannot be pickled.
     """
     if workers < 1:
         raise InvalidInputError(f"there must be at least one worker, not {workers}")
     namespace = job.namespace
     if isinstance(namespace, Namespace) and namespace.in_process:
         raise InvalidInputError(
-            f"{namespace.config.impl} exists in one process only: omit --workers"
+            f"{namespace.config.impl} exists only in one process; omit --workers"
         )
     try:
         copy: Job = pickle.loads(pickle.dumps(job))
@@ -106,20 +109,20 @@ def check_workers(job: Job, workers: int) -> None:
 class _Worker:
     process: BaseProcess
     slot: int
-    """Index of its listening socket; its replacement has the same."""
+    """Index of the worker's listening socket; its replacement has the same index."""
     orphans: Connection
     """Sends the set of slots without a serving worker."""
     ready: Connection
     """Receives a message once the worker is serving."""
     life: Connection
-    """Closed when this process ends for any reason; the worker then ends too."""
+    """Closed when this process exits for any reason; the worker then also exits."""
     started: float = attrs.field(factory=time.monotonic)
     is_ready: bool = False
     adopted: frozenset[int] = frozenset()
-    """The last set that was sent."""
+    """The last set of slots that was sent."""
 
     def begins(self) -> bool:
-        """Return whether it has started serving since the last call."""
+        """Return whether the worker has started serving since the last call."""
         with contextlib.suppress(EOFError, OSError):
             if not self.is_ready and self.ready.poll():
                 self.is_ready = bool(self.ready.recv())
@@ -127,10 +130,10 @@ class _Worker:
         return False
 
     def adopt(self, slots: frozenset[int]) -> None:
-        """Let it accept connections from exactly these slots in addition to its own."""
+        """Let the worker accept connections from its own slot and exactly the specified slots."""
         if slots != self.adopted:
             self.adopted = slots
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the worker has exited
                 self.orphans.send(slots)
 
     def close(self) -> None:
@@ -145,7 +148,7 @@ class Supervisor:
 
     Args:
         job: the task of each worker.
-        listeners: the listening socket of each worker; several workers may have the same.
+        listeners: the listening socket of each worker; several workers may share one.
     """
 
     def __init__(self, job: Job, listeners: Sequence[socket.socket]) -> None:
@@ -162,10 +165,10 @@ class Supervisor:
         """Run the workers; SIGINT and SIGTERM stop them, SIGHUP replaces them one after the other.
 
         Args:
-            on_started: called once all of them are serving.
+            on_started: called once all workers are serving.
 
         Raises:
-            ServiceUnavailableError: code 17, they do not start.
+            ServiceUnavailableError: code 17, the workers do not start.
         """
         with self._environment(), self._signals():
             try:
@@ -183,7 +186,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
-        """Set the workers' environment: their shared metrics folder and number of threads."""
+        """Set the workers' environment: the shared metrics folder and the number of threads."""
         with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
             given = {MULTIPROCESS_FOLDER: folder}
             if LANCE_THREADS not in os.environ:
@@ -249,7 +252,7 @@ class Supervisor:
                 )
 
     def _wait(self) -> None:
-        """Wait for a worker to end, or for a moment, because a signal does not interrupt the wait."""
+        """Wait briefly for a worker to exit; the wait is short because signals do not interrupt it."""
         signs: list[Any] = [worker.process.sentinel for worker in self._workers]
         signs += [worker.ready for worker in self._workers if not worker.is_ready]
         if signs:
@@ -260,12 +263,12 @@ class Supervisor:
             self._look(worker)
 
     def _look(self, worker: _Worker) -> None:
-        """Note whether a worker has started serving."""
+        """Record whether a worker has started serving."""
         if worker.begins():
             self._share_out()
 
     def _share_out(self) -> None:
-        """Let the workers that serve accept connections for those that do not."""
+        """Let the workers that are serving accept connections for those that are not."""
         serving = [each for each in self._workers if each.is_ready and each.process.is_alive()]
         served = {self._listeners[worker.slot] for worker in serving}
         orphans = frozenset(
@@ -279,7 +282,7 @@ class Supervisor:
             return
         for worker in [each for each in self._workers if not each.process.is_alive()]:
             logger.error(
-                "worker %s ended with status %s; starting another",
+                "worker %s exited with status %s; starting another",
                 worker.process.pid,
                 worker.process.exitcode,
             )
@@ -294,7 +297,7 @@ class Supervisor:
             self._workers += [self._start(slot) for slot in sorted(missing)]
 
     def _replace_all(self) -> None:
-        """Start a replacement for each worker, and end the old one once the new one is serving."""
+        """Start a replacement for each worker, and stop the old worker once the new one is serving."""
         for old in list(self._workers):
             new = self._start(old.slot)
             deadline = time.monotonic() + START_SECONDS
@@ -313,7 +316,7 @@ class Supervisor:
             self._stop_workers([old])
 
     def _stop_workers(self, workers: list[_Worker]) -> None:
-        """Let workers finish their active requests, then end them; kill those that do not end."""
+        """Let workers finish their active requests and exit; kill those that do not exit."""
         workers = list(workers)
         for worker in workers:
             worker.process.terminate()
@@ -335,7 +338,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach: the first process ends them, in order."""
+    """Start processes that Ctrl-C does not interrupt; the parent process stops them, in order."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

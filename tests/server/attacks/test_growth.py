@@ -81,7 +81,7 @@ def test_a_length_of_a_column_is_refused_with_what_to_write(http, expression):
     """It may be any number up to 2**31."""
     body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
     error = http.post("/v1/table/t/query", json=body).json()["error"]
-    assert "a plain number of at most 1000" in error and "left(rpad(name, 100), size)" in error
+    assert "a number literal of at most 1000" in error and "left(rpad(name, 100), size)" in error
     body["filter"] = "left(rpad(text, 100, 'x'), id) = 'bx'"
     answer = http.post("/v1/table/t/query", json=body)
     assert pa.ipc.open_file(answer.content).read_all()["id"].to_pylist() == [2]

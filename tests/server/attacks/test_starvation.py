@@ -267,7 +267,7 @@ def test_the_limits_are_documented():
 @pytest.mark.parametrize("name", [field.name for field in attrs.fields(Limits)])
 def test_every_limit_is_a_number_above_0(name):
     for wrong in (0, -1, float("inf"), float("nan")):
-        with pytest.raises(InvalidInputError, match=f"^{name} must be more than 0, not {wrong}"):
+        with pytest.raises(InvalidInputError, match=f"^{name} must be greater than 0, not {wrong}"):
             Limits(**{name: wrong})
     assert getattr(Limits.read({name: "7"}), name) == 7
 
@@ -275,11 +275,11 @@ def test_every_limit_is_a_number_above_0(name):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"uploads": "0"}, "^uploads must be more than 0, not 0"),
+        ({"uploads": "0"}, "^uploads must be greater than 0, not 0"),
         ({"uploads": "1.5"}, "^uploads must be a whole number, not '1.5'"),
         ({"queries": ""}, "^queries must be a whole number, not ''"),
         ({"query_seconds": "long"}, "^query_seconds must be a number, not 'long'"),
-        ({"query_seconds": "nan"}, "^query_seconds must be more than 0, not nan"),
+        ({"query_seconds": "nan"}, "^query_seconds must be greater than 0, not nan"),
         ({"upload": "1"}, "unknown limit 'upload'; did you mean 'uploads'"),
         ({"zzz": "1"}, "unknown limit 'zzz'; there are connections, header_bytes"),
     ],
