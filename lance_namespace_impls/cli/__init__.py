@@ -1,6 +1,6 @@
 """The command-line program ``lance-ns``.
 
-No slow import is at the top of a module here: each command imports its dependencies when it runs.
+No module imports slow dependencies at the top: each command imports them when it runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run ``lance-ns`` with the arguments of the process and exit with its status."""
+    """Run ``lance-ns`` with the process's command-line arguments, and exit with its status."""
     signals.handle()
     try:
         _run()

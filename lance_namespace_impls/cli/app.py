@@ -36,22 +36,23 @@ __all__ = ["app", "run"]
 
 HELP = ["-h", "--help"]
 ROOT_OPTIONS = {*HELP, "--version"}
-"""Options before a command that do not belong to any command."""
+"""Options before the command that belong to no command."""
 
 
 UNBREAKABLE = "\u2011"
-"""Replaces hyphens during the layout of a help text, so that no option or command is broken at one."""
+"""Replaces hyphens while a help text is laid out, so lines are not broken inside options or
+commands."""
 
 
 class Command(TyperCommand):
-    """A command whose help has titled groups of options and ends with examples."""
+    """A command whose help groups its options under titles and ends with examples."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help; no word in it is broken across lines."""
+        """Return the help, without words that are broken across lines."""
         return super().get_help(ctx).replace(UNBREAKABLE, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each group of parameters, the command's own first."""
+        """Write a section for each group of parameters, starting with the command's own."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -74,7 +75,7 @@ class Command(TyperCommand):
 
 @dataclass(frozen=True)
 class _Known:
-    """A command that has not been built."""
+    """A command that has not yet been built."""
 
     name: str
     function: Callable[..., None]
@@ -82,7 +83,7 @@ class _Known:
     examples: tuple[str, ...]
 
     def build(self) -> Any:
-        """Build the command with all of its options."""
+        """Build the command with all its options."""
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         decorate = alone.command(self.name, cls=Command, epilog="\n".join(self.examples))
         decorate(self.options(self.function))
@@ -94,7 +95,7 @@ class _Known:
 
 
 class _Built(Mapping[str, Any]):
-    """Commands by name, built on first access because building is the slowest part of a start."""
+    """Commands by name, built on first access: building is the slowest part of startup."""
 
     def __init__(self) -> None:
         self._built: dict[str, Any] = {}
@@ -115,10 +116,10 @@ class _Built(Mapping[str, Any]):
 
 
 def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[str]:
-    """Return the arguments with the common options before the command moved after its name.
+    """Move common options that precede the command to after its name.
 
     Args:
-        arguments: arguments of ``lance-ns``.
+        arguments: the arguments of ``lance-ns``.
         shared: the options common to all commands, each with whether it is a flag.
     """
     end = 0
@@ -127,19 +128,19 @@ def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[st
     command = arguments[end : end + 1]
     if not end or not command or command[0].startswith("-"):
         return arguments
-    # Insert them before a "--", after which a command passes its arguments on unchanged.
+    # Insert them before "--": after it, arguments are passed on unchanged.
     return [*command, *arguments[:end], *arguments[end + 1 :]]
 
 
 class Commands(TyperGroup):
-    """The group of all commands; each failure becomes one line and an exit status."""
+    """The group of all commands; a failure is reported as one line and an exit status."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Built()  # type: ignore[assignment]  # it is only read
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands' names and summaries without building the commands."""
+        """Write the names and summaries of the commands, without building them."""
         titled = [known.titled() for known in _known.values()]
         TyperGroup(commands=titled).format_commands(ctx, formatter)
 
@@ -183,7 +184,7 @@ def _write_lines(formatter: Any, title: str, lines: list[str]) -> None:
 app = typer.Typer(
     name="lance-ns",
     cls=Commands,
-    rich_markup_mode=None,  # plain help starts in half the time and is readable in a pipe
+    rich_markup_mode=None,  # plain help appears in half the time, and is readable in a pipe
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
@@ -239,7 +240,8 @@ _add(
 _add(
     sql.sql,
     with_session,
-    "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --impl dir -p path=/data/lance",
+    "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --impl dir -p "
+    "path=/data/lance",
     "lance-ns sql 'SELECT * FROM sales.orders JOIN sales.items USING (id)' --csv --profile prod",
 )
 _add(
@@ -397,7 +399,8 @@ _add(
     with_served,
     "lance-ns serve",
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
-    "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
+    "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key "
+    "k.pem",
 )
 _add(
     serve.token,
@@ -428,7 +431,8 @@ _add(
     with_output,
     "lance-ns profiles list",
     "lance-ns profiles add lake --impl dir -p path=/data/lance",
-    "lance-ns profiles add prod --impl rest -p uri=https://lance.example -p 'auth_token=${LANCE_TOKEN}'",
+    "lance-ns profiles add prod --impl rest -p uri=https://lance.example -p "
+    "'auth_token=${LANCE_TOKEN}'",
     "lance-ns profiles test prod",
 )
 _add(
@@ -462,7 +466,7 @@ def root(
 ) -> None:
     """Lance tables in the catalog you already run.
 
-    Name the namespace with --impl and -p, with a profile, or in the environment: see the help of
+    Select the namespace with --impl and -p, with a profile, or in the environment; see the help of
     a command, such as lance-ns ls --help.
     """
     if context.invoked_subcommand is None:
@@ -471,10 +475,10 @@ def root(
 
 
 def run() -> None:
-    """Run the command line of the process and exit with its status."""
+    """Run the process's command line and exit with its status."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal's encoding lacks is escaped instead of raising an error.
+        # Characters that the terminal's encoding lacks are escaped instead of raising an error.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="lance-ns")
 

@@ -1,4 +1,4 @@
-"""Choice of the namespace: from options, the environment or the configuration file."""
+"""Selects the namespace: from options, the environment or the configuration file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["NoNamespaceError", "UsageError", "choose", "find_modules_here", "key
 
 
 class UsageError(Exception):
-    """The command line or the configuration file is wrong; the message states the correct form."""
+    """The command line or the configuration file is invalid; the message states the correct form."""
 
 
 class NoNamespaceError(UsageError):
-    """No namespace is named on the command line, in the environment or in a file."""
+    """No namespace is selected on the command line, in the environment or in the configuration file."""
 
 
 def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
-    """Parse the values of an option with the form ``KEY=VALUE``.
+    """Parse the values of an option that have the form ``KEY=VALUE``.
 
-    The value never appears in a message, because it may be a secret.
+    Values never appear in messages, because they may be secrets.
 
     Raises:
         UsageError: a value has no ``=`` or no key, or a key occurs twice.
@@ -33,7 +33,7 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
     for number, pair in enumerate(pairs or (), start=1):
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"{option}: number {number} must have the form KEY=VALUE")
+            raise UsageError(f"{option}: value number {number} must have the form KEY=VALUE")
         if key in found:
             raise UsageError(f"{option}: {key} is set twice")
         found[key] = value
@@ -41,9 +41,10 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
 
 
 def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
-    """Choose the implementation: command line first, then environment, then configuration file.
+    """Select the implementation: from the command line, else the environment, else the
+    configuration file.
 
-    The sources are not combined, so that properties of one namespace never reach another.
+    The sources are not combined, so the properties of one namespace are never passed to another.
     """
     if impl is not None and profile is not None:
         raise UsageError("--impl and --profile are mutually exclusive: use one of them")
@@ -56,8 +57,8 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
     named = config or environment.get("LANCE_NS_CONFIG")
     if profile is None and environment.get("LANCE_NS_PROPERTIES"):
         raise UsageError(
-            "LANCE_NS_PROPERTIES is set without LANCE_NS_IMPL: set both, or unset it and "
-            "pass --impl NAME or --profile NAME"
+            "LANCE_NS_PROPERTIES is set, but LANCE_NS_IMPL is not: set both, or unset it and pass "
+            "--impl NAME or --profile NAME"
         )
     path = config_path(config)
     found = read_profile(path, profile) if named or profile or path.exists() else None

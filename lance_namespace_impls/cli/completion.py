@@ -1,4 +1,4 @@
-"""Shell completion of implementations, profiles, and names in a catalog."""
+"""Shell completion for implementations, profiles, and names in a catalog."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .choice import choose, find_modules_here, key_values
 __all__ = ["complete_id", "complete_impl", "complete_profile"]
 
 FRESH_SECONDS = 60
-"""Maximum age of cached names of a catalog."""
+"""Maximum age, in seconds, of a catalog's cached names."""
 WAIT_SECONDS = 3
-"""Maximum time to wait for a catalog."""
+"""Maximum time, in seconds, to wait for a catalog."""
 MOST_NAMES = 500
-"""Maximum number of names of each kind that are requested."""
+"""Maximum number of requested namespaces, and of tables."""
 
 
 class Given(Protocol):
@@ -70,7 +70,7 @@ def complete_id(ctx: Given, incomplete: str) -> list[str]:
 
 
 def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]:
-    import hashlib  # imported here because most runs do not need it
+    import hashlib  # imported here, because most runs do not need it
 
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
@@ -92,7 +92,7 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
 def _at_most(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in the block after a time limit.
 
-    A thread left behind would still be working when the interpreter ends.
+    A thread would still be running when the interpreter exits.
     """
 
     def stop(*_: object) -> None:
@@ -119,7 +119,7 @@ def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
 
 
 def _keep(cache: Path, document: Mapping[str, Any]) -> None:
-    """Cache a document for later completions; if writing is not allowed, those are slower."""
+    """Cache a document for later completions, which are slower if the cache is not writable."""
     partial = cache.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

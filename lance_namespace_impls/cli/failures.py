@@ -1,4 +1,4 @@
-"""Reporting of failures: one line on stderr, and an exit status.
+"""Reports failures: one line on stderr, and an exit status.
 
 Source: protocol semantics, "Errors".
 """
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Status(IntEnum):
-    """Exit status of ``lance-ns``; the help shows each member's `meaning`."""
+    """Exit statuses of ``lance-ns``; the help shows each member's `meaning`."""
 
     meaning: str
 
@@ -55,10 +55,10 @@ class Status(IntEnum):
     DENIED = 6, "permission denied, or not authenticated"
     UNAVAILABLE = 7, "unreachable or overloaded; retry later"
     UNSUPPORTED = 8, "not supported by this catalog"
-    CONFLICT = 9, "not empty, changed concurrently, or in a wrong state"
+    CONFLICT = 9, "not empty, changed concurrently, or in an invalid state"
     INTERNAL = 10, "internal error; --debug shows the traceback"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"
-    BROKEN_PIPE = 141, "output closed by its reader"
+    BROKEN_PIPE = 141, "output closed by the reader"
     TERMINATED = 143, "terminated (SIGTERM)"
 
 
@@ -78,7 +78,7 @@ _STATUS = {
 
 
 def status_of(code: ErrorCode) -> Status:
-    """Return the exit status of an error code; it defaults to `Status.INTERNAL`."""
+    """Return the exit status for an error code, by default `Status.INTERNAL`."""
     if code.name.endswith("_NOT_FOUND"):
         return Status.NOT_FOUND
     if code.name.endswith("_ALREADY_EXISTS"):
@@ -92,7 +92,7 @@ class MissingPackageError(Exception):
 
 @contextmanager
 def needs(command: str, extra: str) -> Iterator[None]:
-    """Raise an error that names the extra to install if an import in the block fails.
+    """If an import in the block fails, raise an error that names the extra to install.
 
     Args:
         command: the command, such as ``serve``.
@@ -113,13 +113,13 @@ def needs(command: str, extra: str) -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without terminal control characters."""
+    """Return a string on one line, without terminal control characters."""
     line = " ".join(text.split())
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 class Report:
-    """Reports failures of a run as a line on stderr and an exit status.
+    """Reports the failure of a run as a line on stderr and an exit status.
 
     Args:
         as_json: whether the line is a JSON object.
@@ -148,7 +148,7 @@ class Report:
         except Exception as error:
             if stopped_by() is None:
                 raise self._failed(error) from error
-            # For example, an extension module may replace the exception of a failed import.
+            # An extension module, for example, may replace the exception of a failed import.
             raise self._stopped(error) from error
 
     def _failed(self, error: Exception) -> typer.Exit:
@@ -199,7 +199,7 @@ class Report:
         return typer.Exit(status)
 
     def without_secrets(self, text: str) -> str:
-        """Return a text with the run's secrets hidden."""
+        """Return a string with the run's secrets hidden."""
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
@@ -220,7 +220,7 @@ def _usage_message(error: Exception) -> str:
     if context is None:
         return message
     message = f"{message[:1].lower()}{message[1:]}"
-    # Typer writes its suggestions in two forms.
+    # Typer formats suggestions in two ways.
     message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
     message = message.replace(". Did you mean ", "; did you mean ")
     link = " See" if message.endswith("?") else "; see"
@@ -237,7 +237,7 @@ def _name(code: ErrorCode) -> str:
 
 
 def _let_go_of_output() -> None:
-    """Redirect stdout and stderr to the null device, so that the interpreter's last flush succeeds."""
+    """Redirect stdout and stderr to the null device, so the interpreter's last flush succeeds."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nothing, stream.fileno())

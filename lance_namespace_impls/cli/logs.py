@@ -1,4 +1,4 @@
-"""The log of a run: on stderr, as lines for people or as JSON."""
+"""Logs a run to stderr, as readable lines or as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GENERAL = "General"
 
 
 class Level(StrEnum):
-    """Lowest level of the messages that are logged."""
+    """Minimum level of the messages that are logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -28,7 +28,7 @@ class Level(StrEnum):
 
 
 _LANCE_LEVELS = {Level.DEBUG: "info", Level.INFO: "warn", Level.WARNING: "warn"}
-"""Lance's log levels for ours; Lance logs more at each level."""
+"""Lance's log level for each of our levels; Lance logs more at the same level."""
 
 Verbose = Annotated[
     bool,
@@ -44,7 +44,7 @@ LogLevel = Annotated[
     typer.Option(
         "--log-level",
         metavar="LEVEL",
-        help="Log to stderr from this level: debug, info, warning or error.",
+        help="Log messages of at least this level to stderr: debug, info, warning or error.",
         rich_help_panel=GENERAL,
     ),
 ]
@@ -61,10 +61,9 @@ def start_log(
     log_level: LogLevel = None,
     log_json: LogJson = False,
 ) -> None:
-    """Write the log of this run to stderr if an option requests it; secrets are removed."""
+    """Log this run to stderr, without secrets, if an option requests it."""
     level = log_level or (Level.INFO if verbose or log_json else None)
-    # pylance, which is imported later, writes warnings to stderr by default.
-    # Its lines are not JSON.
+    # By default, pylance, which is imported later, writes warnings to stderr that are not JSON.
     lances = "error" if log_json else _LANCE_LEVELS.get(level or Level.ERROR, "error")
     os.environ.setdefault("LANCE_LOG", lances)
     if level is None:

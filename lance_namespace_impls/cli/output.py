@@ -1,4 +1,4 @@
-"""Output of a command: rich on a terminal, plain columns in a pipe, JSON for programs."""
+"""Writes the output of commands: styled on a terminal, plain columns in a pipe, JSON for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Cell", "Output", "Progress", "Styled", "begun", "progress"]
 
 
 class Styled(NamedTuple):
-    """Text with a rich style, which is omitted in a pipe."""
+    """Text with a rich style; the style is omitted in a pipe."""
 
     text: str
     style: str
@@ -29,14 +29,14 @@ class Styled(NamedTuple):
 Cell: TypeAlias = str | Styled
 GAP = "  "
 LEAST_TEXT = 20
-"""Minimum width of a terminal column for a cell of several words."""
+"""Minimum width of a terminal column if a cell has several words."""
 
 
 class Output:
     """Writes the result of a command to stdout.
 
     Args:
-        as_json: whether the result is one JSON document.
+        as_json: whether to write the result as one JSON document.
     """
 
     def __init__(self, *, as_json: bool) -> None:
@@ -49,14 +49,14 @@ class Output:
         return self._console is not None
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """Write the one JSON document."""
+        """Write the JSON document."""
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
     def listing(self, **entries: Any) -> None:
-        """Write the one JSON document; an iterator in it is written item by item, one per line.
+        """Write the JSON document; iterators in it are written item by item, one item per line.
 
-        The first item of each iterator is read before anything is written, so that a listing that
-        fails immediately leaves stdout empty.
+        The first item of each iterator is read before anything is written, so if a listing fails
+        immediately, stdout remains empty.
         """
         entries = {k: begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
         separator = "{"
@@ -70,7 +70,7 @@ class Output:
         sys.stdout.write("\n}\n")
 
     def line(self, *cells: Cell) -> None:
-        """Write one line, without truncating or wrapping it."""
+        """Write a line without truncating or wrapping it."""
         if self._console is None:
             sys.stdout.write("".join(_plain(cell) for cell in cells) + "\n")
         else:
@@ -78,7 +78,7 @@ class Output:
             self._console.print(text, soft_wrap=True)
 
     def fields(self, fields: Mapping[str, Cell]) -> None:
-        """Write names and values, one pair per line."""
+        """Write pairs of names and values, one per line."""
         width = max(map(len, fields), default=0)
         for name, value in fields.items():
             self.line("  ", Styled(name.ljust(width), "cyan"), GAP, value)
@@ -86,10 +86,10 @@ class Output:
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, nowrap: int = 1
     ) -> None:
-        """Write a table; if the terminal is too narrow for it, each row becomes a block of lines.
+        """Write a table; if the terminal is too narrow, write each row as a block of lines.
 
-        No word is broken and no column is left out: cells of several words are wrapped, and others
-        may be truncated with an ellipsis.
+        No column is omitted, and no word is broken: cells with several words are wrapped, and
+        others may be truncated with an ellipsis.
 
         Args:
             headers: names of the columns.
@@ -141,7 +141,7 @@ def _plain(cell: Cell) -> str:
 
 
 def _least_width(cell: Cell) -> int:
-    """Return the minimum column width for a cell: one word fits completely, a text has some room."""
+    """Return the minimum column width for a cell; a single word must fit completely."""
     from rich.cells import cell_len
 
     text = _plain(cell)
@@ -161,7 +161,7 @@ def _write_columns(rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def begun(items: Iterator[Any]) -> Iterator[Any]:
-    """Return the items with the first one read, so that a failure occurs before any is written."""
+    """Read the first item of an iterator, so a failure occurs before anything is written."""
     for first in items:
         return chain([first], items)
     return iter(())
@@ -191,7 +191,7 @@ class Progress:
         self._task = task
 
     def update(self, done: int, total: int | None, note: str) -> None:
-        """Show the progress of the work.
+        """Update the displayed progress.
 
         Args:
             done: completed units of work.
@@ -204,7 +204,7 @@ class Progress:
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
-    """Show a progress bar while the block runs; on a terminal only."""
+    """Show a progress bar while the block runs, but only on a terminal."""
     if not sys.stderr.isatty():
         yield Progress(None, None)
         return

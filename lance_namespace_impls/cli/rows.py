@@ -1,4 +1,4 @@
-"""Rows of a file, read in batches."""
+"""Reads the rows of a file in batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Format", "RowFile", "row_file"]
 
 
 class Format(StrEnum):
-    """Formats of a file of rows."""
+    """Formats of files with rows."""
 
     ARROW = "arrow"
     """Arrow IPC, as a file (Feather) or as a stream."""
@@ -31,7 +31,7 @@ class Format(StrEnum):
     JSON = "json"
     """One object per line."""
     JSONL = "jsonl"
-    """The same format, by its most common extension."""
+    """The same format, with its most common extension."""
 
 
 _ONE_OF = "--format " + ", ".join(Format)
@@ -39,18 +39,18 @@ _ARROW_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
 
 
 class RowFile:
-    """A file of rows, opened for one pass.
+    """A file with rows, which can be read once.
 
     Columns have the same types as in ``import``.
 
     Args:
         path: the file.
-        format: its format; defaults to that of its extension.
+        format: format of the file; by default, its extension determines it.
 
     Raises:
         UsageError: the file name has no known extension.
         InvalidInputError: code 13, the file cannot be read as Arrow.
-        TableSchemaValidationError: code 20, the file cannot be read as the other formats.
+        TableSchemaValidationError: code 20, the file cannot be read in its other format.
     """
 
     def __init__(self, path: Path, format: Format | None) -> None:
@@ -63,16 +63,17 @@ class RowFile:
         self.rows = 0
         """Number of rows read so far."""
         self.on_rows: Callable[[int], None] | None = None
-        """Called with the number of rows read so far, after each batch."""
+        """Called after each batch with the number of rows read so far."""
         self.failure: LanceNamespaceError | None = None
-        """Error that stopped the reading; the reader's consumer may report a different one."""
+        """The error at which reading stopped; the consumer of the reader may report a different
+        one."""
         try:
             self._schema, self._batches = self._open()
         except (pa.ArrowException, OSError) as error:
             raise self._unreadable(error) from error
 
     def reader(self) -> pa.RecordBatchReader:
-        """Return the reader to consume."""
+        """Return the reader."""
         import pyarrow as pa
 
         return pa.RecordBatchReader.from_batches(self._schema, self._counted())
@@ -116,7 +117,7 @@ class RowFile:
 
 @contextmanager
 def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
-    """Open a file of rows; ``-`` is standard input, which is stored in a temporary file.
+    """Open a file with rows; ``-`` is standard input, which is copied to a temporary file.
 
     Raises:
         UsageError: the format is not specified and cannot be inferred from the file name.
@@ -129,7 +130,7 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         raise UsageError(f"--data -: the format is unknown; pass {_ONE_OF}")
     from tempfile import NamedTemporaryFile
 
-    # CSV and JSON are read twice: the types of their values are known only at the end.
+    # CSV and JSON must be read twice, because the types of their values are known only at the end.
     with NamedTemporaryFile(prefix="standard-input-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
@@ -147,7 +148,7 @@ def _format_of(path: Path) -> Format:
 
 
 def _rows_of_parquet(path: Path) -> int | None:
-    """Return the number of rows in a file's footer; errors are left to the later read."""
+    """Return the number of rows according to a file's footer; None if it cannot be read."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -166,7 +167,7 @@ def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     with path.open("rb") as file:
         is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
         if is_file:
-            # A truncated file would look like a complete, shorter one.
+            # A truncated file would otherwise look like a complete, shorter file.
             file.seek(-len(FILE_MAGIC), os.SEEK_END)
             if file.read() != FILE_MAGIC:
                 raise pa.ArrowInvalid("it is truncated")

@@ -1,4 +1,4 @@
-"""The namespace of a command, and the options that select it."""
+"""The namespace that a command uses, and the options that select it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ Impl = Annotated[
         "--impl",
         metavar="NAME",
         autocompletion=complete_impl,
-        help="Implementation: dir, rest or another (see lance-ns backends), or "
-        "module:Class. [env: LANCE_NS_IMPL, LANCE_NS_PROPERTIES]",
+        help="Implementation: dir, rest or another one (see lance-ns backends), or module:Class. "
+        "[env: LANCE_NS_IMPL, LANCE_NS_PROPERTIES]",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -110,7 +110,7 @@ Debug = Annotated[
 
 @dataclass(frozen=True)
 class Session:
-    """The namespace of a command, and its output."""
+    """The namespace and the output of a command."""
 
     impl: str
     properties: Mapping[str, Any]
@@ -118,18 +118,18 @@ class Session:
     output: Output
     report: Report
     config_file: Path
-    """Path of the file with the profiles."""
+    """Path of the configuration file."""
     is_default: bool = False
-    """Whether it is the default namespace of a server, used if none is named."""
+    """Whether this is the default namespace, which a server uses if none is selected."""
 
     def connect(self, *, makes: bool = False) -> Namespace:
-        """Connect to the namespace; a context manager.
+        """Return a context manager that connects to the namespace.
 
         Args:
-            makes: whether the command creates a directory that does not exist.
+            makes: whether the command creates a missing directory.
 
         Raises:
-            InvalidInputError: code 13, as `lance_namespace_impls.connect`.
+            InvalidInputError: code 13, see `lance_namespace_impls.connect`.
             NamespaceNotFoundError: code 1, the directory does not exist.
         """
         from lance_namespace_impls.registry import open_namespace, secrets_among
@@ -141,7 +141,7 @@ class Session:
         path = namespace.local_path
         if not makes and path is not None and not os.path.exists(path):
             raise NamespaceNotFoundError(
-                f"path {path} does not exist; lance-ns create, declare or import creates it"
+                f"path {path} does not exist; create it with lance-ns create, declare or import"
             )
         return namespace
 
@@ -149,14 +149,14 @@ class Session:
         """Parse an ID from the command line; None or the delimiter alone is the root.
 
         Raises:
-            InvalidInputError: code 13, a name in it is empty.
+            InvalidInputError: code 13, a name in the ID is empty.
         """
         from lance_namespace_impls.core.identifiers import split_identifier
 
         return split_identifier(text or "", self.delimiter)
 
     def written(self, identifier: Identifier) -> str:
-        """Format an identifier for people."""
+        """Format an identifier for output."""
         from lance_namespace_impls.core.identifiers import format_identifier
 
         return format_identifier(identifier, self.delimiter)
@@ -224,17 +224,17 @@ def other_session(
     profile: str | None,
     option: str,
 ) -> Session:
-    """Return a second namespace of a command, selected by separate options.
+    """Return a command's second namespace, which separate options select.
 
     Args:
         session: the first namespace.
         impl: implementation of the second, or None.
-        properties: its properties as ``KEY=VALUE``.
-        profile: its profile in the configuration file of the first, or None.
+        properties: properties of the second, as ``KEY=VALUE``.
+        profile: its profile, in the same configuration file, or None.
         option: prefix of its options, such as ``--to``.
 
     Raises:
-        UsageError: none is named, or two are.
+        UsageError: no second namespace is selected, or two are.
     """
     if (impl is None) == (profile is None):
         raise UsageError(
@@ -249,7 +249,7 @@ def other_session(
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Append the options of `build` and of the log to the parameters of a command.
+    """Add the options of `build` and of the log to the parameters of a command.
 
     The first argument of the command is the result of `build`, which is called with the run's
     `Report` and the values of its options.

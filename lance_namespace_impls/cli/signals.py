@@ -1,8 +1,10 @@
-"""SIGINT and SIGTERM: an exception on the main thread, and a time limit until the exit.
+"""Handles SIGINT and SIGTERM: raises an exception on the main thread, and limits the time until
+exit.
 
-The first signal raises `Stopped`, so that a command rolls back its changes. Later signals are
-ignored: they would interrupt the rollback. A thread ends the process if the rollback does not
-finish in time, for example because native code on the main thread does not check for signals.
+The first signal raises `Stopped`, and the command rolls back its changes. Later signals are
+ignored, because they would interrupt the rollback. If the rollback does not finish in time, for
+example because native code on the main thread does not check for signals, a thread ends the
+process.
 """
 
 from __future__ import annotations
@@ -31,16 +33,16 @@ __all__ = [
 ]
 
 STOP_SECONDS = 90.0
-"""Time from a signal until the process is ended without its rollback."""
+"""Seconds after a signal until the process is ended, even without a complete rollback."""
 EXIT_SECONDS = 5.0
-"""Time from the end of a stopped command until running threads are abandoned."""
+"""Seconds after the end of a stopped command until running threads are abandoned."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ENDED = 0
-"""Represents the end of the command among the signal numbers."""
+"""Pseudo signal number that represents the end of the command."""
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has stopped the command."""
+    """A signal stopped the command."""
 
 
 class _State:
@@ -48,7 +50,7 @@ class _State:
         self.number: int | None = None
         """Number of the first signal."""
         self.status: int | None = None
-        """Exit status of the command, once it has ended."""
+        """Exit status of the command."""
         self.is_bounded = False
         self.is_deferred = False
         self.on_stop: Callable[[], None] | None = None
@@ -59,14 +61,17 @@ _state = _State()
 
 
 def handle() -> None:
-    """Handle the signals of this process from this call on; must be called on the main thread."""
+    """Start handling the signals of this process; must be called on the main thread."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     _state.writer = writer
-    # Python's signal handlers run between bytecode instructions; the descriptor is written earlier.
+    # Python's signal handlers run only between bytecode instructions; the descriptor is written to
+    # immediately.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as set by nohup or `&` in a script
+        if (
+            signal.getsignal(number) is not signal.SIG_IGN
+        ):  # ignored, for example because of nohup or `&` in a script
             signal.signal(number, _stop)
     threading.Thread(target=_watch, args=(reader,), name="lance-ns-signals", daemon=True).start()
     atexit.register(_end)  # functions registered later run earlier
@@ -74,7 +79,7 @@ def handle() -> None:
 
 @contextlib.contextmanager
 def handled() -> Iterator[None]:
-    """Handle signals within a block unless they are already handled, for a command in a program."""
+    """Handle signals within a block, unless they are already handled; for commands called by a program."""
     if _state.writer is not None:
         yield
         return
@@ -106,7 +111,7 @@ def deferred() -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_stop(call: Callable[[], None]) -> Iterator[None]:
-    """Call a function if a signal arrives within the block, before `Stopped` is raised."""
+    """If a signal arrives within the block, call a function before `Stopped` is raised."""
     _state.on_stop = call
     try:
         yield
@@ -115,12 +120,12 @@ def on_stop(call: Callable[[], None]) -> Iterator[None]:
 
 
 def bound_exit() -> None:
-    """Limit the time between the end of the command and of the process, whatever its threads do."""
+    """Limit the time between the end of the command and the exit of the process, regardless of threads."""
     _state.is_bounded = True
 
 
 def leave(status: int) -> NoReturn:
-    """Exit with a status; from here on, signals end the process immediately."""
+    """Exit with a status; from now on, signals end the process immediately."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _stop:
             signal.signal(number, signal.SIG_DFL)
@@ -131,10 +136,10 @@ def leave(status: int) -> NoReturn:
 
 
 def _end() -> None:
-    """End a stopped command without finalizing the interpreter.
+    """Exit after a stopped command, without finalizing the interpreter.
 
-    Native threads, such as those of an interrupted write, may still call Python during
-    finalization. This aborts the process with SIGABRT.
+    Native threads, such as those of an interrupted write, may call Python during finalization,
+    which would abort the process with SIGABRT.
     """
     if _state.status is None:
         return
@@ -163,7 +168,7 @@ def _tell(number: int) -> None:
 
 
 def _watch(reader: int) -> None:
-    """End the process at the deadline after the first signal, or after the end of the command."""
+    """End the process at the deadline after the first signal or after the end of the command."""
     first: int | None = None
     deadline: float | None = None
     while deadline is None or (left := deadline - time.monotonic()) > 0:

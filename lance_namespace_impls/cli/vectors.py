@@ -1,4 +1,4 @@
-"""Parsing of a search vector from the command line."""
+"""Parses a search vector from the command line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["search_vector"]
 
 
 def search_vector(table: Table, text: str, column: str | None) -> Any:
-    """Return the vector of a search, from its numbers, from a file of numbers, or from a row.
+    """Return a search vector, from a list of numbers, a file of numbers, or a row.
 
     Raises:
-        UsageError: the text is none of these, or it does not refer to a single row.
+        UsageError: the text has none of these forms, or does not refer to exactly one row.
     """
     if text.startswith("id:"):
         return _vector_of_row(table, text[3:], column)
@@ -53,7 +53,7 @@ def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
     schema = table.schema
     names = [column] if column else [f.name for f in schema if hasattr(f.type, "list_size")]
     if len(names) != 1:
-        raise UsageError(f"the table has {len(names)} vector columns: select one with --column")
+        raise UsageError(f"the table has {len(names)} vector columns; select one with --column")
     rows = table.search().where(condition).select(names).limit(2).to_arrow()
     if rows.num_rows != 1:
         found = "several rows match" if rows.num_rows else "no row matches"

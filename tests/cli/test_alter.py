@@ -52,7 +52,7 @@ def test_properties(nested: Lake) -> None:
     )
     for action, what in (("set", "KEY=VALUE"), ("unset", "KEY")):
         said = nested.error("properties", action, "sales", status=Status.USAGE)
-        assert said == f"error: properties {action}: name at least one {what}"
+        assert said == f"error: properties {action}: specify at least one {what}"
     assert "no property" not in nested.error("properties", "get", "x", status=Status.NOT_FOUND)
     assert nested.json("properties", "get", "$")["kind"] == "namespace"
 

@@ -76,7 +76,7 @@ def test_create_modes(lake: Lake, rows: Path) -> None:
     assert "table t is there\n" in lake.run("create", "t", *data, "--mode", "exist_ok").stdout
     assert lake.json("create", "t", *data, "--mode", "OVERWRITE")["version"] == 2
     message = lake.error("create", "t", *data, "--mode", "append", status=Status.INVALID)
-    assert "mode 'append' is not known" in message
+    assert "mode 'append' is unknown" in message
 
 
 def test_create_a_namespace(nested: Lake) -> None:

@@ -52,7 +52,7 @@ def test_describe_root(lake: Lake) -> None:
 
 
 def test_describe_neither(nested: Lake, lake: Lake) -> None:
-    message = "error 4 TableNotFound: table x does not exist, nor does a namespace of that name"
+    message = "error 4 TableNotFound: table x does not exist, nor does a namespace with that name"
     assert nested.error("describe", "x", status=Status.NOT_FOUND) == message
     assert (
         lake.error("describe", "x", status=Status.NOT_FOUND)
@@ -97,7 +97,7 @@ def test_describe_json_always_has_the_same_keys(lake: Lake, rows: Path) -> None:
 
 def test_describe_details_of_a_declared_table(lake: Lake) -> None:
     lake.run("declare", "later")
-    assert "none yet: only declared" in lake.run("describe", "later", "--details").stdout
+    assert "none: the table is only declared" in lake.run("describe", "later", "--details").stdout
     found = lake.json("describe", "later", "--details")
     assert found["is_only_declared"] is True
     assert found["version"] is None
@@ -150,9 +150,9 @@ def test_rows_that_a_catalog_cannot_count_are_left_out(
     ("as_table", "as_namespace", "said"),
     [
         (TableNotFoundError("no t"), NamespaceNotFoundError("no n"),
-         "no t, nor does a namespace of that name"),
+         "no t, nor does a namespace with that name"),
         (NamespaceNotFoundError("no t"), NamespaceNotFoundError("no n"),
-         "no t, nor does a namespace of that name"),
+         "no t, nor does a namespace with that name"),
         (TableNotFoundError("no t"), UnsupportedError("not here"), "no t"),
         (InvalidInputError("bad t"), NamespaceNotFoundError("no n"), "no n; as a table: bad t"),
         (UnsupportedError("bad t"), InvalidInputError("bad n"), "bad t"),

@@ -168,9 +168,9 @@ def test_a_failed_job_stops_spark_and_says_why(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (["a.csv", "-p", "pth=x"], "property 'pth' is not known"),
+        (["a.csv", "-p", "pth=x"], "property 'pth' is unknown"),
         (["nowhere.csv"], "nowhere.csv"),
-        (["a.csv", "--mode", "replace"], "mode 'replace' is not known"),
+        (["a.csv", "--mode", "replace"], "mode 'replace' is unknown"),
         (["a.csv", "--option", "delimeter=;"], "delimeter"),
         (["a.csv", "--format", "orc"], "orc"),
     ],

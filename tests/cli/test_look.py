@@ -205,7 +205,7 @@ def test_which_vector_of_a_row_is_meant(lake: Lake) -> None:
     near = ("query", "t", "--vector", "id:id = 2")
     for command, count in ((near, 2), (("query", "u", *near[2:]), 0)):
         said = lake.error(*command, status=Status.USAGE)
-        assert said.endswith(f"the table has {count} vector columns: select one with --column")
+        assert said.endswith(f"the table has {count} vector columns; select one with --column")
     for column, found in (("v", [2, 1]), ("w", [2, 1])):
         rows_found = lake.json(*near, "--column", column)["rows"]
         assert [row["id"] for row in rows_found] == found

@@ -19,7 +19,7 @@ def test_there_and_back(lake: Lake, tmp_path: Path) -> None:
     assert manifest.exists()
     lake.run("create", "sales")
     refused = lake.error("migrate", "--to", "flat", status=Status.CONFLICT)
-    assert "which alone stores 'sales'" in refused
+    assert "because only the manifest stores 'sales'" in refused
     lake.run("drop", "sales", "--namespace")
     assert lake.json("migrate", "--to", "flat") == {
         "to": "flat",

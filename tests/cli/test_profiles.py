@@ -84,7 +84,7 @@ def test_impl_and_profile_exclude_each_other() -> None:
 
 
 def test_unknown_property_and_impl(lake: Lake) -> None:
-    assert "property 'pth' is not known" in lake.error("ls", "-p", "pth=x", status=Status.INVALID)
+    assert "property 'pth' is unknown" in lake.error("ls", "-p", "pth=x", status=Status.INVALID)
     assert "impl 'nix' is unknown" in run("ls", "--impl", "nix", status=Status.INVALID).stderr
 
 

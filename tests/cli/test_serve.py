@@ -163,7 +163,7 @@ def test_what_cannot_be_meant(started: Server, lake: Lake, arguments: list[str],
     assert not started.given
 
 
-OPEN = "warning: authentication is disabled: every client that reaches {} can read and change this"
+OPEN = "warning: authentication is disabled; every client that reaches {} can read and change this"
 CLEAR = "warning: tokens are sent unencrypted; pass --tls-cert and --tls-key unless a proxy"
 TLS = ["--tls-cert", "c", "--tls-key", "k"]
 

@@ -177,7 +177,7 @@ def test_profiles_are_tried(profile: str) -> None:
     assert (good, bad["ok"]) == ({"name": "here", "ok": True, "error": None}, False)
     result = CliRunner().invoke(app, ["profiles", "test"])
     assert result.exit_code == Status.NOT_DONE
-    assert "is the server running?" in result.stdout
+    assert "check that the server is running" in result.stdout
     assert SECRET not in result.output
     assert "responds" in run("profiles", "test", profile).stdout
 

@@ -95,7 +95,7 @@ def test_nothing_else_is_read_or_written(flat: Lake, tmp_path: Path, statement: 
 
 def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
     said = flat.error("sql", "DROP TABLE flights", status=Status.INVALID)
-    assert said.endswith("the statement is not a SELECT; sql only reads, and changes nothing")
+    assert said.endswith("the statement is not a SELECT; lance-ns sql is read-only")
     assert "syntax error" in flat.error("sql", "SELCT 1", status=Status.INVALID)
     assert "one statement at a time" in flat.error(
         "sql", "SELECT 1; SELECT 2", status=Status.INVALID

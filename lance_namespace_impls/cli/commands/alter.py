@@ -46,7 +46,7 @@ class PropertiesAction(StrEnum):
 
 
 class Action(StrEnum):
-    """Actions on the tags, branches or indices of a table."""
+    """Actions on a table's tags, branches or indices."""
 
     LIST = "list"
     CREATE = "create"
@@ -66,13 +66,16 @@ def rename(
     session: Session,
     id: Id,
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The new ID; a bare name keeps the namespace.")
+        str,
+        typer.Argument(
+            metavar="NEW", help="The new ID; if it is only a name, the namespace stays the same."
+        ),
     ],
 ) -> None:
     """Rename a table, or move it to another namespace."""
     identifier, target = session.identifier(id), session.identifier(new)
     if not target:
-        raise UsageError("rename: the new ID is empty; pass a name")
+        raise UsageError("rename: the new ID is empty; specify a name")
     parent = target[:-1] if len(target) > 1 else None
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
@@ -81,7 +84,7 @@ def rename(
         session.output.document({"id": list(identifier), "new_id": list(moved.id)})
     else:
         session.output.line(
-            f"table {session.written(identifier)} is now {session.written(moved.id)}"
+            f"table {session.written(identifier)} renamed to {session.written(moved.id)}"
         )
 
 
@@ -101,7 +104,7 @@ def properties(
     entries: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KEY=VALUE | KEY]...", help="Pairs to set, or keys to get or unset."
+            metavar="[KEY=VALUE | KEY]...", help="Key-value pairs to set, or keys to get or unset."
         ),
     ] = None,
 ) -> None:
@@ -109,7 +112,7 @@ def properties(
     identifier = session.identifier(id)
     if action is not PropertiesAction.GET and not entries:
         what = "KEY=VALUE" if action is PropertiesAction.SET else "KEY"
-        raise UsageError(f"properties {action.value}: name at least one {what}")
+        raise UsageError(f"properties {action.value}: specify at least one {what}")
     with session.connect() as namespace:
         kind, found = _properties_of(namespace, identifier)
         if action is not PropertiesAction.GET:
@@ -225,7 +228,7 @@ def restore(
     id: Id,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="Version number, or a tag.")],
 ) -> None:
-    """Restore an older version of a table as its latest. // The versions in between are kept."""
+    """Restore an older version of a table as the latest version. // The versions in between are retained."""
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
         table.checkout(int(version) if version.isdecimal() else version)
@@ -244,7 +247,7 @@ def compact(
     rows_per_fragment: RowsPerFragment = 1 << 20,
     dry_run: DryRun = False,
 ) -> None:
-    """Merge small fragments of a table and remove deleted rows."""
+    """Merge small fragments of a table and purge deleted rows."""
     from ...maintenance import Upkeep, maintain_table
 
     table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
@@ -267,7 +270,8 @@ def compact(
         session.output.line(f"{row.compacted_fragments:,} fragments would be compacted")
     else:
         session.output.line(
-            f"{row.compacted_fragments:,} fragments compacted into {row.new_fragments:,}, as version "
+            f"{row.compacted_fragments:,} fragments compacted into {row.new_fragments:,}, as "
+            f"version "
             f"{row.version}"
         )
 
@@ -365,7 +369,7 @@ def cp(
         bool, typer.Option("--overwrite", help="Replace an existing table.")
     ] = False,
 ) -> None:
-    """Copy the rows of a table to a new one in the same catalog."""
+    """Copy the rows of a table to a new table in the same catalog."""
     identifier = session.identifier(target)
     with session.connect() as namespace:
         source = namespace.table(list(session.identifier(id)))
@@ -388,7 +392,7 @@ def _needed(value: str | None, what: str, action: StrEnum) -> str:
 
 
 def _option(text: str) -> Any:
-    """Parse the value of an option: a number, true or false, otherwise text."""
+    """Parse the value of an option as a number, true or false, or else a string."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

@@ -81,10 +81,10 @@ def ls(
 
 
 def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | None:
-    """Return the tables; None, with a warning, if the server cannot list tables at that level.
+    """Return the tables; if the server cannot list tables at this level, warn and return None.
 
-    Some servers reject the request above the level that contains tables. The namespaces are still
-    listed.
+    Some servers reject the request above the level that contains tables. The namespaces are listed
+    anyway.
     """
     try:
         return begun(tables)
@@ -125,7 +125,7 @@ def _show_names(
 def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
     from ...core.identifiers import join_identifier, split_identifier
 
-    # A server joins the levels with the delimiter that its client is configured with.
+    # The server joins the levels with the delimiter for which its client is configured.
     used = getattr(namespace.config, "delimiter", delimiter)
     request = {"include_declared": include_declared, "context": {"delimiter": used}}
     token: str | None = None
@@ -155,7 +155,11 @@ def describe(
     namespace: Annotated[bool, typer.Option("--namespace", help="ID is a namespace.")] = False,
     details: Annotated[
         bool,
-        typer.Option("--details", "-d", help="Open the table: version, rows, fragments, schema."),
+        typer.Option(
+            "--details",
+            "-d",
+            help="Open the table and show its version, rows, fragments and schema.",
+        ),
     ] = False,
     version: Annotated[
         int | None, typer.Option("--version", metavar="NUMBER", help="A version, in detail.")
@@ -193,11 +197,11 @@ def _show_either(session: Session, namespace: Namespace, identifier: Identifier)
 
 
 def _better_of(as_table: LanceNamespaceError, as_namespace: LanceNamespaceError) -> Exception:
-    """Choose the error to show for a name that is neither a table nor a namespace."""
+    """Choose the error to report for a name that is neither a table nor a namespace."""
     missing = isinstance(as_namespace, NamespaceNotFoundError)
     if isinstance(as_table, TableNotFoundError | NamespaceNotFoundError):
         if missing:
-            as_table.text += ", nor does a namespace of that name"
+            as_table.text += ", nor does a namespace with that name"
         return as_table
     if missing:
         as_namespace.text += f"; as a table: {as_table.message}"
@@ -269,7 +273,7 @@ def _hide_secrets(found: DescribeTableResponse) -> None:
 
 
 def _every_field(found: DescribeTableResponse) -> dict[str, Any]:
-    """Return the response with a key for every field; the value of an unset field is null."""
+    """Return the response with a key for every field; unset fields are null."""
     import attrs
 
     from lance_namespace_client.models import DescribeTableResponse
@@ -286,7 +290,7 @@ def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: 
     if found.table_uri and found.table_uri != found.location:
         fields["uri"] = found.table_uri
     if found.is_only_declared:
-        fields["data"] = Styled("none yet: only declared", "yellow")
+        fields["data"] = Styled("none: the table is only declared", "yellow")
     if found.version is not None:
         fields["version"] = str(found.version)
     if rows is not None:
@@ -321,7 +325,7 @@ def operations(
         bool, typer.Option("--supported", help="Only supported operations.")
     ] = False,
     routes: Annotated[
-        bool, typer.Option("--routes", help="Show the HTTP routes instead of the descriptions.")
+        bool, typer.Option("--routes", help="Show HTTP routes instead of descriptions.")
     ] = False,
 ) -> None:
     """Show which operations the namespace supports."""
@@ -412,7 +416,7 @@ def backends(
 
 
 def _loaded(impl: str) -> type[Namespace] | InvalidInputError:
-    """Load an implementation; if that fails, return the error."""
+    """Load an implementation, or return the error if that fails."""
     from ... import registry
 
     try:

@@ -43,8 +43,8 @@ def codegen(
         typer.Option(
             "--published",
             metavar="FILE",
-            help="The published openapi.json to check for breaking changes; defaults to the "
-            "one generated last, or the installed package's.",
+            help="The published openapi.json against which to check for breaking changes; "
+            "defaults to the one generated last, or else the installed package's.",
         ),
     ] = None,
     allow_breaking: Annotated[
@@ -52,7 +52,7 @@ def codegen(
         typer.Option(
             "--allow-breaking",
             metavar="OPERATION",
-            help="Accept changes that break this operation, * for any; repeatable.",
+            help="Accept breaking changes to this operation, or to any with *; repeatable.",
         ),
     ] = None,
     check_upstream: Annotated[
@@ -91,7 +91,7 @@ def codegen(
 
 
 def _main() -> Callable[[list[str], str], int]:
-    """Return the generator: from the checkout if any, otherwise from the installed package."""
+    """Return the generator, from the checkout if there is one, otherwise from the installed package."""
     is_checkout = (Path(__file__).parents[2] / "codegen" / "command.py").exists()
     with needs("codegen", "codegen"):
         found = import_module(f"{'codegen' if is_checkout else 'lance_namespace_codegen'}.command")

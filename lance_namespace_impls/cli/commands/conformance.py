@@ -27,7 +27,7 @@ RUN = "Run"
 RESULT = "Result"
 FAILED, COULD_NOT_RUN, NOT_REACHED = 1, 2, 3
 ANNOUNCED_SECONDS = 60.0
-"""Expected duration from which a run is announced, in seconds."""
+"""Minimum expected duration, in seconds, for which a run is announced."""
 
 
 def _option(panel: str, *names: str, metavar: str, help: str) -> Any:
@@ -56,7 +56,7 @@ Class = Annotated[
         TARGET,
         "--class",
         metavar="MODULE:CLASS",
-        help="Any Python namespace, run in a separate process.",
+        help="Any Python namespace class; it runs in a separate process.",
     ),
 ]
 Python = Annotated[
@@ -96,15 +96,13 @@ Profile = Annotated[
 ]  # fmt: skip
 Only = Annotated[
     list[str] | None,
-    _option(
-        RUN, "--only", metavar="PATTERN", help="Run only checks with matching ids; repeatable."
-    ),
+    _option(RUN, "--only", metavar="PATTERN", help="Run only checks whose ids match; repeatable."),
 ]
 Skip = Annotated[
     list[str] | None,
-    _option(RUN, "--skip", metavar="PATTERN", help="Exclude checks with matching ids; repeatable."),
+    _option(RUN, "--skip", metavar="PATTERN", help="Exclude checks whose ids match; repeatable."),
 ]
-Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of the random values.")]
+Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed for random values.")]
 Seconds = Annotated[
     float | None,
     _option(
@@ -116,20 +114,20 @@ Jobs = Annotated[
     int,
     typer.Option(
         "--jobs", "-j", metavar="N", min=1, max=64, rich_help_panel=RUN,
-        help="Checks to run concurrently; --class always runs one.",
+        help="Number of checks to run concurrently; with --class, always one.",
     ),
 ]  # fmt: skip
 RerunFailed = Annotated[
     Path | None,
     _option(
         RUN, "--rerun-failed", metavar="FILE",
-        help="Run only the checks that failed or were not reached in this JSON report.",
+        help="Run only checks that failed or were not reached in this JSON report.",
     ),
 ]  # fmt: skip
 Clean = Annotated[
     bool,
     typer.Option(
-        "--clean", help="Remove objects of interrupted runs, and exit.", rich_help_panel=RUN
+        "--clean", help="Remove objects left by interrupted runs, and exit.", rich_help_panel=RUN
     ),
 ]
 Replay = Annotated[
@@ -181,8 +179,8 @@ def conformance(
     """Check a server or a namespace against the protocol.
 
     Exits with 0 if all checks ran and none failed, 1 if a check failed, 2 if nothing could be
-    checked, 3 if none failed but some were not reached in time. The run works below new namespaces
-    with unique names, and removes everything that it creates.
+    checked, and 3 if none failed but some were not reached in time. A run creates new namespaces
+    with unique names, works below them, and removes everything that it created.
     """
     from ...conformance.ledger import state_folder
     from ...conformance.runner import Options
@@ -218,7 +216,7 @@ def conformance(
     except (UsageError, typer.Exit):
         raise
     except KeyboardInterrupt:
-        _say("what was made is removed, or named by the next run")
+        _say("created objects are removed, or listed by the next run")
         raise
     except Exception as error:  # noqa: BLE001 - reported; there are three statuses
         _stop(redactor.text(f"{type(error).__name__}: {error}"), error)
@@ -239,7 +237,7 @@ def _claimed(profile: Path | None) -> frozenset[str] | None:
 
 
 def _failed_before(path: Path | None) -> list[str]:
-    """Return the ids of the checks that failed or were not reached in a report."""
+    """Return the ids of checks that failed or were not reached in a report."""
     from ...conformance.report import read_report
 
     if path is None:
@@ -250,7 +248,7 @@ def _failed_before(path: Path | None) -> list[str]:
         raise UsageError(f"--rerun-failed {error}") from error
     found = [entry["id"] for entry in checks if entry["result"] in ("fail", "not reached")]
     if not found:
-        raise UsageError(f"--rerun-failed {path}: no check failed, and all were reached")
+        raise UsageError(f"--rerun-failed {path}: all checks were reached, and none failed")
     return found
 
 
@@ -264,11 +262,13 @@ def _target(
     python: str | None,
     properties: Mapping[str, str],
 ) -> tuple[Target, str]:
-    """Return the target of the options, and a Python expression that connects to it."""
+    """Return the target that the options specify, and a Python expression that connects to it."""
     from ...conformance import api
 
     if sum(given is not None for given in (uri, impl, class_)) != 1:
-        raise UsageError("specify one target: --uri URL, --impl NAME or --class MODULE:CLASS")
+        raise UsageError(
+            "specify exactly one target: --uri URL, --impl NAME or --class MODULE:CLASS"
+        )
     if uri is not None:
         return api.url_target(uri, headers, token, redactor)
     if impl is not None:
@@ -310,7 +310,7 @@ def _run(
 
     def planned(plan: Plan) -> None:
         if plan.seconds > ANNOUNCED_SECONDS:
-            faster = "" if options.jobs > 1 else "; --jobs 8 runs eight checks at a time"
+            faster = "" if options.jobs > 1 else "; --jobs 8 runs eight checks concurrently"
             _note(
                 f"{plan.calls:,} calls of {plan.latency * 1000:.0f} ms: about "
                 f"{_duration(plan.seconds)}, at most {_duration(plan.max_seconds)}{faster}"
@@ -355,11 +355,11 @@ def _show(
     output.line(f"{len(new)} of {len(failed)} failures are not in the baseline")
     if lost := [id for id in worse if id not in failed]:
         more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        output.line(f"passed there, and not reached now: {', '.join(lost[:5])}{more}")
+        output.line(f"passed in the baseline but not reached now: {', '.join(lost[:5])}{more}")
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration as text, in seconds or minutes."""
+    """Format a duration in seconds or minutes."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 

@@ -25,7 +25,7 @@ __all__ = ["create", "declare", "drop"]
 Id = Annotated[
     str,
     typer.Argument(
-        metavar="ID", autocompletion=complete_id, help="Its names, joined by the delimiter."
+        metavar="ID", autocompletion=complete_id, help="ID: the names, joined by the delimiter."
     ),
 ]
 Properties = Annotated[
@@ -49,8 +49,8 @@ def create(
             exists=True,
             dir_okay=False,
             allow_dash=True,
-            help="Create a table with the rows of this Arrow, Parquet, CSV or JSON lines "
-            "file; - is standard input.",
+            help="Create a table with the rows in this Arrow, Parquet, CSV or JSON Lines file; - "
+            "is standard input.",
         ),
     ] = None,
     format: Annotated[
@@ -68,7 +68,7 @@ def create(
     ] = None,
     properties: Properties = None,
 ) -> None:
-    """Create a namespace, or with --data a table."""
+    """Create a namespace or, with --data, a table."""
     from ...core.modes import CreateMode, parse_mode
 
     identifier = session.identifier(id)
@@ -144,7 +144,7 @@ def declare(
         typer.Option(
             "--location",
             metavar="URI",
-            help="Location of its data; defaults to the catalog's choice.",
+            help="Location of the table's data; by default, the catalog chooses it.",
         ),
     ] = None,
     properties: Properties = None,
@@ -174,15 +174,14 @@ def drop(
     session: Session,
     id: Id,
     namespace: Annotated[
-        bool, typer.Option("--namespace", help="Drop the namespace of that name, not a table.")
+        bool, typer.Option("--namespace", help="Drop the namespace with that name, not a table.")
     ] = False,
     mode: Annotated[
         str | None,
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="With --namespace: whether a missing one is an error, Fail or Skip. "
-            "[default: Fail]",
+            help="With --namespace: Fail if the namespace is missing, or Skip. [default: Fail]",
         ),
     ] = None,
     behavior: Annotated[
@@ -190,8 +189,8 @@ def drop(
         typer.Option(
             "--behavior",
             metavar="BEHAVIOR",
-            help="With --namespace: Restrict fails if it is not empty; Cascade removes its "
-            "contents from the catalog and keeps their data. [default: Restrict]",
+            help="With --namespace: Restrict fails if the namespace is not empty; Cascade removes "
+            "its contents from the catalog but keeps their data. [default: Restrict]",
         ),
     ] = None,
     yes: Annotated[

@@ -25,7 +25,7 @@ def init(
     profile: Profile = None,
     config: ConfigFile = None,
 ) -> None:
-    """Create a catalog in a database without one.
+    """Create a catalog in a database that has none.
 
     An SQLite file is created if necessary; a PostgreSQL database must exist. An existing catalog is
     not changed.
@@ -46,7 +46,8 @@ def upgrade(
 ) -> None:
     """Upgrade a catalog that was created by an older release.
 
-    Back up the database first, and stop its users: older releases cannot read it afterwards.
+    First back up the database and stop all programs that use it: older releases cannot read it
+    afterwards.
     """
     properties = _properties(backend, property, profile, config)
     with needs(f"upgrade {backend}", "sql"):

@@ -30,7 +30,7 @@ UseSpark = Annotated[
     bool | None,
     typer.Option(
         "--spark/--no-spark",
-        help="Whether to import files with Spark; not worthwhile up to 256 MiB.",
+        help="Whether to import the files with Spark, which is slower for up to 256 MiB.",
         show_default=False,
     ),
 ]
@@ -50,7 +50,7 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="FILES...",
-            help="CSV, JSON lines or Parquet files, folders, or patterns such as "
+            help="CSV, JSON Lines or Parquet files, folders, or patterns such as "
             "'data/*.csv'; paths, URIs such as s3://bucket/data (with the storage.* "
             "properties), https:// addresses, or "
             "hf://datasets/OWNER/NAME/data/train-*.parquet.",
@@ -59,7 +59,9 @@ def import_files(
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="csv, json or parquet, if the names do not show it."
+            "--format",
+            metavar="FORMAT",
+            help="csv, json or parquet; required if file names have no known extension.",
         ),
     ] = None,
     mode: Annotated[
@@ -76,8 +78,9 @@ def import_files(
         typer.Option(
             "--option",
             metavar="KEY=VALUE",
-            help="Option for reading the files, such as delimiter=';', header=false, nulls=NA "
-            "or types='zip: string', or storage.* of the files' store; repeatable.",
+            help="Option for reading the files, such as delimiter=';', header=false, nulls=NA or "
+            "types='zip: string', or a storage.* option for the object store that contains them; "
+            "repeatable.",
         ),
     ] = None,
     cores: Cores = None,
@@ -85,7 +88,7 @@ def import_files(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Read the files, show the resulting columns, and change nothing."
+            "--dry-run", help="Read the files and show the resulting columns, but change nothing."
         ),
     ] = False,
 ) -> None:
@@ -96,7 +99,7 @@ def import_files(
     identifier = session.identifier(id)
     name = session.written(identifier)
     chosen = key_values(options, "--option")
-    with session.connect(makes=True) as namespace:  # finds its errors before Spark starts
+    with session.connect(makes=True) as namespace:  # reports errors before Spark starts
         properties = namespace.properties
     if dry_run:
         with progress(f"scan {name}") as bar:
@@ -191,10 +194,10 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
 def spark_when_asked(
     bar: Progress, name: str, cores: int | None
 ) -> Iterator[Callable[[], SparkSession]]:
-    """Yield a function that starts Spark; Spark is stopped at the end if it was started.
+    """Yield a function that starts Spark; if it was called, Spark is stopped at the end.
 
     Args:
-        bar: progress bar that shows the start of Spark.
+        bar: progress bar that indicates the start of Spark.
         name: name of the application.
         cores: number of cores; defaults to all.
     """
@@ -215,11 +218,11 @@ def spark_when_asked(
 def _stopped_at_the_end(
     start: Callable[..., SparkSession], name: str, cores: int | None
 ) -> Iterator[SparkSession]:
-    """Start Spark for the block, and stop it at the end in any case.
+    """Run Spark for the duration of the block.
 
-    A signal is deferred until Spark has started: if PySpark is interrupted before that, it loses
-    the Java process that it has launched, which then never ends. On the main thread, PySpark would
-    handle Ctrl-C itself, by calling Java in the middle of another call.
+    Signals are deferred until Spark has started: if PySpark is interrupted before that, it loses
+    track of the Java process that it has launched, which then never exits. On the main thread,
+    PySpark would handle Ctrl-C itself, by calling Java in the middle of another call.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -236,5 +239,5 @@ def _stopped_at_the_end(
 
 
 def _quiet_py4j() -> None:
-    """Suppress py4j's long log of the call to Java that a signal interrupts."""
+    """Suppress the long messages that py4j logs if a signal interrupts a call to Java."""
     logging.disable(logging.CRITICAL)

@@ -33,14 +33,15 @@ def import_tables(
         bool,
         typer.Option(
             "--dry-run",
-            help="Read the sources, show the detected separators, nulls and types, and change "
+            help="Read the sources and show the detected separators, nulls and types, but change "
             "nothing.",
         ),
     ] = False,
 ) -> None:
     """Import many tables from files, Spark and databases (JDBC).
 
-    Rows and types are checked at the end. A table that fails is reported and the others go on.
+    Rows and types are checked at the end. If a table fails, it is reported, and the others are
+    still imported.
     """
     from ...ingest.file_import import SMALL_BYTES
     from ...maintenance.state import usual_state_file

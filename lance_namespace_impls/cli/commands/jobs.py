@@ -34,7 +34,7 @@ Under = Annotated[
     typer.Argument(
         metavar="[ID]",
         autocompletion=complete_id,
-        help="Namespace whose tables are processed; defaults to the root with all tables.",
+        help="Namespace whose tables are processed; defaults to the root, and thus to all tables.",
     ),
 ]
 Tables = Annotated[
@@ -42,7 +42,7 @@ Tables = Annotated[
     typer.Option(
         "--table",
         metavar="PATTERN",
-        help="Only tables whose ID matches, such as 'sales$*' or '*_2024'; repeatable.",
+        help="Process only tables whose ID matches, such as 'sales$*' or '*_2024'; repeatable.",
     ),
 ]
 State = Annotated[
@@ -50,24 +50,27 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="FILE",
-        help="File that records progress until the job is complete, so that the same "
-        "command resumes after a crash. [default: a file in ~/.local/state/lance-ns]",
+        help="File that records progress until the job is complete; after a crash, the same "
+        "command resumes. [default: a file in ~/.local/state/lance-ns]",
         show_default=False,
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show the planned steps, and execute none.")
+    bool, typer.Option("--dry-run", help="Show the planned steps without executing them.")
 ]
 RowsPerFragment = Annotated[
     int,
-    typer.Option("--rows-per-fragment", metavar="NUMBER", min=1, help="Rows of a full fragment."),
+    typer.Option(
+        "--rows-per-fragment", metavar="NUMBER", min=1, help="Number of rows in a full fragment."
+    ),
 ]
 Saved = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FILE",
-        help="Also write the rows to this file: Parquet, CSV or Arrow, by its extension.",
+        help="Also write the rows to this file, as Parquet, CSV or Arrow, depending on its "
+        "extension.",
     ),
 ]
 
@@ -82,7 +85,7 @@ def inventory(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Also count files that no version references and that are older; this lists "
+            help="Also count files that no version references and that are older than this; lists "
             "all files of all tables.",
         ),
     ] = None,
@@ -90,7 +93,7 @@ def inventory(
     state: State = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Show size, maintenance state and problems of each table."""
+    """Show the size, maintenance state and problems of each table."""
     from ...maintenance.inventory import inventory as run_inventory
     from ...maintenance.inventory import inventory_name
     from ...maintenance.state import usual_state_file
@@ -195,7 +198,7 @@ def sync(
         typer.Option(
             "--flatten",
             metavar="TEXT",
-            help="Join names with this text if the other catalog has fewer levels.",
+            help="String with which names are joined if the other catalog has fewer levels.",
         ),
     ] = None,
     copy_data: Annotated[
@@ -216,16 +219,17 @@ def sync(
     accept_losses: Annotated[
         bool,
         typer.Option(
-            "--accept-losses", help="Continue if levels, upper case or properties would be lost."
+            "--accept-losses",
+            help="Continue even if levels, upper-case letters or properties would be lost.",
         ),
     ] = False,
     output: Saved = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Synchronize the tables of this catalog to another.
+    """Synchronize the tables of this catalog to another catalog.
 
-    It first computes the difference and what would be lost. Without --copy-data it does not touch
-    data. At the end it compares both catalogs again, in both directions.
+    First, it computes the differences and any losses. Without --copy-data, it does not touch data.
+    At the end, it compares both catalogs again, in both directions.
     """
     from ...maintenance import Mirror
     from ...maintenance import sync as run_sync
@@ -302,14 +306,15 @@ def maintain(
         typer.Option(
             "--index",
             metavar="COLUMN=TYPE",
-            help="Create an index if a table has the column without an index, such as "
+            help="Index to create on a column if a table has the column without an index, such as "
             "id=BTREE or vector=IVF_PQ; repeatable.",
         ),
     ] = None,
     update_indices: Annotated[
         bool,
         typer.Option(
-            "--update-indices/--no-update-indices", help="Add unindexed rows to the indices."
+            "--update-indices/--no-update-indices",
+            help="Add rows that are not yet indexed to the indices.",
         ),
     ] = True,
     cleanup_older_than: Annotated[
@@ -318,7 +323,7 @@ def maintain(
             "--cleanup-older-than",
             metavar="DAYS",
             min=0,
-            help="Delete older versions, except tagged ones.",
+            help="Delete versions older than this many days, except tagged ones.",
         ),
     ] = None,
     orphans_older_than: Annotated[
@@ -327,14 +332,18 @@ def maintain(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Delete older files that no version references; choose an age longer than "
-            "any write, because active writers have such files.",
+            help="Delete files older than this that no version references. Choose an age that "
+            "exceeds the duration of any write, because the files of active writers are "
+            "unreferenced too.",
         ),
     ] = None,
     max_hours: Annotated[
         float | None,
         typer.Option(
-            "--max-hours", metavar="HOURS", min=0, help="Start no new step after this time."
+            "--max-hours",
+            metavar="HOURS",
+            min=0,
+            help="Start no further steps after this many hours.",
         ),
     ] = None,
     max_bytes: Annotated[
@@ -410,7 +419,7 @@ def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None
 
 
 def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
-    """Return the cells of a table; only its name if there was nothing to do."""
+    """Return the cells for a table; only its name if there was nothing to do."""
     work = [
         f"{row.compacted_fragments:,} fragments compacted" if row.compacted_fragments else "",
         *(f"index of {column} created" for column in row.indices_created),
@@ -451,13 +460,13 @@ def _show_selected(session: Session, tables: list[list[str]]) -> None:
 
 
 def check_output(path: Path | None) -> None:
-    """Reject a file whose extension is not a known format, before any work is done."""
+    """Reject a file with an unknown extension, before any work is done."""
     if path is not None and path.suffix not in (".parquet", ".csv", ".arrow"):
         raise UsageError(f"--output: {path.name} must end in .parquet, .csv or .arrow")
 
 
 def save(path: Path | None, rows: Rows[Any]) -> None:
-    """Write rows to the file of ``--output``, in the format of its extension."""
+    """Write rows to the file specified with ``--output``, in the format of its extension."""
     if path is None:
         return
     import pyarrow as pa

@@ -14,7 +14,7 @@ __all__ = ["migrate"]
 
 
 class Kind(StrEnum):
-    """Layouts of a directory."""
+    """The layouts of a directory."""
 
     MANIFEST = "manifest"
     FLAT = "flat"
@@ -26,20 +26,20 @@ def migrate(
         Kind,
         typer.Option(
             "--to",
-            help="manifest: a `__manifest` table with namespaces and properties, as in "
-            "pylance. flat: only subdirectories; fails if anything would be lost.",
+            help="manifest: a `__manifest` table with namespaces and properties, as in pylance. "
+            "flat: only subdirectories; fails if information would be lost.",
         ),
     ] = Kind.MANIFEST,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the planned changes, and make none.")
+        bool, typer.Option("--dry-run", help="Show the planned changes without making them.")
     ] = False,
 ) -> None:
-    """Add a manifest to a directory of tables, or remove it."""
+    """Add a manifest to a directory of tables, or remove the manifest."""
     from ...directory import DirectoryNamespace
 
     with session.connect() as namespace:
         if not isinstance(namespace, DirectoryNamespace):
-            raise UsageError("migrate changes the layout of a directory: connect with --impl dir")
+            raise UsageError("migrate changes the layout of a directory; connect with --impl dir")
         found = namespace.migrate(to.value, dry_run=dry_run)
     if session.output.as_json:
         session.output.document({"to": found.to, "tables": found.tables, "done": found.done})

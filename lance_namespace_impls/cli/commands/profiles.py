@@ -35,26 +35,27 @@ def profiles(
     action: Annotated[Action, typer.Argument(metavar="list|add|test", help="The action.")],
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The profile; test without NAME tests all."),
+        typer.Argument(
+            metavar="[NAME]", help="The profile; without NAME, test tests all profiles."
+        ),
     ] = None,
     impl: Impl = None,
     property: Properties = None,
     file: ConfigFile = None,
 ) -> None:
-    """Show, add or test the profiles of the configuration file.
+    """Show, add or test the profiles in the configuration file.
 
-    A property may refer to an environment variable as ${NAME}, so the file need not contain
-    secrets.
+    A property may contain an environment variable as ${NAME}, so the file need not contain secrets.
     """
     if action is not Action.ADD and (impl or property):
-        raise UsageError("--impl and --property describe a new profile: lance-ns profiles add")
+        raise UsageError("--impl and --property are for new profiles; use lance-ns profiles add")
     path = config_path(file)
     if action is Action.ADD:
         _add(output, path, name, impl, key_values(property, "--property"))
         return
     known = read_profiles(path) if path.exists() or file else {}
     if name is not None:
-        read_profile(path, name)  # its error lists the existing profiles
+        read_profile(path, name)  # the error lists the existing profiles
         known = {name: known[name]}
     if action is Action.LIST:
         _list(output, path, known)
@@ -63,14 +64,16 @@ def profiles(
 
 
 class ConfigAction(StrEnum):
-    """Facts to show about the configuration file."""
+    """Information about the configuration file."""
 
     PATH = "path"
 
 
 def config(
     output: Output,
-    action: Annotated[ConfigAction, typer.Argument(metavar="path", help="The fact to show.")],
+    action: Annotated[
+        ConfigAction, typer.Argument(metavar="path", help="The information to show.")
+    ],
     file: ConfigFile = None,
 ) -> None:
     """Show the path of the configuration file."""
@@ -98,15 +101,15 @@ def _add(
     output: Output, path: Path, name: str | None, impl: str | None, given: dict[str, str]
 ) -> None:
     if name is None or impl is None:
-        raise UsageError("pass the new profile's NAME, and its --impl")
+        raise UsageError("specify the NAME of the new profile and its --impl")
     if path.exists() and name in read_profiles(path):
         raise UsageError(f"{path} already has a profile {name!r}: choose another name, or edit it")
     from ...registry import load
 
-    # An invalid profile is rejected before it is written to the file.
+    # Rejects an invalid profile before it is written to the file.
     find_modules_here(impl)
     load(impl).config_type.from_properties(expanded(given, f"profile {name!r}"))
-    # A JSON string is also a valid TOML string; every key except a bare one is quoted.
+    # A JSON string is also a valid TOML string; keys are quoted unless they are bare keys.
     lines = [f"[{json.dumps(name)}]", f"impl = {json.dumps(impl)}"]
     lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in given.items()]
     try:
@@ -149,7 +152,7 @@ def _test(output: Output, path: Path, names: list[str]) -> bool:
 
 
 def _problem(path: Path, name: str) -> str | None:
-    """Return why a profile's namespace does not answer, without its secrets."""
+    """Return why a profile's namespace does not respond, without secrets."""
     from ..session import Session
 
     report = Report(as_json=False, debug=False)

@@ -48,13 +48,15 @@ Id = Annotated[
 ]
 Version = Annotated[
     int | None,
-    typer.Option("--version", metavar="NUMBER", help="A version; defaults to the latest."),
+    typer.Option("--version", metavar="NUMBER", help="Version to read; defaults to the latest."),
 ]
-Tag = Annotated[str | None, typer.Option("--tag", metavar="NAME", help="The version of a tag.")]
+Tag = Annotated[
+    str | None, typer.Option("--tag", metavar="NAME", help="Tag of the version to read.")
+]
 Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="That branch.")]
 Where = Annotated[
     str | None,
-    typer.Option("--where", metavar="SQL", help="Only rows that match the condition."),
+    typer.Option("--where", metavar="SQL", help="Only rows that match this SQL condition."),
 ]
 Select = Annotated[
     str | None,
@@ -66,7 +68,7 @@ Arrow = Annotated[
 ]
 
 LONGEST = 40
-"""Maximum number of characters of a value on a terminal; --json and files have the full value."""
+"""Maximum number of characters per value on a terminal; --json and files contain full values."""
 
 
 def head(
@@ -144,14 +146,15 @@ def query(
         typer.Option(
             "--vector",
             metavar="VECTOR",
-            help="Find the nearest vectors to [0.1, 0.2], a .json or .npy file, or id:SQL, "
-            "the vector of the row that matches a condition, such as id:'name = 42'.",
+            help="Find the vectors nearest to this one: numbers such as [0.1, 0.2], a .json or "
+            ".npy file, or id:SQL for the vector in the row that matches a condition, such as "
+            "id:'name = 42'.",
         ),
     ] = None,
     text: Annotated[
         str | None,
         typer.Option(
-            "--text", metavar="WORDS", help="Find words; with --vector, run a hybrid search."
+            "--text", metavar="WORDS", help="Find these words; with --vector, run a hybrid search."
         ),
     ] = None,
     column: Annotated[
@@ -327,19 +330,19 @@ def export(
         session.output.line(f"{written:,} rows written to {file}")
 
 
-# --- what they share
+# --- shared helpers
 
 
 def _local_file(address: str) -> Path:
-    """Return the file of an address on this machine."""
+    """Return the local file that an address refers to."""
     from ...core.location import absolute, is_uri
 
     path = absolute(address)
     if is_uri(path):
         raise UsageError(
-            f"{path}: export writes only to this machine; export to a path, then copy the file"
+            f"{path}: export writes only local files; export to a path, then copy the file"
         )
-    # A plain path stays unchanged, for messages.
+    # A plain path is used unchanged, for messages.
     return Path(path) if is_uri(address) else Path(address).expanduser()
 
 
@@ -389,7 +392,7 @@ def _moment(milliseconds: int | None) -> str:
 def write_rows(
     session: Session, reader: pa.RecordBatchReader, as_csv: bool, arrow: Path | None
 ) -> None:
-    """Write rows to a file, as CSV, as JSON, or as a table for people."""
+    """Write rows to a file, or to stdout as CSV, JSON or a readable table."""
     if arrow is not None:
         written = max(_write_file(reader, arrow, FileFormat.ARROW), default=0)
         session.output.line(f"{written:,} rows written to {arrow}")
@@ -423,7 +426,7 @@ def _short(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    """Convert a value to JSON types; a value without a JSON equivalent becomes text."""
+    """Convert a value to JSON types; a value without a JSON equivalent becomes a string."""
     if isinstance(value, dict):
         return {str(key): _json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Commands for a server: serve and token."""
+"""Commands for running a server: serve and token."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def serve(
         typer.Option(
             "--oidc-issuer",
             metavar="URL",
-            help="Authenticate clients by tokens (JWT) of this OpenID Connect issuer.",
+            help="Authenticate clients by tokens (JWT) from this OpenID Connect issuer.",
         ),
     ] = None,
     oidc_audience: Annotated[
@@ -68,7 +68,7 @@ def serve(
     ] = None,
     tls_cert: Annotated[
         Path | None,
-        typer.Option("--tls-cert", metavar="FILE", help="TLS certificate and its chain (PEM)."),
+        typer.Option("--tls-cert", metavar="FILE", help="TLS certificate with its chain (PEM)."),
     ] = None,
     tls_key: Annotated[
         Path | None,
@@ -79,7 +79,7 @@ def serve(
         typer.Option(
             "--tls-client-ca",
             metavar="FILE",
-            help="Authenticate clients by certificates of these authorities (PEM).",
+            help="Authenticate clients by certificates from these authorities (PEM).",
         ),
     ] = None,
     insecure: Annotated[
@@ -92,7 +92,7 @@ def serve(
             "--policy",
             metavar="FILE",
             help="Allow only what this file (TOML) grants; it is reloaded when it changes. "
-            "module:Class is a custom policy class.",
+            "module:Class selects a custom policy class.",
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
@@ -100,8 +100,8 @@ def serve(
         bool,
         typer.Option(
             "--vend-storage-options",
-            help="Send clients the secrets among the storage options, so that they can read "
-            "and write data themselves.",
+            help="Send clients the secret storage options, with which they can read and write "
+            "data themselves.",
         ),
     ] = False,
     vend_role: Annotated[
@@ -109,8 +109,8 @@ def serve(
         typer.Option(
             "--vend-role",
             metavar="ARN",
-            help="Instead, send clients S3 credentials of this role, restricted to one table "
-            "and to the permitted actions.",
+            help="Instead, send clients S3 credentials for this role, restricted to one table and "
+            "to the permitted actions.",
         ),
     ] = None,
     allow_storage_option: Annotated[
@@ -126,7 +126,7 @@ def serve(
         typer.Option(
             "--allow-location",
             metavar="PREFIX",
-            help="Path or URI below which clients may place tables, in addition to the "
+            help="Path or URI below which clients may store tables, in addition to the "
             "namespace's own locations; repeatable.",
         ),
     ] = None,
@@ -135,7 +135,7 @@ def serve(
         typer.Option(
             "--allow-function",
             metavar="NAME",
-            help="SQL function that clients may use in addition to those with known cost; a "
+            help="SQL function that clients may use in addition to those whose cost is known; a "
             "request may then use any amount of time and memory. Repeatable.",
         ),
     ] = None,
@@ -144,7 +144,7 @@ def serve(
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="Host name of the server, in addition to localhost and --host; repeatable, * "
+            help="Host name of the server, in addition to localhost and --host; repeatable; * "
             "allows any.",
         ),
     ] = None,
@@ -153,14 +153,14 @@ def serve(
         typer.Option(
             "--lancedb-database",
             metavar="NAME=IDENTIFIER",
-            help="Namespace for LanceDB's remote clients at db://NAME, levels joined by $, "
-            "empty for the root; repeatable. Other names are namespaces below the root.",
+            help="Namespace that LanceDB's remote clients open as db://NAME; levels are joined by "
+            "$, empty means the root; repeatable. Other names are namespaces below the root.",
         ),
     ] = None,
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", metavar="NUMBER", min=1, help="Number of processes that serve on the port."
+            "--workers", metavar="NUMBER", min=1, help="Number of processes that share the port."
         ),
     ] = 1,
     open_metrics: Annotated[
@@ -174,7 +174,7 @@ def serve(
         bool,
         typer.Option(
             "--request-log/--no-request-log",
-            help="Write an access log to standard error: a line of JSON per request with "
+            help="Write an access log to standard error: one line of JSON per request, with "
             "caller, operation, outcome and duration.",
         ),
     ] = True,
@@ -191,8 +191,8 @@ def serve(
     """Serve the namespace over the Lance REST protocol.
 
     If no namespace is selected, it serves the catalog in the SQLite file lance-catalog.db in the
-    current folder, which it creates if necessary, with its tables next to it. On Ctrl-C or SIGTERM
-    it finishes the requests in progress and exits.
+    current folder; the file is created if necessary, and tables are stored next to it. On Ctrl-C or
+    SIGTERM, the server finishes active requests and exits.
     """
     with needs("serve", "server"):
         from ...server import (
@@ -256,8 +256,8 @@ def serve(
     if not _is_loopback(host) and not options.sources:
         if insecure:
             sys.stderr.write(
-                f"warning: authentication is disabled: every client that reaches {host} can "
-                "read and change this namespace\n"
+                f"warning: authentication is disabled; every client that reaches {host} can read "
+                f"and change this namespace\n"
             )
     elif not _is_loopback(host) and options.tls is None:
         sys.stderr.write(
@@ -278,7 +278,7 @@ def serve(
             )
         sys.stdout.flush()
 
-    # Otherwise, a query that cannot be interrupted would delay the exit of the process.
+    # Otherwise, a query that cannot be interrupted would prevent the process from exiting.
     bound_exit()
     run_server(
         namespace,
@@ -300,7 +300,7 @@ def _set_up_logs(request_log: bool) -> None:
 
 
 def _create_catalog(session: Session) -> None:
-    """Create the catalog to serve if no namespace is named, and report it."""
+    """Create the catalog that is served if no namespace is selected, and report it."""
     with needs("serve without --impl", "sql"):
         from ...sql import initialize
     where = initialize(session.properties)
@@ -308,7 +308,7 @@ def _create_catalog(session: Session) -> None:
 
 
 def _shown(session: Session, namespace: Namespace) -> str:
-    """Describe the namespace, without secrets."""
+    """Describe the namespace without secrets."""
     given = [key.removeprefix(f"{session.impl}.") for key in session.properties]
     shown = namespace.config.shown()
     return " ".join([session.impl, *(f"{key}={shown[key]}" for key in given if key in shown)])
@@ -327,17 +327,17 @@ def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the caller.")],
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", metavar="NAME", help="A group of the caller; may be repeated."),
+        typer.Option("--group", metavar="NAME", help="A group of the caller; repeatable."),
     ] = None,
     days: Annotated[
         int | None,
-        typer.Option("--days", metavar="NUMBER", min=1, help="Lifetime in days."),
+        typer.Option("--days", metavar="NUMBER", min=1, help="Lifetime of the token in days."),
     ] = None,
 ) -> None:
-    """Create a token for a caller of lance-ns serve --tokens.
+    """Create a token with which a caller authenticates to lance-ns serve --tokens.
 
-    The entry for the file is written to standard output. The token, which is not stored, is written
-    to standard error.
+    The entry for the token file is written to standard output. The token itself is written to
+    standard error and stored nowhere.
     """
     with needs("token", "server"):
         from ...server import new_token

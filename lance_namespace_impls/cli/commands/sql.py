@@ -1,4 +1,4 @@
-"""The command ``lance-ns sql``: one SQL statement on the tables of a catalog, with DuckDB."""
+"""The command ``lance-ns sql``, which runs one SQL statement on the tables of a catalog with DuckDB."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sql"]
 
-# No statement may read or write anything outside the catalog.
+# Settings that prevent statements from reading or writing anything outside the catalog.
 CLOSED = {
     "temp_directory": "",
     "enable_external_access": "false",
@@ -36,8 +36,8 @@ CLOSED = {
     "lock_configuration": "true",
 }
 MOST_LEVELS = 3
-"""Number of levels of a name in DuckDB: catalog, schema and table."""
-# Errors after which the rows are requested from the server, because its files are not accessible.
+"""Maximum number of levels in a DuckDB name: catalog, schema and table."""
+# Errors that mean that the files are not accessible; the rows are then requested from the server.
 ELSEWHERE = frozenset(
     {
         ErrorCode.INVALID_INPUT,
@@ -63,7 +63,7 @@ def sql(
     as_csv: Csv = False,
     arrow: Arrow = None,
 ) -> None:
-    """Query the tables of the catalog in SQL, without changes."""
+    """Query the tables of the catalog with read-only SQL."""
     with needs("sql", "duckdb"):
         import duckdb
     with session.connect() as namespace, duckdb.connect(":memory:") as engine:
@@ -82,18 +82,16 @@ def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
     """Return the names of the tables that a statement reads, without duplicates.
 
     Raises:
-        InvalidInputError: code 13, it is not a single SELECT.
+        InvalidInputError: code 13, the statement is not a single SELECT.
     """
     [(text,)] = engine.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
     tree = json.loads(text)
     if tree.get("error"):
         if tree.get("error_type") == "not implemented":
-            raise InvalidInputError(
-                "the statement is not a SELECT; sql only reads, and changes nothing"
-            )
+            raise InvalidInputError("the statement is not a SELECT; lance-ns sql is read-only")
         raise InvalidInputError(f"the statement failed: {tree.get('error_message')}")
     if len(tree["statements"]) != 1:
-        raise InvalidInputError("pass one statement at a time")
+        raise InvalidInputError("run one statement at a time")
     parts = list(_parts(tree))
     inner = {key for part in parts for key in _names_within(part)}
     paths = [part["qualified_name"]["path"] for part in parts if part.get("type") == "BASE_TABLE"]
@@ -113,7 +111,7 @@ def _parts(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _names_within(part: dict[str, Any]) -> Iterator[str]:
-    """Iterate over the names defined by ``WITH``."""
+    """Iterate over the names that ``WITH`` defines."""
     for entry in (part.get("cte_map") or {}).get("map", ()):
         yield entry["key"].lower()
 
@@ -128,7 +126,7 @@ def _identifier(session: Session, path: list[str]) -> Identifier:
 
 
 def _rows(namespace: Namespace, identifier: Identifier) -> Any:
-    """Return the table as an object from which DuckDB reads only the required columns and rows.
+    """Return an object from which DuckDB reads only the required columns and rows of a table.
 
     If only the server can access its files, all rows are requested.
     """
@@ -141,7 +139,7 @@ def _rows(namespace: Namespace, identifier: Identifier) -> Any:
 
 
 def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:
-    """Register a table with the engine under the name in the statement."""
+    """Register a table with DuckDB under its name in the statement."""
     engine.register(name, rows)
     quoted = ['"' + part.replace('"', '""') + '"' for part in path]
     if len(path) == MOST_LEVELS:
