@@ -19,10 +19,10 @@ _MANIFEST = ("auto", "true", "false")
 
 
 def _manifest(value: str) -> str:
-    """Return the value of the manifest mode.
+    """Parse the value of the property ``manifest``.
 
     Raises:
-        InvalidInputError: code 13, it is not a known mode.
+        InvalidInputError: code 13, the value is unknown.
     """
     text = value.strip().lower()
     if text not in _MANIFEST:
@@ -42,13 +42,13 @@ class DirectoryConfig(Config):
             "run `lance-ns migrate --to manifest` once", ("false",)
         ),
         "credential_vendor.enabled": Foreign(
-            "a directory issues no credentials; set those of the store as 'storage.*', "
-            "or use a catalog that issues them (polaris)",
+            "a directory vends no credentials; set those of the store as 'storage.*', or use a "
+            "catalog that vends them (polaris)",
             ("false",),
         ),
         "credential_vendor.": Foreign(
-            "a directory issues no credentials; set those of the store as 'storage.*', "
-            "or use a catalog that issues them (polaris)"
+            "a directory vends no credentials; set those of the store as 'storage.*', or use a "
+            "catalog that vends them (polaris)"
         ),
         "vend_input_storage_options": Foreign(
             "'storage.*' is always returned in process, and by a server with "
@@ -78,37 +78,37 @@ class DirectoryConfig(Config):
 
     dir_listing_enabled: bool = option(
         default=True,
-        doc="with a manifest: whether the tables of the root are the subdirectories "
-        "`name.lance`, which are visible to clients that only list; otherwise only "
-        "the manifest determines the tables",
+        doc="with a manifest: whether the tables in the root are the subdirectories `name.lance`, "
+        "which clients that only list directories can see; if false, the manifest alone "
+        "determines the tables",
     )
 
     table_version_tracking_enabled: bool = option(
         default=False,
-        doc="with a manifest: whether it manages the versions of new tables, so that a "
-        "commit that bypasses it is not visible; a table's property "
-        "managed_versioning overrides this, except for tables of the root that "
-        "clients list",
+        doc="with a manifest: whether it manages the versions of new tables, which makes commits "
+        "that bypass it invisible; a table's property managed_versioning overrides this, except "
+        "for tables in the root that clients can list",
     )
 
     commit_retries: int | None = option(
         default=None,
         unit="retries",
-        doc="number of retries of a manifest change after conflicts; by default it "
-        "retries for a minute",
+        doc="number of retries of a manifest change after conflicts; by default, changes are "
+        "retried for a minute",
     )
 
     inline_optimization_enabled: bool = option(
         default=True,
-        doc="accepted for compatibility with pylance: every change leaves the manifest compact",
+        doc="accepted for compatibility with pylance; has no effect, because every change "
+        "compacts the manifest",
     )
 
     def __attrs_post_init__(self) -> None:
-        """Treat a directory that is not listed as one with a manifest."""
+        """Enable the manifest if directory listing is disabled."""
         if not self.dir_listing_enabled:
             if self.manifest == "false":
                 raise InvalidInputError(
-                    "dir: dir_listing_enabled=false and manifest=false exclude each other; "
+                    "dir: dir_listing_enabled=false and manifest=false are mutually exclusive; "
                     "remove one of them"
                 )
             self.manifest = "true"

@@ -1,4 +1,4 @@
-"""The file system of a namespace directory, over pyarrow.fs."""
+"""Accesses the file system of a directory namespace through pyarrow.fs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Directory"]
 
 POLL_SECONDS = 0.02
 MANY = 16
-"""Minimum number of paths that are examined together from an opened root."""
+"""Minimum number of paths for which opening the root once is faster."""
 
 
 class Directory:
@@ -54,12 +54,12 @@ class Directory:
 
     @cached_property
     def _fs(self) -> Any:
-        """The file system, opened at first use."""
+        """The file system, opened on first use."""
         return self._resolved.filesystem()
 
     @property
     def lance_options(self) -> dict[str, str] | None:
-        """The options with which Lance opens the contents of the directory."""
+        """Lance's options for opening the contents of the directory."""
         return dict(self._resolved.options) or None
 
     def location(self, folder: str) -> str:
@@ -95,7 +95,7 @@ class Directory:
         return [_KIND.get(info.type, "missing") for info in infos]
 
     def _many_kinds(self, paths: Sequence[str]) -> list[str]:
-        """Examine local paths relative to the root, so that the path to it is resolved only once."""
+        """Examine local paths relative to the open root, so the path of the root is resolved only once."""
         try:
             root = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
@@ -110,31 +110,31 @@ class Directory:
         return local.local_kind(self._path(path))
 
     def has(self, name: str) -> bool:
-        """Return whether local storage has an entry of that name, including a dangling link."""
+        """Return whether local storage has an entry with a name, including dangling links."""
         return os.path.lexists(self._path(name))
 
     def stamp(self, *paths: str) -> Stamp | None:
         """Return the current state of local paths.
 
-        None if it cannot be determined (see `Stamp`), or the disk is not on this machine.
+        None if it cannot be determined (see `Stamp`), or the paths are not on a local disk.
         """
         taken = Stamp.take(*map(self._path, paths))
         return taken if taken is not None and on_local_disk(self._base) else None
 
     def is_link(self, folder: str) -> bool:
-        """Return whether a directory of local storage is a symbolic link."""
+        """Return whether a directory on local storage is a symbolic link."""
         return self.is_local and os.path.islink(self._path(folder))
 
     def folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
         """List the names of the directories in the root; a missing root has none.
 
         Args:
-            unreadable: called with the error for an unreadable name; raises unless the name is to
-                be omitted.
+            unreadable: called with the error for an unreadable name; returns to omit the name, or
+                raises.
 
         Raises:
             InvalidInputError: code 13, the root is a file.
-            InvalidTableStateError: code 19, a name in it is not text.
+            InvalidTableStateError: code 19, a name is not valid UTF-8.
         """
         if self.is_local:
             return self._local_folders(unreadable)
@@ -142,13 +142,13 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            infos = []  # pyarrow accesses it twice, and the root may be deleted in between
+            infos = []  # pyarrow accesses the root twice, and it may be deleted in between
         if not infos:
             self.require_directory()
         return [info.base_name for info in infos if info.type == fs.FileType.Directory]
 
     def _local_folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
-        """List the directories of a local root, examining few of them individually."""
+        """List the directories in a local root; few of them need individual examination."""
         found = []
         try:
             with os.scandir(self._base) as entries:
@@ -161,8 +161,8 @@ class Directory:
         for name in unread:
             unreadable(
                 InvalidTableStateError(
-                    f"{self.root} contains a directory whose name is not UTF-8, "
-                    f"{os.fsencode(name)!r}: rename it"
+                    f"{self.root} contains a directory whose name is not UTF-8: rename "
+                    f"{os.fsencode(name)!r}"
                 )
             )
         return [name for name in found if name not in unread] if unread else found
@@ -170,7 +170,7 @@ class Directory:
     def starting_with(
         self, prefix: str, unreadable: Callable[[LanceNamespaceError], None]
     ) -> list[str]:
-        """List the names of the directories in the root with a prefix; see `folders`."""
+        """List the names of the directories in the root that start with a prefix; see `folders`."""
         if not self.is_local:
             return [name for name in self.folders(unreadable) if name.startswith(prefix)]
         try:
@@ -182,10 +182,10 @@ class Directory:
         return [name for name, kind in zip(found, kinds, strict=True) if kind == "directory"]
 
     def require_directory(self) -> None:
-        """Reject a root that is a file, or in a bucket that does not exist (code 13)."""
+        """Reject a root that is a file, or is in a missing bucket (code 13)."""
         kind = self.kinds("")[0]
         if kind == "file":
-            raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
+            raise InvalidInputError(f"{self.root} is a file; specify a directory of tables")
         if kind == "missing" and self._resolved.kind is not None:
             bucket = self._resolved.bucket
             if self._fs.get_file_info([bucket])[0].type == fs.FileType.NotFound:
@@ -195,8 +195,7 @@ class Directory:
                 )
 
     def holds_file(self, folder: str, ending: str) -> bool:
-        """Return whether a directory directly contains a file with an ending; a missing one does
-        not."""
+        """Return whether a directory directly contains a file with a suffix; False if it is missing."""
         if self.is_local:
             try:
                 with os.scandir(self._path(folder)) as found:
@@ -211,11 +210,10 @@ class Directory:
         return any(info.path.endswith(ending) for info in infos)
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file; None if there is none.
+        """Read a small file; None if it does not exist.
 
         Raises:
-            InvalidTableStateError: code 19, it is not a regular file, so that reading might never
-                end.
+            InvalidTableStateError: code 19, it is not a regular file; reading it might never end.
         """
         try:
             if self.is_local:
@@ -226,12 +224,12 @@ class Directory:
             return None
 
     def modified(self, path: str) -> int | None:
-        """Return when a file was last written, in microseconds since 1970; None if there is none."""
+        """Return when a file was last written, in microseconds since 1970; None if it does not exist."""
         (found,) = self._fs.get_file_info([self._path(path)])
         return None if found.mtime_ns is None else int(found.mtime_ns // 1000)
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a small file atomically: a reader finds the old content or the new."""
+        """Write a small file atomically: readers find either the old or the new content."""
         if not self.is_local:
             with self._fs.open_output_stream(self._path(path)) as stream:
                 stream.write(content)
@@ -246,10 +244,10 @@ class Directory:
             raise
 
     def create_marker(self, path: str) -> bool:
-        """Create an empty file; False if it already exists.
+        """Create an empty file; return False if it already exists.
 
-        On local storage exactly one of several callers gets True. Object stores through pyarrow.fs
-        have no such call: there, two concurrent callers may both get it.
+        On local storage, exactly one of several callers gets True. pyarrow.fs has no such call for
+        object stores: there, two concurrent callers may both get True.
         """
         if self.is_local:
             try:
@@ -263,7 +261,7 @@ class Directory:
             return True
 
     def remove_marker(self, path: str) -> bool:
-        """Remove a file; False if it does not exist."""
+        """Remove a file; return False if it does not exist."""
         try:
             self._fs.delete_file(self._path(path))
         except FileNotFoundError:
@@ -271,9 +269,8 @@ class Directory:
         return True
 
     def add(self, folder: str, files: Mapping[str, bytes]) -> bool:
-        """Create a directory with small files in it atomically; False if it already exists.
-
-        On local storage exactly one of several callers gets True.
+        """Atomically create a directory that contains small files; return False if it already
+        exists. On local storage, exactly one of several callers gets True.
         """
         if not self.is_local:
             if self.kinds(folder)[0] != "missing":
@@ -289,9 +286,9 @@ class Directory:
 
     @contextmanager
     def staged(self) -> Iterator[str]:
-        """Yield the name of a new directory, which is deleted afterwards unless it was moved.
+        """Create a directory and yield its name; it is deleted afterwards, unless it was moved.
 
-        While it is held, it is not mistaken for an abandoned one.
+        While it is locked, it is not mistaken for an abandoned directory.
         """
         name = f"{sweep.STAGED}{os.urandom(16).hex()}"
         path = self._path(name)
@@ -310,28 +307,28 @@ class Directory:
                 local.delete_tree(path)
 
     def move(self, folder: str, new: str) -> bool:
-        """Rename a directory of local storage; False if the new name is in use.
+        """Rename a directory on local storage; return False if the new name is in use.
 
         Raises:
-            FileNotFoundError: the directory does not exist (any more).
+            FileNotFoundError: the directory does not exist, or no longer exists.
         """
         return local.move_new(self._path(folder), self._path(new))
 
     def refuse_link(self, folder: str) -> None:
-        """Reject a directory of local storage that is a symbolic link (code 19)."""
+        """Reject a directory on local storage that is a symbolic link (code 19)."""
         if self.is_link(folder):
             raise InvalidTableStateError(
-                f"{self.location(folder)} is a symbolic link, and its target can only be "
-                "changed at its own location: remove the link manually"
+                f"{self.location(folder)} is a symbolic link, but only the directory itself can "
+                f"be changed: remove the link manually"
             )
 
     def move_to_trash(self, folder: str) -> str:
-        """Move a directory to the trash, to be deleted; return its name there.
+        """Move a directory to the trash for later deletion; return its name in the trash.
 
-        Only local storage supports this: on an object store the directory is not moved.
+        Only local storage supports this; on an object store, the directory is not moved.
 
         Raises:
-            FileNotFoundError: the directory does not exist (any more).
+            FileNotFoundError: the directory does not exist, or no longer exists.
         """
         if not self.is_local:
             if self.kinds(folder)[0] == "missing":
@@ -342,13 +339,12 @@ class Directory:
         return trash
 
     def opened(self, folder: str) -> AbstractContextManager[local.OpenTree | None]:
-        """Return a handle that keeps a directory and its subdirectories open.
-
-        None if there are too many, or on an object store.
+        """Return a handle that keeps a directory and its subdirectories open. None on object
+        stores, or if there are too many subdirectories.
 
         Raises:
-            FileNotFoundError: the directory does not exist (any more).
-            InvalidTableStateError: code 19, it is a symbolic link.
+            FileNotFoundError: the directory does not exist, or no longer exists.
+            InvalidTableStateError: code 19, the directory is a symbolic link.
         """
         if not self.is_local:
             return nullcontext()
@@ -363,14 +359,14 @@ class Directory:
         return nullcontext()
 
     def delete(self, folder: str, opened: local.OpenTree | None = None) -> None:
-        """Delete a directory in the trash with its contents.
+        """Delete a directory in the trash and its contents.
 
-        Remains of other processes are deleted too, if possible; they are searched for only
-        occasionally, because the root may contain many tables.
+        Directories that other processes left behind are also deleted, if possible. The root may
+        contain many tables, so the search for them is only occasional.
 
         Args:
-            folder: its name in the trash.
-            opened: the directory as examined; only what it lists is deleted.
+            folder: name of the directory in the trash.
+            opened: the examined directory; only the entries that it lists are deleted.
 
         Raises:
             OSError: it could not be deleted completely.
@@ -387,7 +383,7 @@ class Directory:
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
-        """Keep other processes out of a directory briefly; object stores have no lock.
+        """Briefly lock a directory against other processes; object stores have no locks.
 
         Raises:
             FileNotFoundError: the directory does not exist.
@@ -407,16 +403,16 @@ class Directory:
     def hold(
         self, name: str, *, timeout: float, marker: str | None = None
     ) -> AbstractContextManager[Any] | None:
-        """Lock a file that one process holds at a time; object stores do not support this.
+        """Lock a file, which only one process can do at a time; object stores do not support this.
 
         Args:
-            name: the file, which is deleted afterwards. Creating one is slow in a root with many
+            name: the file; it is deleted afterwards. Creating a file is slow in a root with many
                 directories.
-            timeout: how long to wait for it, in seconds.
+            timeout: how long to wait for the lock, in seconds.
             marker: an existing file to lock instead, if it can be locked; it is not deleted.
 
         Returns:
-            a context manager that releases it; None if another process holds it.
+            a context manager that releases the lock; None if another process holds it.
 
         Raises:
             FileNotFoundError: the root does not exist.
@@ -435,7 +431,7 @@ class Directory:
                     self._path(marker), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
                 )
             except OSError:
-                pass  # missing, or read-only on a system that cannot lock such files
+                pass  # the file is missing, or read-only on a system that cannot lock such files
             else:
                 return None if handle is None else local.Held(handle)
         path = self._path(name)

@@ -1,4 +1,4 @@
-"""Tables whose location follows from their name: subdirectories of the root."""
+"""Manages tables whose names determine their location: subdirectories of the root."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ from .names import (
 __all__ = ["FlatTables", "batched"]
 
 AT_ONCE = 1000
-"""Number of directories of a listing that are examined together."""
+"""Number of directories that a listing examines together."""
 
 
 class FlatTables(TableFolders):
-    """The tables directly below the root, without a catalog besides the storage."""
+    """The tables directly below the root, with storage as the only catalog."""
 
     plain = True
     """Whether a subdirectory ``name`` is also a table, like ``name.lance``."""
     beside = True
-    """Whether a new table is placed next to the directory of a deregistered one."""
+    """Whether a new table is stored next to the directory of a deregistered table with the same
+    name."""
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
@@ -61,7 +62,8 @@ class FlatTables(TableFolders):
         )
 
     def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return two mappings: table name to directory, and to all directories if there are several.
+        """Return two mappings: table name to directory, and to all directories if there are
+        several.
 
         Only the names of directories are examined.
         """
@@ -84,7 +86,7 @@ class FlatTables(TableFolders):
         names: Iterator[str],
         wanted: int | None,
     ) -> Iterator[tuple[str, str]]:
-        """Yield the tables among names, each with its directory, examined in batches."""
+        """Examine names in batches, and yield those that are tables with their directories."""
         for batch in batched(names, wanted):
             live = self._live_among(
                 [each for name in batch for each in several.get(name) or (folders[name],)]
@@ -101,35 +103,35 @@ class FlatTables(TableFolders):
                     yield name, found
 
     def _loader(self, name: str, folder: str | None) -> Loader | None:
-        """Return the loader of a table whose directory was just examined; None if it has none."""
+        """Return a loader for a table whose directory has just been examined, or None."""
         return None if folder is None else partial(self._listed, name, folder)
 
     def _listed(self, name: str, folder: str) -> TableEntry:
         return self._entry((name,), folder, self.read_properties(folder))
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:
-        """Return the listed directories that are tables, omitting unreadable ones."""
+        """Return the listed directories that are tables, without unreadable ones."""
         try:
             kinds = self.directory.kinds(*[f"{folder}/{DEREGISTERED}" for folder in folders])
             return {f for f, kind in zip(folders, kinds, strict=True) if kind == "missing"}
         except OSError as error:
-            if len(folders) > 1:  # one of them fails; the others still need checking
+            if len(folders) > 1:  # one of them fails; the others must still be checked
                 return {live for each in folders for live in self._live_among([each])}
             what = f"ListTables: table {folders[0].removesuffix(SUFFIX)} cannot be read"
             self._unreadable(self._owner.translate(error, what))
             return set()
 
     def _unreadable(self, error: LanceNamespaceError) -> None:
-        """Raise, or warn if unreadable tables are to be omitted from a listing."""
+        """Raise the error, or only warn if the configuration omits unreadable tables from listings."""
         if not self._owner.config.skip_unreadable:
             raise error
         warnings.warn(f"{error} (omitted)", stacklevel=2)
 
     def _live_folder(self, name: str) -> str | None:
-        """Return the directory of a table; None if the name has none.
+        """Return the directory of a table; None if there is none.
 
         Raises:
-            InvalidTableStateError: code 19, there are two.
+            InvalidTableStateError: code 19, there are two directories.
         """
         live: Sequence[str] = self._live(self._own_folders(name))
         if self._names_of(live).count(name) == 0:
@@ -143,7 +145,7 @@ class FlatTables(TableFolders):
         return self.directory.is_local and not self.directory.has(MANIFEST)
 
     def stamp(self, name: str) -> Stamp | None:
-        """Return the current state of everything that a table and its newest version depend on.
+        """Return the current state of all paths on which a table and its newest version depend.
 
         Args:
             name: the table.
@@ -155,18 +157,18 @@ class FlatTables(TableFolders):
         folder = self._live_folder(name)
         if folder is None or folder not in found:
             return None
-        # The root shows its entries, and a table's directory shows its markers.
+        # Changes of the root reveal new entries, and changes of a table's directory reveal markers.
         paths = [".", *found, f"{folder}/{VERSIONS}"]
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] != "missing":
             paths.append(f"{folder}/{PROPERTIES}")
         return self.directory.stamp(*paths)
 
     def _own_folders(self, name: str) -> tuple[str, ...]:
-        """Return the directories named after a table."""
+        """Return the possible directories of a table, according to its name."""
         return (f"{name}{SUFFIX}", name) if self.plain else (f"{name}{SUFFIX}",)
 
     def _live(self, folders: Sequence[str]) -> list[str]:
-        """Return the directories that exist and are not deregistered."""
+        """Return the directories that exist and do not belong to deregistered tables."""
         if self.directory.is_local:
             kind_of = self.directory.local_kind
             return [
@@ -186,7 +188,8 @@ class FlatTables(TableFolders):
 
     def _names_of(self, folders: Sequence[str]) -> list[str]:
         """Return the table names of directories."""
-        # A single character excludes most names: a hyphen before eight characters and the suffix.
+        # Checking one character excludes most names: the hyphen before eight characters and the
+        # suffix.
         shaped = [f for f in folders if f[-15:-14] == "-" and IS_BESIDE.fullmatch(f)]
         if not shaped:
             return [folder.removesuffix(SUFFIX) for folder in folders]
@@ -198,9 +201,10 @@ class FlatTables(TableFolders):
         ]
 
     def _beside(self, name: str) -> list[str]:
-        """Return the live directories of a table whose own directory is, or was, occupied.
+        """Return the live directories of a table whose usual directory is, or was, occupied.
 
-        The root, which may contain many tables, is listed only for names that had such a directory.
+        The root may contain many tables; it is listed only for names that have had such a
+        directory.
         """
         if self.directory.kinds(_beside_note(name))[0] != "file":
             return []
@@ -224,7 +228,7 @@ class FlatTables(TableFolders):
 
         Raises:
             TableNotFoundError: code 4.
-            InvalidTableStateError: code 19, there are two.
+            InvalidTableStateError: code 19, there are two directories.
         """
         folder = self._live_folder(identifier[-1])
         if folder is None:
@@ -245,7 +249,7 @@ class FlatTables(TableFolders):
         own = f"{name}{SUFFIX}"
         if location is not None and self._named_folder(name, location) != own:
             raise InvalidInputError(
-                f"table {name}: a new table of this directory is at "
+                f"table {name}: new tables in this directory are stored at "
                 f"{self.directory.location(own)}; omit the location"
             )
         self.directory.require_directory()
@@ -268,13 +272,13 @@ class FlatTables(TableFolders):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Move a table to its name once it has its first rows; see `CatalogBase`."""
+        """Write the first rows, then move the table to its final name; see `CatalogBase`."""
         name = identifier[-1]
         own = f"{name}{SUFFIX}"
         if not self.directory.is_local:
-            return None  # an object store cannot move it
+            return None  # an object store cannot move the directory
         if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
-            return None  # the table, or something that must be examined, already exists
+            return None  # the table, or a directory that must be examined, already exists
         with self.directory.staged() as staged:
             version = write(self._entry(identifier, staged, properties))
             if properties:
@@ -285,7 +289,7 @@ class FlatTables(TableFolders):
 
     @contextmanager
     def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
-        """Yield the name of a directory next to an occupied one; locked on local storage."""
+        """Yield the name of a directory next to an occupied one; on local storage, it is locked."""
         own = f"{identifier[-1]}{SUFFIX}"
         folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
         if not self.beside or len(folder.encode()) > MAX_FOLDER_BYTES:
@@ -297,12 +301,12 @@ class FlatTables(TableFolders):
                 yield folder
         except FileNotFoundError as error:
             raise TableAlreadyExistsError(
-                f"table {identifier[-1]} cannot be created: {self.directory.location(own)} is "
-                "a broken link, or was deleted concurrently; try again, or remove it"
+                f"table {identifier[-1]} cannot be created: {self.directory.location(own)} is a "
+                f"broken link, or was deleted concurrently; remove the link, or try again"
             ) from error
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Reject a name that has a live directory, or a file (code 5)."""
+        """Reject a name (code 5) for which there is a live directory or a file."""
         name = identifier[-1]
         own = self._own_folders(name)
         kinds = self.directory.kinds(*own)
@@ -311,7 +315,8 @@ class FlatTables(TableFolders):
         for folder, kind in zip(own, kinds, strict=True):
             if kind == "file":
                 raise TableAlreadyExistsError(
-                    f"table {name} cannot be created: {self.directory.location(folder)} is a file"
+                    f"table {name} cannot be created: {self.directory.location(folder)} is a "
+                    f"file; choose another name"
                 )
 
     def adopt_table(
@@ -321,8 +326,8 @@ class FlatTables(TableFolders):
         folder = self._named_folder(name, location)
         if folder is None:
             raise InvalidInputError(
-                f"table {name}: {location} is not its directory; in this namespace a table's data is "
-                f"at {self.directory.location(name + SUFFIX)}"
+                f"table {name}: {location} is not the table's directory; in this namespace, its "
+                f"data must be at {self.directory.location(name + SUFFIX)}"
             )
         if self.directory.kinds(folder)[0] != "directory":
             raise InvalidInputError(f"table {name}: directory {location} does not exist")
@@ -334,13 +339,13 @@ class FlatTables(TableFolders):
                 self._revive(identifier, folder, properties)
         except FileNotFoundError as error:
             raise ConcurrentModificationError(
-                f"table {name}: {self.directory.location(locked)} was deleted concurrently; "
-                "check again"
+                f"table {name}: {self.directory.location(locked)} was deleted concurrently; check "
+                f"whether the table exists, and try again"
             ) from error
         return self._entry(identifier, folder, properties)
 
     def _revive(self, identifier: Identifier, folder: str, properties: Mapping[str, str]) -> None:
-        """Return the directory of a deregistered table to the catalog."""
+        """Register the directory of a deregistered table again."""
         if self._live_folder(identifier[-1]) is not None:
             raise table_exists(identifier)
         if self.directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
@@ -352,7 +357,7 @@ class FlatTables(TableFolders):
         self.directory.remove_marker(f"{folder}/{DEREGISTERED}")
 
     def _named_folder(self, name: str, location: str) -> str | None:
-        """Return the directory that a location names, if it is one of the table's own."""
+        """Return the directory that a location refers to, if it is one of the table's directories."""
         last = self.directory.folder(f"/{location.rstrip('/')}")
         beside: Sequence[str] = (
             (last,) if IS_BESIDE.fullmatch(last) and self._names_of([last]) == [name] else ()
@@ -376,8 +381,8 @@ class FlatTables(TableFolders):
         """Delete a table's directory.
 
         Raises:
-            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
-                deleted.
+            InvalidTableStateError: code 19, the directory contains files that Lance did not write;
+                nothing is deleted.
         """
         with self.opened(entry) as opened:
             with self.removal_lock(entry, opened):
@@ -418,7 +423,7 @@ class FlatTables(TableFolders):
 
 
 def batched(names: Iterator[str], wanted: int | None) -> Iterator[list[str]]:
-    """Yield names in the batches in which their directories are examined."""
+    """Split names into the batches in which their directories are examined."""
     while batch := list(islice(names, AT_ONCE if wanted is None else min(AT_ONCE, wanted))):
         yield batch
 
@@ -430,12 +435,12 @@ def _ambiguous(name: str) -> InvalidTableStateError:
 
 
 def _beside_note(name: str) -> str:
-    """Return the file in the root that records that a table has, or had, an additional directory."""
+    """Return the file in the root which records that a table has, or had, an additional directory."""
     return f"{BESIDE_NOTE}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 
 def _occupied(name: str, location: str) -> TableAlreadyExistsError:
     return TableAlreadyExistsError(
-        f"table {name} was deregistered and its data is still at {location}: register it, or delete "
-        "that directory"
+        f"table {name} was deregistered, and its data is still at {location}; register it, or "
+        f"delete that directory"
     )

@@ -1,4 +1,4 @@
-"""Table directories on storage: operations shared by all kinds of directory namespaces."""
+"""Operations on table directories that all kinds of directory namespaces share."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
 
 __all__ = ["LOCK_TIMEOUT_SECONDS", "Owner", "TableFolders"]
 
-# How long DropTable and RenameTable wait for the writer of a table's first rows.
+# Seconds that DropTable and RenameTable wait for the writer of a table's first rows.
 LOCK_TIMEOUT_SECONDS = 10.0
 _MANIFEST = re.compile(rf"{VERSIONS}/[^/]*\.manifest")
 
 
 class Owner(Protocol):
-    """The part of a namespace that the tables of a directory use."""
+    """The part of a namespace that this module uses."""
 
     config: DirectoryConfig
 
@@ -70,19 +70,19 @@ class TableFolders:
             raise table_not_found(entry.id) from error
 
     def require_no_branches(self, entry: TableEntry) -> None:
-        """Reject renaming the directory of a table with branches.
+        """Reject a rename of the directory of a table with branches.
 
-        Lance stores the absolute path of the table's data in a branch: under another name, its rows
-        could not be read.
+        Lance stores the absolute path of the table's data in each branch: after a rename, the rows
+        of branches could not be read.
 
         Raises:
             InvalidTableStateError: code 19.
         """
         if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ".json"):
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} has branches, whose files contain the "
-                "path of its directory, which a rename would change; delete the branches "
-                "first"
+                f"table {format_identifier(entry.id)} has branches, and their files contain the "
+                f"path of the table's directory, which a rename would change; delete the branches "
+                f"first"
             )
 
     def move_to_trash(
@@ -92,10 +92,10 @@ class TableFolders:
 
         Args:
             entry: the table.
-            opened: its directory, if it is held open.
+            opened: the open directory of the table, if available.
 
         Returns:
-            its name in the trash, and `opened` if the moved directory is unchanged.
+            the name in the trash, and `opened` if the moved directory is unchanged.
         """
         folder = self.folder(entry)
         try:
@@ -120,8 +120,8 @@ class TableFolders:
         if foreign is not None:
             raise InvalidTableStateError(
                 f"table {entry.id[-1]} was not dropped: Lance did not write "
-                f"{entry.location}/{foreign}; move that elsewhere, or delete the directory "
-                "manually"
+                f"{entry.location}/{foreign}; move that file elsewhere, or delete the directory "
+                f"manually"
             )
 
     def delete(self, entry: TableEntry, trash: str, opened: OpenTree | None = None) -> None:
@@ -132,8 +132,8 @@ class TableFolders:
                 raise
             raise InternalError(
                 f"table {entry.id[-1]} was removed from the directory, but "
-                f"{self.directory.location(trash)} could not be deleted: delete it: "
-                f"{first_line(error)}"
+                f"{self.directory.location(trash)} could not be deleted ({first_line(error)}); "
+                f"delete it manually"
             ) from error
 
     @contextmanager
@@ -149,7 +149,7 @@ class TableFolders:
 
     @contextmanager
     def write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
-        """Keep others from writing the first rows of a table, and from moving it."""
+        """Prevent other processes from writing a table's first rows and from moving the table."""
         marker = f"{self.folder(entry)}/{DECLARED}"
         try:
             held = self.directory.hold(self._lock_name(entry), timeout=timeout, marker=marker)
@@ -157,8 +157,7 @@ class TableFolders:
             raise table_not_found(entry.id) from error
         if held is None:
             raise ConcurrentModificationError(
-                f"table {entry.id[-1]}: another process is writing its first rows; check "
-                "again later"
+                f"table {entry.id[-1]}: another process is writing its first rows; try again later"
             )
         with held:
             yield
@@ -186,7 +185,8 @@ class TableFolders:
         data = f"{self.folder(entry)}/{DATA}"
         if not self.directory.is_local and self.directory.kinds(data)[0] != "missing":
             raise ConcurrentModificationError(
-                f"{entry.location}/{DATA} may contain new rows of another writer"
+                f"{entry.location}/{DATA} may contain new rows from another writer; check them, "
+                f"and try again"
             )
         with self.opened(entry) as opened:
             self.delete(entry, *self.move_to_trash(entry, opened))
@@ -202,8 +202,8 @@ class TableFolders:
         except ValueError:
             pass
         raise InvalidTableStateError(
-            f"{self.directory.location(folder)}/{PROPERTIES} is not a JSON object of "
-            "strings; fix or delete that file"
+            f"{self.directory.location(folder)}/{PROPERTIES} is not a JSON object with string "
+            f"values; fix or delete that file"
         )
 
     def has_data(self, entry: TableEntry) -> bool:
@@ -211,5 +211,5 @@ class TableFolders:
 
     def data_written(self, entry: TableEntry) -> None:
         folder = self.folder(entry)
-        if not self.directory.is_link(folder):  # a linked directory is not ours to mark
+        if not self.directory.is_link(folder):  # a linked directory must not be marked
             self.directory.remove_marker(f"{folder}/{DECLARED}")

@@ -1,4 +1,4 @@
-"""A cache of open datasets of a directory's tables."""
+"""Caches the open datasets of a directory's tables."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..core.file_stamps import Stamp
 
 __all__ = ["KeptDatasets"]
 
-# Each dataset keeps its manifest in memory while it is among the most recently opened.
+# Maximum number of cached datasets; each holds its manifest in memory.
 MAX_KEPT = 32
 
 
 class KeptDatasets:
-    """Open datasets by table, each valid until anything it was found and opened by changes.
+    """Open datasets by table; each is valid until a path on which it depends changes.
 
     Args:
-        stamp: returns the current state of everything that a table and its newest version depend
-            on; None if it cannot be determined.
+        stamp: returns the current state of all paths on which a table and its newest version
+            depend; None if it cannot be determined.
     """
 
     def __init__(self, stamp: Callable[[str], Stamp | None]) -> None:
@@ -32,7 +32,7 @@ class KeptDatasets:
 
         Args:
             name: the table.
-            opened: opens its dataset, if no valid one is cached.
+            opened: opens the table's dataset; called if no valid one is cached.
         """
         kept = self._kept.get(name)
         if kept is not None and kept[0].is_current():

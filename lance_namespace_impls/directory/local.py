@@ -1,4 +1,4 @@
-"""Files and directories of a local disk, for the file system of a namespace directory."""
+"""Operations on files and directories on local disks, for `filesystem`."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 
 MAX_SMALL_BYTES = 16 << 20
 _HERE, _NO_REPLACE = -100, 1
-"""``AT_FDCWD`` and ``RENAME_NOREPLACE`` of Linux."""
+"""Linux's ``AT_FDCWD`` and ``RENAME_NOREPLACE``."""
 AS_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 MOST_OPEN = 16
-"""Maximum number of directories of a tree held open together: a process may have about a thousand
+"""Maximum number of directories in a tree that are held open: a process can open about a thousand
 files."""
 
 
 def local_kind(path: str, root: int | None = None) -> str:
-    """Return the kind of a local path, without pyarrow, which takes several times as long."""
+    """Return the kind of a local path, several times faster than pyarrow."""
     try:
         mode = os.stat(path, dir_fd=root).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ class Held(AbstractContextManager[None]):
 
     Args:
         handle: the file, opened and locked.
-        path: its path, if it is to be deleted at the end.
+        path: its path, if the file must be deleted at the end.
     """
 
     def __init__(self, handle: int, path: str | None = None) -> None:
@@ -88,11 +88,11 @@ def release(handle: int) -> None:
 
 
 def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
-    """Open and lock a file; None if another process has locked it."""
+    """Open and lock a file; return None if another process has locked it."""
     handle = os.open(path, flags, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The previous holder may have deleted the file after it was opened here.
+        # The previous holder may have deleted the file since it was opened here.
         if os.path.samestat(os.fstat(handle), os.stat(path)):
             return handle
     except (BlockingIOError, FileNotFoundError):
@@ -105,12 +105,12 @@ def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
 
 
 def read_plain(path: str) -> bytes:
-    """Read a file without blocking, as opening a pipe would."""
+    """Read a regular file; opening a pipe, for example, could block."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SMALL_BYTES:
             raise InvalidTableStateError(
-                f"{path} is not a plain file of at most {MAX_SMALL_BYTES} bytes: remove it"
+                f"{path} is not a regular file of at most {MAX_SMALL_BYTES} bytes; remove it"
             )
         return file.read()
 
@@ -128,9 +128,9 @@ def make_directory(directory: str) -> None:
 
 
 def move_new(source: str, target: str) -> bool:
-    """Rename a directory; False if the new name is in use.
+    """Rename a directory; return False if the new name is in use.
 
-    If several callers choose the same name, one of them gets True. A plain rename would replace an
+    If several callers choose the same name, exactly one gets True. A plain rename would replace an
     empty directory.
 
     Raises:
@@ -147,7 +147,9 @@ def move_new(source: str, target: str) -> bool:
     if not os.path.lexists(source):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
     try:
-        os.mkdir(target)  # never replaces anything, and is replaced by the rename
+        os.mkdir(
+            target
+        )  # mkdir never replaces anything, and the rename replaces the empty directory
         os.rename(source, target)
     except FileExistsError:
         return False
@@ -167,17 +169,17 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 class OpenTree(AbstractContextManager["OpenTree"]):
-    """An open directory tree: exactly what was examined is deleted.
+    """An open directory tree, with which exactly the examined entries can be deleted.
 
-    While it is open, it is not mistaken for the remains of a drop. Links are not followed,
-    including one that replaces a directory.
+    While it is open, it is not mistaken for the remains of a drop. Links are not followed, even if
+    a link replaces a directory.
 
     Args:
         path: the directory.
 
     Raises:
-        FileNotFoundError: it does not exist.
-        NotADirectoryError: it is not a directory, for example a symbolic link.
+        FileNotFoundError: the directory does not exist.
+        NotADirectoryError: the path is not a directory, but for example a symbolic link.
     """
 
     def __init__(self, path: str) -> None:
@@ -186,10 +188,10 @@ class OpenTree(AbstractContextManager["OpenTree"]):
         self.files: frozenset[str] = frozenset()
         """Names of its other entries."""
         self.below: list[str] = []
-        """Paths of the contents of `folders`; directories are only listed if empty, with a trailing
-        slash."""
+        """Paths of the contents of `folders`. Directories are included only if they are empty, with
+        a trailing slash."""
         self.is_whole = True
-        """Whether all directories are open; a tree may have too many."""
+        """Whether all directories are open; False if there are too many."""
         self._is_empty = False
         self._opened: list[tuple[str, int | None, int, list[str], list[str]]] = []
         try:
@@ -230,11 +232,11 @@ class OpenTree(AbstractContextManager["OpenTree"]):
             self._open(folder, f"{inside}{folder}/", handle)
 
     def is_as_seen(self) -> bool:
-        """Return whether no entries were added or removed since."""
+        """Return whether no entries have been added or removed since."""
         return all(os.listdir(handle) == names for _, _, handle, names, _ in self._opened)
 
     def empty(self) -> None:
-        """Delete the entries that were examined in the directory; later ones stay.
+        """Delete the examined entries in the directory; entries that were added later are kept.
 
         Raises:
             OSError: something could not be deleted, for example a directory with new entries.
@@ -256,22 +258,22 @@ class OpenTree(AbstractContextManager["OpenTree"]):
 
     def __exit__(self, *raised: object) -> None:
         if self._is_empty:
-            # The system frees a deleted directory's blocks when it is closed, which takes longer
-            # than everything else.
+            # The system frees the blocks of a deleted directory when it is closed, which is the
+            # slowest step.
             later(self.close)
         else:
             self.close()
 
 
 def delete_tree(path: str, opened: OpenTree | None = None) -> None:
-    """Delete a directory with its contents, like `shutil.rmtree` but in a third of the time.
+    """Delete a directory and its contents, like `shutil.rmtree` but three times as fast.
 
-    Links are not followed, including one that replaces a directory concurrently. Another process
-    may delete the same files concurrently.
+    Links are not followed, even if a link concurrently replaces a directory. Another process may
+    delete the same files concurrently.
 
     Args:
         path: the directory.
-        opened: the directory as examined; only what it lists is deleted.
+        opened: the examined directory; only the entries that it lists are deleted.
     """
     with suppress(FileNotFoundError):
         if opened is None:

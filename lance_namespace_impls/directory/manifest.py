@@ -1,10 +1,10 @@
 """The manifest of a directory: a Lance table with a row for each namespace and table.
 
-Every change rewrites the table, which is small, in one commit that succeeds only on the version
-from which it was made. So the manifest is always one compact, sorted file, and of two concurrent
-changes the second is decided again on the result of the first.
+The table is small, and every change rewrites it in one commit that succeeds only if the version on
+which it is based is still the latest. The manifest is therefore always one compact, sorted file,
+and if two changes are concurrent, the second is repeated on the result of the first.
 
-Source: what pylance 14.0.2 writes.
+Source: the format that pylance 14.0.2 writes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CLEAN_EVERY = 64
 MAX_CHUNKS = 16
 FIRST_BATCH, MAX_BATCH = 128, 8192
 _PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
-# Sorts directly after everything that starts with an identifier and the delimiter.
+# Sorts directly after all strings that start with an identifier and the delimiter.
 _AFTER = chr(ord(DELIMITER) + 1)
 
 
@@ -71,7 +71,7 @@ def _schema() -> pa.Schema:
 
 @frozen(kw_only=True)
 class Row:
-    """One object of the manifest."""
+    """One object in the manifest."""
 
     id: str
     type: str
@@ -80,12 +80,12 @@ class Row:
     properties: Mapping[str, str] = field(factory=dict)
     """Properties of a namespace or table."""
     raw: str | None = None
-    """The unchanged metadata of any other object."""
+    """The unchanged metadata of other objects."""
     more: Mapping[str, Any] = field(factory=dict, repr=False)
-    """The columns that this package does not know."""
+    """The columns that this package does not use."""
 
     def columns(self) -> dict[str, Any]:
-        """Return the row as the manifest stores it."""
+        """Return the row in the form that the manifest stores."""
         metadata = self.raw
         if self.properties:
             metadata = json.dumps(dict(self.properties), ensure_ascii=False)
@@ -124,7 +124,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, version: int, table: pa.Table, metadata: Mapping[str, str]) -> Snapshot:
-        """Return rows in any order as a snapshot."""
+        """Build a snapshot from rows in any order."""
         ids = table["object_id"].to_pylist()
         if any(left > right for left, right in pairwise(ids)):
             table = table.sort_by("object_id")
@@ -144,7 +144,7 @@ class Snapshot:
         """Return an object; None if it does not exist.
 
         Raises:
-            InvalidTableStateError: code 19, its properties cannot be read.
+            InvalidTableStateError: code 19, the object's properties cannot be read.
         """
         index = self._index(object_id)
         if index is None:
@@ -162,12 +162,12 @@ class Snapshot:
         )
 
     def children(self, parent: str, type: str, after: str | None) -> Iterator[str]:
-        """Yield the names of the direct children of a type in order, starting after `after`.
+        """Yield the names of the direct children with a type in order, starting after `after`.
 
         Args:
             parent: identifier of the namespace; the root is empty.
             type: ``namespace`` or ``table``.
-            after: name to start after; None starts at the first.
+            after: name to start after; None starts at the beginning.
         """
         prefix = f"{parent}{DELIMITER}" if parent else ""
         skip = len(prefix)
@@ -176,11 +176,11 @@ class Snapshot:
         size = FIRST_BATCH
         while index < end:
             until = min(index + size, end)
-            size = min(size * 4, MAX_BATCH)  # a page reads few rows beyond its end
+            size = min(size * 4, MAX_BATCH)  # a page needs few rows beyond its end
             types = self.table["object_type"].slice(index, until - index).to_pylist()
             for object_id, found in zip(self.ids[index:until], types, strict=True):
                 name = object_id[skip:]
-                if DELIMITER in name:  # everything below it follows contiguously
+                if DELIMITER in name:  # all objects below it follow contiguously
                     below = f"{prefix}{name.partition(DELIMITER)[0]}{_AFTER}"
                     index, size = bisect_left(self.ids, below, index), FIRST_BATCH
                     break
@@ -189,7 +189,7 @@ class Snapshot:
                     yield name
 
     def tables_elsewhere(self) -> dict[str, str]:
-        """Return the tables of the root that are not at ``name.lance``, with their locations."""
+        """Return the tables in the root that are not stored at ``name.lance``, with their locations."""
         pc = load("pyarrow.compute")
 
         ids, locations = self.table["object_id"], self.table["location"]
@@ -205,7 +205,7 @@ class Snapshot:
         return {row["object_id"]: row["location"] for row in found}
 
     def below(self, object_id: str) -> list[str]:
-        """Return the identifiers of everything below an object, at any depth."""
+        """Return the identifiers of all objects below an object, at any depth."""
         start = bisect_left(self.ids, f"{object_id}{DELIMITER}")
         return self.ids[start : bisect_left(self.ids, f"{object_id}{_AFTER}", start)]
 
@@ -253,7 +253,7 @@ class Manifest:
     Args:
         directory: the file system below the root.
         session: returns the ``lance.Session`` that tables share.
-        retries: how often a change is retried if others were first; None: for a minute.
+        retries: how often a change is retried after conflicts; None retries for a minute.
     """
 
     def __init__(
@@ -286,15 +286,16 @@ class Manifest:
             try:
                 return self._look()
             except (OSError, ValueError) as error:
-                # It may have been removed, or created again, between reading two of its files.
+                # The manifest may have been removed, or created again, between the reads of two of
+                # its files.
                 if not left or not is_missing(error):
                     raise
-        raise AssertionError("the last look returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     def _look(self) -> Snapshot | None:
         opened, identity = self._opened, self._identity()
         if opened is not None and opened[0] == identity:
-            with suppress(OSError):  # removed or replaced: opening it shows which
+            with suppress(OSError):  # removed or replaced; opening it determines which
                 if opened[1].latest_version == opened[2].version:
                     return opened[2]
         dataset = self._open()
@@ -330,7 +331,7 @@ class Manifest:
             return None
 
     def create(self, rows: Sequence[Row] = ()) -> bool:
-        """Create a manifest with these rows atomically; False if there is one already."""
+        """Atomically create a manifest with these rows; return False if there is already one."""
         import pyarrow as pa
 
         from lance_namespace_client.arrow import RowStream
@@ -347,21 +348,21 @@ class Manifest:
         return True
 
     def lock(self) -> AbstractContextManager[None]:
-        """Return a lock that keeps other processes of this machine from changing the manifest."""
+        """Return a lock that prevents other processes on this machine from changing the manifest."""
         return self._directory.lock(MANIFEST) if self._directory.is_local else nullcontext()
 
     def change(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
         """Change the manifest, or leave it unchanged if `decide` raises or returns None.
 
         Args:
-            decide: returns the change for the newest version; it is called again if another writer
+            decide: returns the change to the newest version; it is called again if another writer
                 was first.
 
         Returns:
             the version after the change.
 
         Raises:
-            ConcurrentModificationError: code 14, others were first each time.
+            ConcurrentModificationError: code 14, other writers were first in every attempt.
         """
         return on_python_thread(partial(self._change, decide))
 
@@ -372,7 +373,7 @@ class Manifest:
             return self.change_locked(decide)
 
     def change_locked(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
-        """Change the manifest for a caller that holds its lock."""
+        """Change the manifest; the caller holds its lock."""
         until = time.monotonic() + RETRY_SECONDS
         wait = 0.005
         attempt = 0
@@ -396,7 +397,7 @@ class Manifest:
             wait, attempt = min(wait * 2, 0.5), attempt + 1
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
-        """Commit a change of a version; None if there is a newer one."""
+        """Commit a change based on a version; return None if there is a newer version."""
         lance = load("lance")
         CommitConflictError = load("lance.commit").CommitConflictError
         write_fragments = load("lance.fragment").write_fragments
@@ -433,9 +434,9 @@ class Manifest:
         return after
 
     def _own_commit(self, version: int, uuid: str) -> Any:
-        """Return a version if this writer committed it after all; None if another did.
+        """Return a version if this writer committed it after all; None if another writer did.
 
-        An object store's client that repeats a request after losing the response finds its own
+        If the response was lost, the object store client repeats the request and finds its own
         file.
         """
         dataset = self._open()
@@ -444,11 +445,11 @@ class Manifest:
         try:
             found = dataset.read_transaction(version)
         except (OSError, ValueError):
-            return None  # it has been cleaned up since
+            return None  # it has since been cleaned up
         return dataset.checkout_version(version) if found and found.uuid == uuid else None
 
     def _clean(self, dataset: Any) -> None:
-        """Delete old versions, which are no longer read."""
+        """Delete old versions, which nobody reads any more."""
         try:
             dataset.cleanup_old_versions(
                 older_than=timedelta(minutes=KEEP_MINUTES), error_if_tagged_old_versions=False

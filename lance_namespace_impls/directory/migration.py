@@ -26,7 +26,7 @@ SHOWN = 3
 
 @frozen(kw_only=True)
 class Migration:
-    """The result, or the preview, of a migration."""
+    """The result or the preview of a migration."""
 
     to: str
     """``manifest`` or ``flat``."""
@@ -37,19 +37,19 @@ class Migration:
 
 
 def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
-    """Add a manifest that lists its tables to a flat directory.
+    """Add a manifest that lists the tables to a flat directory.
 
-    The manifest is created with all its rows atomically, so that a concurrent listing has every
-    name before and after. Tables are not moved.
+    The manifest and all its rows are created atomically, so concurrent listings are complete at any
+    time. Tables are not moved.
 
     Args:
-        flat: the tables of the directory without a manifest.
+        flat: the tables in the directory without a manifest.
         manifest: the manifest.
         dry_run: whether to change nothing.
 
     Raises:
-        InvalidInputError: code 13, a name contains a ``$``, which joins the levels in a manifest.
-        InvalidTableStateError: code 19, a table is in two directories.
+        InvalidInputError: code 13, a name contains ``$``, which separates the levels in a manifest.
+        InvalidTableStateError: code 19, a table has two directories.
     """
     if manifest.snapshot() is not None:
         return Migration(to="manifest", tables=[], done=not dry_run)
@@ -57,12 +57,12 @@ def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migra
     impossible = [name for name in rows if DELIMITER in name]
     if impossible:
         raise InvalidInputError(
-            f"{flat.directory.root} cannot have a manifest, which joins names with "
-            f"{DELIMITER!r}: rename {_shown(impossible)}"
+            f"{flat.directory.root} cannot have a manifest, because {DELIMITER!r} separates "
+            f"names in it: rename {_shown(impossible)}"
         )
     if not dry_run:
         manifest.create(list(rows.values()))
-        # Tables added after the check are listed too, wherever they are.
+        # Tables that are added after the check are also listed, wherever they are stored.
         late = {row.id: row for row in _rows(flat) if row.id not in rows}
 
         def add(snapshot: Snapshot) -> Change:
@@ -85,26 +85,26 @@ def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: 
     """Remove the manifest of a directory.
 
     Args:
-        root: the tables of the root with the manifest.
-        flat: the tables of the directory without it.
+        root: the tables in the root with the manifest.
+        flat: the tables in the directory without the manifest.
         manifest: the manifest.
         dry_run: whether to change nothing.
 
     Raises:
         NamespaceNotFoundError: code 1, the directory has no manifest.
-        InvalidTableStateError: code 19, information would be lost, or something would appear as a
-            table.
+        InvalidTableStateError: code 19, information would be lost, or other directories would
+            become tables.
     """
     snapshot = manifest.snapshot()
     if snapshot is None:
-        raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest")
+        raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest to remove")
     if dry_run:
         tables = _flat_tables(root, flat, snapshot)
         return Migration(to="flat", tables=sorted(tables), done=False)
     with manifest.lock():
         snapshot = manifest.snapshot()
         if snapshot is None:
-            raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest")
+            raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest to remove")
         tables = _flat_tables(root, flat, snapshot)
         for folder, properties in tables.values():
             if properties and not flat.directory.is_link(folder):
@@ -122,19 +122,19 @@ def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: 
 def _flat_tables(
     root: RootTables, flat: FlatTables, snapshot: Snapshot
 ) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return the tables with their directories and properties; raise if there is anything else."""
+    """Return the tables with their directories and properties; raise if the manifest contains more."""
     where = flat.directory.root
     nested = [name for name in snapshot.ids if DELIMITER in name]
     others = [name for name in snapshot.ids if snapshot.type_of(name) != TABLE]
     if nested or others:
         raise InvalidTableStateError(
-            f"{where} requires its manifest, which alone stores {_shown(others + nested)}: "
-            "drop or move them first"
+            f"{where} requires its manifest, because only the manifest stores "
+            f"{_shown(others + nested)}; drop or move them first"
         )
     if snapshot.metadata:
         raise InvalidTableStateError(
-            f"{where} requires its manifest, which alone stores properties of the root: "
-            f"{_shown(list(snapshot.metadata))}"
+            f"{where} requires its manifest, because only the manifest stores the properties of "
+            f"the root; remove {_shown(list(snapshot.metadata))} first"
         )
     tables = {}
     for name in root.table_names(ROOT, None):

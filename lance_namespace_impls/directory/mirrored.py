@@ -1,7 +1,8 @@
-"""Root tables of a directory with a manifest, also visible to clients that only list directories.
+"""Manages the root tables of a directory with a manifest; clients that only list directories see
+them too.
 
-Such a client only reads the subdirectories ``name.lance``, and pylance does so for the root even if
-it reads the manifest. So does this module: a table of the root is its subdirectory, with an
+Such clients only use the subdirectories ``name.lance``, and for the root, pylance does so even if
+it reads the manifest. This module does the same: a table in the root is a subdirectory, with an
 additional row for clients that read the manifest.
 """
 
@@ -28,15 +29,17 @@ from .nested_namespaces import require_namespace
 __all__ = ["RootTables"]
 
 MOVING = ".lance-moving"
-"""On local storage, records the directory being renamed, until its row is renamed as well."""
+"""On local storage, this file records a directory that is being renamed, until its row is renamed
+as well."""
 
 
 class RootTables(FlatTables):
     """The tables in the root of a directory with a manifest.
 
     Args:
-        nested: the namespaces and tables of the manifest.
-        without: the tables after removal of the manifest; None if it is yet to be added.
+        nested: the namespaces and tables in the manifest.
+        without: the tables as they would be without the manifest; None if it has not yet been
+            added.
     """
 
     plain = False
@@ -51,12 +54,12 @@ class RootTables(FlatTables):
     # --- tables
 
     def keeps(self, entry: TableEntry) -> bool:
-        """Return whether a table of the root is a subdirectory visible to clients that only list."""
+        """Return whether a table in the root is a subdirectory that clients that only list can see."""
         folder = self.folder(entry)
         return folder.endswith(SUFFIX) and "/" not in folder
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the subdirectories, and of tables with another place in the manifest."""
+        """Return the names of the subdirectories, and of tables with another location in the manifest."""
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)
@@ -86,7 +89,7 @@ class RootTables(FlatTables):
             raise
 
     def _elsewhere(self, identifier: Identifier) -> TableEntry | None:
-        """Return a root table that the manifest has at another place; None if there is none."""
+        """Return a root table with another location in the manifest; None if there is none."""
         snapshot = self._manifest.snapshot()
         row = snapshot and snapshot.row(object_id(identifier))
         if not row or row.type != TABLE or row.location == f"{identifier[-1]}{SUFFIX}":
@@ -94,13 +97,13 @@ class RootTables(FlatTables):
         return self._nested.entry(identifier, row)
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Raise if a name has a directory, a file, or a table elsewhere (code 5)."""
+        """Raise (code 5) if a name is used by a directory, a file, or a table elsewhere."""
         super().refuse_taken(identifier)
         if self._elsewhere(identifier) is not None:
             raise table_exists(identifier)
 
     def read_properties(self, folder: str) -> dict[str, str]:
-        """Return a table's properties: those next to its data, else those of its row."""
+        """Return a table's properties, from the file next to its data or else from its row."""
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] == "file":
             return super().read_properties(folder)
         snapshot = self._manifest.snapshot()
@@ -108,7 +111,7 @@ class RootTables(FlatTables):
         return dict(row.properties) if row and row.type == TABLE else {}
 
     def _refuse_table(self, identifier: Identifier) -> None:
-        """Raise if a namespace would have the name of a table (code 2)."""
+        """Raise (code 2) if a namespace would have the name of a table."""
         try:
             self.load_table(identifier)
         except TableNotFoundError:
@@ -118,9 +121,9 @@ class RootTables(FlatTables):
     def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        """Add a namespace in the root, unless a table has its name (code 2).
+        """Add a namespace in the root, unless a table has the same name (code 2).
 
-        Clients that only list the root drop a table by its directory, and leave its row.
+        Clients that only list the root drop a table by deleting its directory, and leave its row.
         """
         self._refuse_table(identifier)
 
@@ -136,7 +139,7 @@ class RootTables(FlatTables):
             raise table_exists(identifier)
 
     def _mirror(self, entry: TableEntry) -> None:
-        """Write a table's row, replacing an existing one."""
+        """Write a table's row, replacing an existing row."""
         row = Row(
             id=object_id(entry.id),
             type=TABLE,
@@ -191,7 +194,7 @@ class RootTables(FlatTables):
         return made
 
     def _mirror_new(self, entry: TableEntry) -> None:
-        """Write the row of a newly added table, or withdraw the table."""
+        """Write the row for a newly added table; if that fails, remove the table."""
         try:
             self._mirror(entry)
         except Exception:
@@ -238,22 +241,22 @@ class RootTables(FlatTables):
         self._mirror(evolve(entry, properties=properties))
         return properties
 
-    # --- moves, which change a directory and a row together
+    # --- moves, which change a directory and its row together
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Rename a table within the root, out of it, or into it.
 
-        On local storage its directory is renamed with it. A file records the move from before the
-        directory is renamed until the rows are updated; a process that finds it completes the move.
+        On local storage, its directory is renamed as well. A file records the move until the rows
+        are updated; a process that finds the file completes the move.
 
         Raises:
             UnsupportedError: code 0, an object store cannot rename a directory.
         """
         if not self.directory.is_local:
             raise UnsupportedError(
-                f"RenameTable {format_identifier(entry.id)}: an object store cannot rename "
-                "the directory that clients list in the root; copy the table and drop the "
-                "old one, or set dir_listing_enabled=false"
+                f"RenameTable {format_identifier(entry.id)}: clients list the table's directory "
+                f"in the root, and object stores cannot rename it; copy the table and drop the "
+                f"old one, or set dir_listing_enabled=false"
             )
         old = self.folder(entry)
         with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
@@ -316,7 +319,7 @@ class RootTables(FlatTables):
         """Rename the rows of a table whose directory was renamed.
 
         Returns:
-            False if another object now has that identifier.
+            False if another object now has the identifier.
         """
         old, new = object_id(tuple(note["from"])), object_id(tuple(note["to"]))
         taken = False
@@ -334,7 +337,7 @@ class RootTables(FlatTables):
                 row = Row(id=old, type=TABLE)
             properties = note["properties"]
             change = moved(snapshot, evolve(row, location=note["new"], properties=properties), new)
-            # A table of the root whose directory was removed may have left its rows.
+            # The rows of a root table may still exist although its directory was removed.
             stale = [] if there is None else [new, *snapshot.below(new)]
             return Change(remove=[*change.remove, *stale], put=change.put)
 
@@ -349,7 +352,7 @@ class RootTables(FlatTables):
             self._finish_move()
 
     def _finish_move(self) -> bool:
-        """Update the rows if the recorded directory was renamed; False if it cannot stay there."""
+        """Update the rows if the recorded directory was renamed; False if it cannot keep its name."""
         content = self.directory.read(MOVING)
         if content is None:
             return True
@@ -367,13 +370,13 @@ def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[st
     """Return the properties of a table whose versions are managed by storage.
 
     Raises:
-        InvalidInputError: code 13, the properties request management by the catalog.
+        InvalidInputError: code 13, the properties request version management by the catalog.
     """
     stored, managed = managed_choice(properties, False)
     if managed:
         raise InvalidInputError(
-            f"table {format_identifier(identifier)}: clients that list the root commit to "
-            "its tables without the manifest, which therefore cannot manage their "
-            "versions; create it in a namespace, or set dir_listing_enabled=false"
+            f"table {format_identifier(identifier)}: the manifest cannot manage the versions of "
+            f"tables in the root, because clients that list the root commit without it; create "
+            f"the table in a namespace, or set dir_listing_enabled=false"
         )
     return stored

@@ -1,4 +1,4 @@
-"""Names in a directory, and their form on storage."""
+"""Names of tables and files in a directory, and their form in storage."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 SUFFIX = ".lance"
-# pylance's directory namespace also reads and writes the first two.
+# pylance's directory namespace also reads and writes the first two files.
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
-# In a table's directory named like `IS_BESIDE`: the table's own directory is occupied.
+# File in a directory whose name matches `IS_BESIDE`: the table's usual directory is occupied.
 BESIDE = ".lance-beside"
-# In the root, for each table that has, or had, such a directory.
+# File in the root, for each table that has, or had, such a directory.
 BESIDE_NOTE = ".beside-"
 DATA = "data"
 VERSIONS = "_versions"
-# Next to the table directories, while the first rows of one are written.
+# Directory next to the table directories, while the first rows of a table are written.
 WRITE_LOCK = ".filling-"
 MANIFEST = "__manifest"
 DELIMITER = "$"
-"""Separator of the levels of an identifier in the manifest."""
+"""Separator between the levels of an identifier in the manifest."""
 MAX_FOLDER_BYTES = 255
 MAX_NAME_BYTES = MAX_FOLDER_BYTES - len(SUFFIX)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -53,21 +53,25 @@ IS_BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 
 
 def object_id(identifier: Identifier) -> str:
-    """Return an identifier in the manifest's form."""
+    """Return an identifier in the form that the manifest uses."""
     return DELIMITER.join(identifier)
 
 
 def check_name(name: str) -> None:
-    """Raise for a name that is invalid for a table directory (code 13)."""
+    """Reject a name that is invalid for a table directory (code 13)."""
     if "/" in name or "\0" in name or name in (".", ".."):
-        raise InvalidInputError(f"table name {name!r} would be outside the directory")
+        raise InvalidInputError(
+            f"table name {name!r} would refer to a path outside the directory; use another name"
+        )
     if _CONTROL.search(name):
         raise InvalidInputError(
-            f"table name {name!r} has a control character, which Lance does not accept in a path"
+            f"table name {name!r} has a control character, which Lance does not accept in paths; "
+            f"remove it"
         )
     if name.startswith((".", "_")):
         raise InvalidInputError(
-            f"table name {name!r}: names that start with '.' or '_' are not tables"
+            f"table name {name!r}: tables cannot have names that start with '.' or '_'; use "
+            f"another name"
         )
     if name.endswith(SUFFIX):
         raise InvalidInputError(
@@ -76,15 +80,17 @@ def check_name(name: str) -> None:
     try:
         too_long = len(name.encode()) > MAX_NAME_BYTES
     except UnicodeEncodeError:
-        raise InvalidInputError(f"table name {name!r} is not valid Unicode text") from None
+        raise InvalidInputError(
+            f"table name {name!r} is not valid Unicode; use another name"
+        ) from None
     if too_long:
         raise InvalidInputError(
-            f"table name {name[:40]!r}... is longer than {MAX_NAME_BYTES} bytes"
+            f"table name {name[:40]!r}... is longer than {MAX_NAME_BYTES} bytes; shorten it"
         )
 
 
 def check_level(name: str) -> None:
-    """Raise for a name that cannot be written in the manifest (code 13)."""
+    """Reject a name that cannot be stored in the manifest (code 13)."""
     if DELIMITER in name:
         raise InvalidInputError(
             f"name {name!r} contains {DELIMITER!r}, which joins the levels of an identifier "
@@ -93,5 +99,5 @@ def check_level(name: str) -> None:
 
 
 def dump(properties: Mapping[str, str]) -> bytes:
-    """Return properties in the format of their file."""
+    """Serialize properties in the format of the properties file."""
     return json.dumps(dict(properties), indent=1, sort_keys=True, ensure_ascii=False).encode()

@@ -42,14 +42,14 @@ _MAKES = ("CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable")
 class DirectoryNamespace(CatalogNamespace):
     """The tables in one directory.
 
-    A table is a subdirectory, ``name/`` or ``name.lance/``; new ones are ``name.lance/``, which
+    A table is a subdirectory, ``name/`` or ``name.lance/``; new tables are ``name.lance/``, which
     pylance's own directory namespace also finds. A subdirectory is a table regardless of its
-    contents. Properties are stored in the table's directory in a file ``.lance-properties``.
+    contents. Properties are stored in the file ``.lance-properties`` in the table's directory.
 
-    On local storage, one of several processes that concurrently create, register, rename or drop
-    one table succeeds. On object stores that holds for CreateTable, whose commit is atomic; two
-    processes that concurrently declare the same name may both succeed. Object stores do not support
-    RenameTable either.
+    On local storage, if several processes concurrently create, register, rename or drop the same
+    table, exactly one succeeds. On object stores, this applies only to CreateTable, whose commit is
+    atomic: two processes that concurrently declare the same name may both succeed. Object stores do
+    not support RenameTable.
 
     A directory with a manifest, a Lance table ``__manifest`` in pylance's format, also has
     namespaces of any depth, whose tables are in directories ``<8 hex digits>_<identifier>``.
@@ -64,7 +64,7 @@ class DirectoryNamespace(CatalogNamespace):
         storage_only=True,
         unsupported=dict.fromkeys(
             ("CreateNamespace", "DropNamespace", "AlterNamespace"),
-            "a directory namespace without a manifest has one level and no namespaces in it",
+            "without a manifest, a directory namespace has only one level and no child namespaces",
         ),
     )
 
@@ -76,8 +76,7 @@ class DirectoryNamespace(CatalogNamespace):
         managed_versioning=True,
         unsupported=dict.fromkeys(
             ("DescribeTransaction", "AlterTransaction"),
-            "a manifest stores only namespaces, tables and versions, and pylance reads "
-            "nothing else",
+            "a manifest stores only namespaces, tables and versions; pylance reads nothing else",
         ),
     )
     """The capabilities of a directory that has a manifest."""
@@ -112,7 +111,7 @@ class DirectoryNamespace(CatalogNamespace):
         self.capabilities = self.with_manifest if self._has_manifest else self._without_manifest
 
     def _follow(self) -> None:
-        """Check whether the directory has acquired a manifest, and complete interrupted moves."""
+        """Check whether a manifest has been added to the directory, and complete interrupted moves."""
         if self.config.manifest == "auto" and (self._directory.is_local or not self._has_manifest):
             has_manifest = self._manifest.exists()
             if has_manifest != self._has_manifest:
@@ -129,8 +128,8 @@ class DirectoryNamespace(CatalogNamespace):
         return self._directory.root if self._flat.is_plain() else None
 
     def _has_stamps(self) -> bool:
-        """Return whether a table is fully described by its directory and its name in the root."""
-        # A subclass's operations may depend on more.
+        """Return whether a table depends only on its directory and its name in the root."""
+        # Operations of subclasses may depend on more.
         return (
             type(self) is DirectoryNamespace
             and self.config.manifest != "true"
@@ -147,8 +146,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of concurrent look-ups of a listing; on local storage threads only slow it
-        down."""
+        """Maximum number of concurrent look-ups in a listing; threads do not help on local storage."""
         return 1 if self._directory.is_local else super().max_concurrency
 
     def _tables(self, parent: Identifier) -> Tables:
@@ -176,7 +174,7 @@ class DirectoryNamespace(CatalogNamespace):
         return None if kind is None else kind(f"{what}: {first_line(error)}")
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Reject invalid identifiers: other depths, and names that lead out of the directory."""
+        """Reject identifiers with an invalid depth, or with names that lead out of the directory."""
         self._follow()
         super().check_identifier(operation, request)
         names = list(getattr(request, "id", None) or ())
@@ -200,7 +198,7 @@ class DirectoryNamespace(CatalogNamespace):
 
         Raises:
             NamespaceNotFoundError: code 1, there is no manifest to remove.
-            InvalidInputError: code 13, a name cannot be written in a manifest.
+            InvalidInputError: code 13, a name cannot be stored in a manifest.
             InvalidTableStateError: code 19, information would be lost.
         """
         try:
@@ -287,7 +285,7 @@ class DirectoryNamespace(CatalogNamespace):
         return self._directory.location(location)
 
     def resolved_location(self, location: str) -> str:
-        # A relative location is a path in the directory, and is validated as one.
+        # A relative location is a path in the directory, and is validated as such.
         is_relative = not (is_uri(location) or location.startswith(("/", "~")))
         return location if is_relative else super().resolved_location(location)
 
@@ -312,7 +310,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._tables_of(entry).withdraw_table(entry)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        # The root handles a move into or out of it, because a directory must be renamed too.
+        # The root handles moves into and out of the root, because a directory must also be renamed.
         old = self._tables_of(entry)
         keeper = old if isinstance(old, RootTables) else self._tables(new[:-1])
         keeper.move_table(entry, new)

@@ -1,4 +1,4 @@
-"""Namespaces and tables that the manifest of a directory lists."""
+"""Manages the namespaces and tables that a directory's manifest lists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _HASHED = re.compile(r"[0-9a-f]{8}_.+")
 class NestedTables(NestedNamespaces, TableFolders):
     """Namespaces of any depth, and tables at the locations in their manifest rows.
 
-    A new table gets a directory name that was never used before: ``<8 hex digits>_<identifier>``.
+    A new table gets a directory name that has never been used: ``<8 hex digits>_<identifier>``.
 
     Args:
         directory: the file system below the root.
@@ -58,7 +58,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self._swept: float | None = None
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the tables' names in order, each with its entry."""
+        """Return the names of tables in order, each with its entry."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, parent)
         if snapshot is None:
@@ -90,16 +90,16 @@ class NestedTables(NestedNamespaces, TableFolders):
         return self.entry(identifier, row)
 
     def entry(self, identifier: Identifier, row: Row) -> TableEntry:
-        """Return the entry of a row.
+        """Return the entry for a row.
 
         Raises:
-            InvalidTableStateError: code 19, its location is not in the directory.
+            InvalidTableStateError: code 19, the table's location is outside the directory.
         """
         folder = (row.location or "").strip("/")
         if not folder or "://" in folder or ".." in folder.split("/"):
             raise InvalidTableStateError(
-                f"table {format_identifier(identifier)}: the manifest has it at "
-                f"{row.location!r}, which is outside the directory: deregister it"
+                f"table {format_identifier(identifier)}: its location in the "
+                f"manifest, {row.location!r}, is outside the directory; deregister the table"
             )
         return TableEntry(
             id=identifier,
@@ -111,7 +111,7 @@ class NestedTables(NestedNamespaces, TableFolders):
     def row_to_add(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> Row:
-        """Return the row of a new table."""
+        """Return the row for a new table."""
         stored, managed = managed_choice(
             properties, self._owner.config.table_version_tracking_enabled
         )
@@ -127,8 +127,8 @@ class NestedTables(NestedNamespaces, TableFolders):
         folder = f"{secrets.token_hex(4)}_{object_id(identifier)}"
         if len(folder.encode()) > MAX_FOLDER_BYTES:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)[:60]}...: its identifier is longer "
-                f"than {MAX_FOLDER_BYTES - 9} bytes, too long for the name of a directory"
+                f"table {format_identifier(identifier)[:60]}...: its identifier is longer than "
+                f"{MAX_FOLDER_BYTES - 9} bytes, which is too long for a directory name; shorten it"
             )
         return self.directory.location(folder)
 
@@ -164,19 +164,19 @@ class NestedTables(NestedNamespaces, TableFolders):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Add a table's row once it has its first rows; see `CatalogBase`.
+        """Write the first rows, then add the table's row; see `CatalogBase`.
 
-        If the row came first, another client could take the table for a declared one and write its
-        own rows into it.
+        If the row were added first, another client could mistake the table for a declared one and
+        write its own rows.
         """
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, identifier[:-1])
         if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
-            return None  # it may be only declared
+            return None  # the table may be only declared
         row = self.row_to_add(identifier, self.default_location(identifier), properties)
         entry = self.entry(identifier, row)
         if entry.managed:
-            return None  # its row stores its versions
+            return None  # the versions are stored in the manifest, which needs the table's row
         with self._filled(self.folder(entry)) as folder:
             version = write(evolve(entry, location=self.directory.location(folder)))
         self._insert_new(identifier, row)
@@ -184,8 +184,7 @@ class NestedTables(NestedNamespaces, TableFolders):
 
     @contextmanager
     def _filled(self, folder: str) -> Iterator[str]:
-        """Yield the name of the directory to fill, which is then renamed to the given name or
-        deleted."""
+        """Create a directory to fill and yield its name; it is then renamed to its final name, or deleted."""
         if self.directory.is_local:
             with self.directory.staged() as staged:
                 yield staged
@@ -199,7 +198,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             raise
 
     def _insert_new(self, identifier: Identifier, row: Row) -> None:
-        """Write the row of a new table, or delete its directory if that fails."""
+        """Write the row for a new table; if that fails, delete the table's directory."""
         try:
             self._insert(identifier, row)
         except (
@@ -223,7 +222,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         """Add a table whose data already exists, at a path below the root."""
         row = self.row_to_add(identifier, location, properties)
         entry = self.entry(identifier, row)
-        # The data is in use again: if another client deregisters the table, it must stay.
+        # The data is in use again, and must be kept if another client deregisters the table.
         self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self._insert(identifier, row)
         return entry
@@ -232,7 +231,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         """Return the path of a location relative to the root.
 
         Raises:
-            InvalidInputError: code 13, it is not below the root.
+            InvalidInputError: code 13, the location is not below the root.
         """
         root = self.directory.root.rstrip("/")
         for start in (f"{root}/", f"file://{root}/"):
@@ -254,7 +253,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         return folder
 
     def remove_table(self, entry: TableEntry) -> None:
-        """Remove a table from the manifest; its data stays."""
+        """Remove a table from the manifest; its data is kept."""
         self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self.remove_row(entry)
 
@@ -275,10 +274,10 @@ class NestedTables(NestedNamespaces, TableFolders):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the manifest, then delete its directory.
 
-        A marker in the directory survives if the process is killed during the deletion: a later
-        drop deletes directories that are marked and in no row. It is written after the row is
-        removed. Before that, another client that does not know markers could deregister the table,
-        whose data must stay.
+        If the process is killed during the deletion, a marker in the directory survives: a later
+        drop deletes directories that are marked and that no row references. The marker is written
+        after the row is removed, because until then, a client that does not support markers could
+        deregister the table, and its data must be kept.
 
         Raises:
             InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
@@ -298,7 +297,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self._sweep()
 
     def _discard(self, entry: TableEntry) -> None:
-        """Delete a directory without a row, if Lance wrote all its files and no other process does."""
+        """Delete an unreferenced directory if Lance wrote all its files, unless another process does."""
         try:
             with self.opened(entry) as opened:
                 self.delete(entry, *self.move_to_trash(entry, opened))
@@ -306,12 +305,13 @@ class NestedTables(NestedNamespaces, TableFolders):
             pass
         except InvalidTableStateError as error:
             warnings.warn(
-                f"{entry.location} is in no row of the manifest, but remains: {error.message}",
+                f"{entry.location} is not referenced by the manifest, but could not be deleted: "
+                f"{error.message}",
                 stacklevel=2,
             )
 
     def _sweep(self) -> None:
-        """Delete, occasionally, the directories whose drops were interrupted."""
+        """Occasionally delete directories whose drops were interrupted."""
         now = time.monotonic()
         if self._swept is not None and now - self._swept < sweep.SWEEP_SECONDS:
             return
@@ -326,7 +326,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             return
         snapshot = self.manifest.snapshot()
         known = set() if snapshot is None else set(snapshot.table["location"].to_pylist())
-        for folder in marked & known:  # registered again since: no drop is in progress
+        for folder in marked & known:  # registered again since, so no drop is in progress
             self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
         for folder in marked - known:
             name = tuple(folder.partition("_")[2].split(DELIMITER))
@@ -336,15 +336,14 @@ class NestedTables(NestedNamespaces, TableFolders):
                 self._discard(entry)
 
     def _is_unchanged_since_drop(self, entry: TableEntry) -> bool:
-        """Return whether nothing was written since the marker: no client registered the table
-        again."""
+        """Return whether nothing has been written since the marker, for example by a registration."""
         marked = self.directory.modified(f"{self.folder(entry)}/{DROP_MARKER}")
         state = self._owner.table_folder(entry).state()
         return marked is not None and (state is None or state.written <= marked)
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
-        """Keep others from writing a table's first rows; its directory need not exist yet."""
+        """Prevent others from writing a table's first rows; its directory need not exist yet."""
         if not self.directory.is_local:
             yield
             return
@@ -364,12 +363,12 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows that could not be written."""
+        """Remove a table that was added for rows whose write then failed."""
         self.remove_row(entry)
         super().withdraw_table(entry)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        """Rename a table; its directory stays."""
+        """Rename a table; its directory is not renamed."""
         old, name, folder = object_id(entry.id), object_id(new), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change:

@@ -1,4 +1,4 @@
-"""Namespaces that the manifest of a directory lists."""
+"""Manages the namespaces that a directory's manifest lists."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def changed_properties(
     """Return properties with some set and some removed."""
     if MANAGED in changed or MANAGED in removed:
         raise InvalidInputError(
-            f"property {MANAGED!r} is set when a table is created and cannot change"
+            f"property {MANAGED!r} is set when a table is created and cannot be changed"
         )
     return {key: value for key, value in {**old, **changed}.items() if key not in removed}
 
 
 class NestedNamespaces:
-    """Namespaces of any depth, each a row of the manifest."""
+    """Namespaces of any depth; each is a row in the manifest."""
 
     manifest: Manifest
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the child namespaces' names in order; see `CatalogBase`."""
+        """Return the names of the child namespaces in order; see `CatalogBase`."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, parent)
         if snapshot is None:
@@ -48,7 +48,7 @@ class NestedNamespaces:
         return snapshot.children(object_id(parent), NAMESPACE, after)
 
     def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
-        """Return a namespace's properties; those of the root are the manifest's own."""
+        """Return a namespace's properties; those of the root are metadata of the manifest."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, identifier)
         if snapshot is None:
@@ -69,7 +69,7 @@ class NestedNamespaces:
         Args:
             identifier: the namespace.
             properties: its properties.
-            is_stale: whether a row of that name is obsolete.
+            is_stale: returns whether an existing row with that name is obsolete.
         """
 
         def decide(snapshot: Snapshot) -> Change:
@@ -86,7 +86,7 @@ class NestedNamespaces:
         return properties
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        """Remove a namespace, with `cascade` including its contents; the tables' data stays."""
+        """Remove a namespace and, with `cascade`, its contents; the data of tables is kept."""
         name, had = object_id(identifier), dict[str, str]()
 
         def decide(snapshot: Snapshot) -> Change:
@@ -121,7 +121,7 @@ class NestedNamespaces:
         changed: Mapping[str, str],
         removed: Sequence[str],
     ) -> Row | None:
-        """Change the properties of an object; None if there is none of that type."""
+        """Change the properties of an object; return None if there is no object with that type."""
         name = object_id(identifier)
         found: list[Row] = []
 

@@ -1,4 +1,4 @@
-"""Removal of files that killed processes left in a directory on local storage."""
+"""Removes files that killed processes left in a directory on local storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
 
 
 def sweep(root: str) -> None:
-    """Delete the remains that are Lance's and can be deleted; warn about the others."""
+    """Delete the files that Lance wrote and that can be deleted; warn about others."""
     try:
         names = os.listdir(root)
     except FileNotFoundError:
@@ -38,19 +38,19 @@ def sweep(root: str) -> None:
             _delete_left(path)
         except (OSError, InvalidTableStateError) as error:
             warnings.warn(
-                f"{path}, left by an earlier process, could not be deleted: delete it: "
-                f"{first_line(error)}",
+                f"{path}, left by an earlier process, could not be deleted ({first_line(error)}); "
+                f"delete it manually",
                 stacklevel=2,
             )
 
 
 def _delete_left(path: str) -> None:
-    """Delete a directory, unless a process holds it.
+    """Delete a directory, unless a process has locked it.
 
     Raises:
         InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
             deleted.
-        OSError: it could not be deleted completely.
+        OSError: the directory could not be deleted completely.
     """
     with suppress(FileNotFoundError):
         held = local.try_to_hold(path, local.AS_DIRECTORY)
@@ -62,13 +62,13 @@ def _delete_left(path: str) -> None:
                 foreign = TableFolder(TableStorage(location=path, options={})).first_foreign()
                 if foreign is not None:
                     raise InvalidTableStateError(
-                        f"Lance did not write {path}/{foreign}; move that elsewhere first"
+                        f"Lance did not write {path}/{foreign}; move that file elsewhere first"
                     )
             local.delete_tree(path, whole)
 
 
 def _is_left(staged: str) -> bool:
-    """Return whether a directory was staged so long ago that its process must have ended."""
+    """Return whether a directory was staged so long ago that its process must have exited."""
     try:
         return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""The versions of managed tables, as rows of the manifest.
+"""Stores the versions of managed tables as rows in the manifest.
 
 A version is a row ``<table>$<version>`` of type ``table_version``; a version of a branch is
-``<table>$<branch>$<version>``. Its metadata is a JSON object with pylance's keys and a few more.
+``<table>$<branch>$<version>``. Its metadata is a JSON object with pylance's keys and a few
+additional ones.
 
 Source: what pylance 14.0.2 writes.
 """
@@ -42,8 +43,8 @@ class ManifestVersions(VersionStore):
     """The versions that a manifest stores.
 
     Args:
-        nested: the tables of the manifest.
-        lists_root: whether tables of the root are subdirectories, regardless of their rows.
+        nested: the tables in the manifest.
+        lists_root: whether the tables in the root are its subdirectories, regardless of rows.
     """
 
     def __init__(self, nested: NestedTables, *, lists_root: bool) -> None:
@@ -76,7 +77,7 @@ class ManifestVersions(VersionStore):
                     yield _read(row)
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Commit all changes in one commit of the manifest, or none."""
+        """Commit all changes atomically, in one commit to the manifest."""
         for change in changes:
             self._refuse_listed(change)
         added: list[Row] = []
@@ -116,7 +117,7 @@ class ManifestVersions(VersionStore):
         return str(uuid.uuid4())
 
     def _refuse_listed(self, change: Change) -> None:
-        """Raise for a table of the root, which is added or removed with its subdirectory (code 13)."""
+        """Reject (code 13) a table in the root, because it is added and removed with its subdirectory."""
         if isinstance(change, AddTable):
             identifier = change.id
         elif isinstance(change, RemoveTable):
@@ -125,8 +126,8 @@ class ManifestVersions(VersionStore):
             return
         if self._lists_root and len(identifier) == 1:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)}: tables of the root are created and "
-                "removed one by one, because clients list their directories; set "
+                f"table {format_identifier(identifier)}: tables in the root are created and "
+                f"removed individually, because clients list their directories; set "
                 "dir_listing_enabled=false, or remove it from the batch"
             )
 
@@ -220,5 +221,5 @@ def _read(row: Row) -> KeptVersion:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidTableStateError(
-            f"the manifest's row {row.id!r} is not a readable version: remove it"
+            f"the row {row.id!r} in the manifest is not a readable version; remove it"
         ) from error

@@ -1,4 +1,4 @@
-"""HTML tables for notebooks."""
+"""Formats HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ LONGEST = 80
 
 
 def as_html(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
-    """Return an HTML table; values are escaped, and long ones cut.
+    """Return an HTML table; values are escaped, and long values are truncated.
 
     Args:
         headers: names of the columns.
         rows: the values.
-        caption: text above the table.
+        caption: caption of the table.
     """
     lines = ["<table>"]
     if caption:

@@ -1,4 +1,4 @@
-"""MergeInsert: a merge of rows into a table, built step by step."""
+"""MergeInsert: a builder for merging rows into a table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["MergeInsert"]
 
 
 class MergeInsert:
-    """A merge of rows into a table; only `execute` contacts the catalog.
+    """A builder for merging rows into a table; only `execute` contacts the catalog.
 
-    `Table.merge_insert` creates it. Without a ``when_...`` step the merge changes nothing.
+    `Table.merge_insert` creates it. Without a ``when_...`` step, the merge changes nothing.
 
     Args:
-        execute: sends the merge: the fields of its request, and the rows.
+        execute: sends the merge; called with the fields of the request and the rows.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class MergeInsert:
         self._fields: dict[str, Any] = {}
 
     def when_matched_update_all(self, *, where: str | None = None) -> Self:
-        """Update the rows of the table whose keys are in the new rows.
+        """Update the rows in the table whose keys occur in the new rows.
 
         Args:
-            where: SQL condition on the pairs of rows, with the prefixes ``target`` and ``source``;
-                defaults to all.
+            where: SQL condition on pairs of rows, with the prefixes ``target`` and ``source``;
+                defaults to all pairs.
         """
         self._fields["when_matched_update_all"] = True
         if where is not None:
@@ -43,15 +43,15 @@ class MergeInsert:
         return self
 
     def when_not_matched_insert_all(self) -> Self:
-        """Insert the new rows whose keys are not in the table."""
+        """Insert the new rows whose keys do not occur in the table."""
         self._fields["when_not_matched_insert_all"] = True
         return self
 
     def when_not_matched_by_source_delete(self, condition: str | None = None) -> Self:
-        """Delete the rows of the table whose keys are not in the new rows.
+        """Delete the rows in the table whose keys do not occur in the new rows.
 
         Args:
-            condition: SQL condition on the rows to delete; defaults to all.
+            condition: SQL condition on the rows to delete; defaults to all such rows.
         """
         self._fields["when_not_matched_by_source_delete"] = True
         if condition is not None:
@@ -59,7 +59,7 @@ class MergeInsert:
         return self
 
     def use_index(self, use_index: bool) -> Self:
-        """Choose whether a scalar index of the key column may be used; off by default."""
+        """Set whether the merge may use a scalar index on the key column; by default, it may not."""
         self._fields["use_index"] = use_index
         return self
 
@@ -70,11 +70,11 @@ class MergeInsert:
 
         Args:
             new_data: the rows, in any form that `Table.add` accepts.
-            timeout: longest time that the merge may be repeated after conflicts; defaults to the
-                limit of the server.
+            timeout: maximum time during which the merge is retried after conflicts; defaults to the
+                server's limit.
 
         Returns:
-            the numbers of updated, inserted and deleted rows, and the new version.
+            the number of updated, inserted and deleted rows, and the new version.
 
         Raises:
             ConcurrentModificationError: other writers kept changing the table.

@@ -1,4 +1,4 @@
-"""Search: a query of one table, built step by step."""
+"""Search: a builder for queries on a table."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Search"]
 
 DEFAULT_LIMIT = 10
-"""Rows that a search returns without `Search.limit`."""
+"""Number of rows that a search returns without `Search.limit`."""
 
 
 class Search:
-    """A query of a table: a scan, a vector search, a full-text search, or a hybrid search.
+    """A query on a table: a scan, a vector search, a full-text search, or a hybrid search.
 
-    The methods have the names of lancedb's query builder. Each step returns a new query and leaves
-    the old one unchanged; only ``to_...``, `explain_plan` and `analyze_plan` contact the catalog.
+    The methods are named like those of lancedb's query builder. Each step returns a new query and
+    leaves the previous one unchanged; only ``to_...``, `explain_plan` and `analyze_plan` contact
+    the catalog.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class Search:
         is_text = isinstance(query, str)
         if query is not None and query_type == ("vector" if is_text else "fts"):
             raise InvalidInputError(
-                f"search: a {query_type} search needs a {'vector' if is_text else 'string'} "
-                "as query"
+                f"search: a {query_type} search needs a {'vector' if is_text else 'string'} as "
+                f"the query"
             )
         if vector_column_name is not None:
             self._request["vector_column"] = vector_column_name
@@ -80,30 +81,32 @@ class Search:
         return {"string_query": words}
 
     def _final(self) -> dict[str, Any]:
-        """Return the request of the query, with the fields that depend on several steps."""
+        """Return the query's request, completed by the fields that depend on several steps."""
         found = ("vector" in self._request, "full_text_query" in self._request)
         if self._is_hybrid and not all(found):
             raise InvalidInputError(
-                "search: a hybrid query needs both a vector and words: add .vector(...) and .text(...)"
+                "search: a hybrid query needs both a vector and words; add .vector(...) and "
+                ".text(...)"
             )
-        # A request that is sent unchanged has to contain the vector, even if it is null.
+        # The request is sent without changes, so it must contain the vector even if it is null.
         request = {"vector": None, "k": DEFAULT_LIMIT if any(found) else 0, **self._request}
         if any(found) and "filter" in request:
             request["prefilter"] = self._prefilter
         return request
 
     def vector(self, vector: Vector) -> Search:
-        """Rank the rows by their distance to a vector; with words, the search is hybrid.
+        """Rank the rows by their distance to a vector; combined with words, the search is hybrid.
 
         Args:
-            vector: numbers in a list, a tuple or an array; several vectors for a multi-vector column.
+            vector: numbers in a list, a tuple or an array; several vectors for a multi-vector
+                column.
         """
         return self._with(vector=_vector(vector))
 
     def text(self, text: str) -> Search:
-        """Find the rows that contain words; with a vector, the search is hybrid.
+        """Find the rows that contain words; combined with a vector, the search is hybrid.
 
-        A hybrid search orders its rows by reciprocal rank fusion.
+        A hybrid search orders rows by reciprocal rank fusion.
 
         Args:
             text: the words.
@@ -111,12 +114,12 @@ class Search:
         return self._with(full_text_query=self._words(text))
 
     def where(self, where: str, prefilter: bool = True) -> Search:
-        """Keep the rows that meet an SQL condition; several conditions are combined with AND.
+        """Return only rows that match an SQL condition; several conditions are combined with AND.
 
         Args:
             where: the condition.
-            prefilter: whether a search considers only these rows; if false, the filter is applied
-                to the rows that the search found, and fewer may remain.
+            prefilter: whether a search considers only these rows; if false, the condition is
+                applied to the results of the search, of which fewer may remain.
         """
         before = self._request.get("filter")
         changed = self._with(filter=f"({before}) AND ({where})" if before else where)
@@ -127,7 +130,7 @@ class Search:
         """Return only these columns.
 
         Args:
-            columns: names of columns, or SQL expressions by the name of the resulting column.
+            columns: names of columns, or a mapping from names of result columns to SQL expressions.
         """
         if isinstance(columns, str):
             columns = [columns]
@@ -136,9 +139,9 @@ class Search:
         return self._with(columns={"column_names": list(columns)})
 
     def limit(self, limit: int) -> Search:
-        """Return at most `limit` rows; without it, a search returns 10 and a scan all rows."""
+        """Return at most `limit` rows; by default, a search returns 10 rows and a scan returns all rows."""
         if not isinstance(limit, int) or limit < 1:
-            raise InvalidInputError(f"limit: {limit!r} is not a number of rows; pass 1 or more")
+            raise InvalidInputError(f"limit: {limit!r} is not a number of rows; specify 1 or more")
         return self._with(k=limit)
 
     def offset(self, offset: int) -> Search:
@@ -152,17 +155,17 @@ class Search:
     def distance_range(
         self, lower_bound: float | None = None, upper_bound: float | None = None
     ) -> Search:
-        """Return only rows whose distance is in a range.
+        """Return only rows whose distance is within a range.
 
         Args:
-            lower_bound: smallest distance, inclusive; defaults to no bound.
-            upper_bound: largest distance, exclusive; defaults to no bound.
+            lower_bound: minimum distance, inclusive; defaults to no bound.
+            upper_bound: maximum distance, exclusive; defaults to no bound.
         """
         bounds = {"lower_bound": lower_bound, "upper_bound": upper_bound}
         return self._with(**{key: value for key, value in bounds.items() if value is not None})
 
     def nprobes(self, nprobes: int) -> Search:
-        """Search `nprobes` partitions of the vector index; more improve recall and take longer."""
+        """Search `nprobes` partitions of the vector index; more partitions improve recall but take longer."""
         return self._with(nprobes=nprobes)
 
     def minimum_nprobes(self, minimum_nprobes: int) -> Search:
@@ -170,34 +173,34 @@ class Search:
         return self._with(minimum_nprobes=minimum_nprobes)
 
     def maximum_nprobes(self, maximum_nprobes: int) -> Search:
-        """Search at most `maximum_nprobes` partitions if the first ones yield too few rows."""
+        """If the first partitions yield too few rows, search up to `maximum_nprobes` partitions."""
         return self._with(maximum_nprobes=maximum_nprobes)
 
     def ef(self, ef: int) -> Search:
-        """Consider `ef` candidates in the graph of an HNSW index."""
+        """Consider `ef` candidates when searching the graph of an HNSW index."""
         return self._with(ef=ef)
 
     def refine_factor(self, refine_factor: int) -> Search:
-        """Fetch `refine_factor` times the rows from the index and rank them by their full vectors."""
+        """Fetch `refine_factor` times as many rows from the index, and rank them by their full vectors."""
         return self._with(refine_factor=refine_factor)
 
     def bypass_vector_index(self) -> Search:
-        """Compare the vector with every row instead of using the vector index."""
+        """Compare the vector with all rows instead of using the vector index."""
         return self._with(bypass_vector_index=True)
 
     def fast_search(self) -> Search:
-        """Search only rows that are in the index."""
+        """Search only indexed rows."""
         return self._with(fast_search=True)
 
     def with_row_id(self, with_row_id: bool = True) -> Search:
-        """Return row ids too, in the column ``_rowid``."""
+        """Also return row ids, in the column ``_rowid``."""
         return self._with(with_row_id=with_row_id)
 
     def explain_plan(self, verbose: bool = False) -> str:
         """Return the plan of the query without running it.
 
         Args:
-            verbose: whether the plan contains more detail.
+            verbose: whether to include more detail.
         """
         request = self._final()
         identifier = request.pop("id")
@@ -206,11 +209,11 @@ class Search:
         ).plan
 
     def analyze_plan(self) -> str:
-        """Run the query and return its plan with the measurements of each step."""
+        """Run the query and return its plan with the metrics of each step."""
         return self._namespace.analyze_table_query_plan(self._final()).analysis
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Run the query and return a reader that yields the rows in batches as they arrive."""
+        """Run the query and return a reader that yields batches of rows as they arrive."""
         return self._namespace.query_table(self._final())
 
     def to_arrow(self) -> pa.Table:
@@ -256,7 +259,7 @@ class Search:
 
 
 def _vector(query: Vector) -> dict[str, Any]:
-    """Return the request field of one vector, or of several.
+    """Return the request field for one or several vectors.
 
     Raises:
         InvalidInputError: code 13, the query is not a list of numbers.
@@ -266,8 +269,8 @@ def _vector(query: Vector) -> dict[str, Any]:
         values = values.to_pylist()
     if not isinstance(values, list | tuple):
         raise InvalidInputError(
-            f"search: a {type(query).__name__} is neither a vector nor words; pass a list of "
-            "numbers or a string"
+            f"search: a {type(query).__name__} is neither a vector nor a string; specify a list "
+            f"of numbers or a string"
         )
     values = [each.tolist() if hasattr(each, "tolist") else each for each in values]
     try:

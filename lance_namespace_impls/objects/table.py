@@ -1,4 +1,4 @@
-"""Table, Tags and Branches: one table as an object with the methods of lancedb's tables."""
+"""Table, Tags and Branches: a table as an object, with the same methods as lancedb's tables."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ __all__ = ["Branches", "Table", "Tags"]
 
 
 class Table:
-    """A table of a namespace, at its latest version or at one that is checked out.
+    """A table in a namespace, at the latest version or at a checked-out version.
 
-    The methods have the names of lancedb's tables. Each is one call of the namespace, or a few, in
-    process and over REST, with the same errors. Creating the object contacts no catalog; `exists`
-    reports whether the table exists. `schema`, `location`, `properties` and `version` are loaded
-    when they are first read; `refresh` forgets them.
+    The methods are named like those of lancedb's tables. Each makes one or a few calls to the
+    namespace, with the same errors in process and over REST. Creating the object does not contact
+    the catalog; `exists` returns whether the table exists. `schema`, `location`, `properties` and
+    `version` are loaded on first access; `refresh` discards them.
 
     Args:
         namespace: the namespace of the table.
@@ -81,7 +81,7 @@ class Table:
     ) -> None:
         self.id = to_identifier(id)
         if not self.id:
-            raise InvalidInputError("a table needs a name: the root is a namespace")
+            raise InvalidInputError("a table needs a name; the root is a namespace")
         self.namespace = namespace
         self._branch = branch
         self._checked_out: tuple[int, str | None] | None = None
@@ -102,7 +102,8 @@ class Table:
     def _writing(self, **fields: object) -> dict[str, Any]:
         if self._checked_out is not None:
             raise InvalidInputError(
-                f"table {self} is checked out at version {self._checked_out[0]}, which is read-only; "
+                f"table {self} is checked out at version {self._checked_out[0]}, which is "
+                f"read-only; "
                 "call checkout_latest() to write, or restore() to make this version the latest"
             )
         return self._request(**fields)
@@ -121,21 +122,20 @@ class Table:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Properties of the table in the catalog; loaded once, see `refresh`."""
+        """The table's properties in the catalog; loaded once, see `refresh`."""
         return dict(self._described().properties or {})
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the table as an Arrow schema; loaded once, see `refresh`."""
+        """The table's Arrow schema; loaded once, see `refresh`."""
         if self._schema is None:
             self._schema = self._load_schema()
         return self._schema
 
     @property
     def version(self) -> int:
-        """Number of the version that is read: the one checked out, or the latest.
-
-        The latest is loaded once, and again after a change through this object; see `refresh`.
+        """Number of the version that is read: the checked-out version, or the latest. The latest
+        version is loaded once, and again after changes through this object; see `refresh`.
         """
         if self._checked_out is not None:
             return self._checked_out[0]
@@ -149,17 +149,17 @@ class Table:
         return self._description
 
     def _load_schema(self) -> pa.Schema:
-        # No row matches. The schema of the result is exact; its description as JSON is not.
+        # No row matches. The schema of the result is exact, unlike its description in JSON.
         request = self._reading(filter="false", k=1)
         with self.namespace.query_table(request) as reader:
             return reader.schema
 
     def refresh(self) -> None:
-        """Forget `schema`, `location`, `properties` and `version`; they are loaded when next read."""
+        """Discard `schema`, `location`, `properties` and `version`; they are loaded on next access."""
         self._description = self._schema = self._latest = None
 
     def exists(self) -> bool:
-        """Return whether the table exists; a table that is declared without data does."""
+        """Return whether the table exists; this includes tables declared without data."""
         try:
             self.namespace.table_exists({"id": list(self.id)})
         except TableNotFoundError:
@@ -170,7 +170,7 @@ class Table:
         """Return the catalog's description of the table.
 
         Args:
-            details: whether the dataset is opened to return version, schema and counts too.
+            details: whether to open the dataset to also return version, schema and counts.
 
         Raises:
             TableNotFoundError: the table does not exist.
@@ -179,7 +179,7 @@ class Table:
         return self.namespace.describe_table({**request, "load_detailed_metadata": details})
 
     def stats(self) -> GetTableStatsResponse:
-        """Return the number of rows, bytes, indices and fragments of the latest version."""
+        """Return the number of rows, bytes, indices and fragments in the latest version."""
         return self.namespace.get_table_stats(self._request())
 
     # --- reading
@@ -194,7 +194,7 @@ class Table:
         return self.namespace.count_table_rows(request).count or 0
 
     def count(self, where: str | None = None) -> int:
-        """Return the number of rows: the former name of `count_rows`."""
+        """Return the number of rows; former name of `count_rows`."""
         return self.count_rows(where)
 
     def head(self, n: int = 5) -> pa.Table:
@@ -212,12 +212,12 @@ class Table:
         """Return a query: a scan, a vector search, a full-text search, or a hybrid search.
 
         Args:
-            query: a vector (list, tuple or array; several vectors for a multi-vector column), or
-                words as a string; defaults to a scan of all rows.
+            query: a vector (list, tuple or array; several vectors for a multi-vector column), or a
+                string of words; defaults to a scan of all rows.
             vector_column_name: the vector column; required if the table has several.
             query_type: ``vector`` or ``fts`` checks the type of the query; ``hybrid`` requires both
                 `Search.vector` and `Search.text`.
-            fts_columns: the text columns; defaults to all with a full-text index.
+            fts_columns: the text columns to search; defaults to all columns with a full-text index.
 
         Examples:
             >>> table.search([0.1, 0.2]).where("year > 2020").limit(3).to_pandas()  # doctest: +SKIP
@@ -232,7 +232,7 @@ class Table:
         )
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return a reader of all rows, which yields them in batches as they arrive."""
+        """Return a reader for all rows, which yields batches as they arrive."""
         return self.search().to_batches()
 
     def to_arrow(self) -> pa.Table:
@@ -244,15 +244,15 @@ class Table:
         return self.search().to_pandas()
 
     def to_polars(self) -> polars.LazyFrame:
-        """Return all rows as a ``polars.LazyFrame``; this call reads them."""
+        """Return all rows as a ``polars.LazyFrame``; they are read by this call."""
         return self.search().to_polars().lazy()
 
     def to_list(self) -> list[Row]:
-        """Return all rows, one dict per row."""
+        """Return all rows as a list of dicts."""
         return self.search().to_list()
 
     def to_lance(self) -> lance.LanceDataset:
-        """Open the table in its storage and return the ``lance.LanceDataset``."""
+        """Open the table directly in storage and return the ``lance.LanceDataset``."""
         from ..tables.dataset import open_through
 
         version, branch = self._checked_out or (None, self._branch)
@@ -272,7 +272,7 @@ class Table:
 
         Args:
             data: the rows, in any form that `add` accepts.
-            mode: what happens if the table exists: an error, nothing, or its replacement.
+            mode: whether an existing table causes an error, is kept, or is replaced.
             properties: properties of the table in the catalog.
 
         Raises:
@@ -290,12 +290,13 @@ class Table:
         """Add rows.
 
         Args:
-            data: an Arrow table, reader or IPC stream; a pandas or polars frame, lazy too; a list
-                of dicts; or a dict of columns, whose two-dimensional numpy arrays are vectors.
+            data: an Arrow table, reader or IPC stream; a pandas or polars frame, including lazy
+                frames; a list of dicts; or a dict of columns, in which two-dimensional numpy arrays
+                are vectors.
             mode: ``append`` keeps the existing rows, ``overwrite`` replaces them.
 
         Raises:
-            TableSchemaValidationError: the rows do not fit the table.
+            TableSchemaValidationError: the rows do not match the table's schema.
         """
         request = self._writing(mode=mode)
         added = self.namespace.insert_into_table(request, self._cast_to_schema(data))
@@ -303,7 +304,7 @@ class Table:
         return added
 
     def merge_insert(self, on: str | Iterable[str]) -> MergeInsert:
-        """Return a builder of a merge: rows with known keys update, rows with new keys insert.
+        """Return a builder for a merge, which updates rows with existing keys and inserts others.
 
         Args:
             on: the key column, or several.
@@ -324,7 +325,7 @@ class Table:
         return MergeInsert(execute)
 
     def merge(self, data: Rows, on: str | Iterable[str]) -> MergeInsertIntoTableResponse:
-        """Update the rows with known keys and insert the others: `merge_insert` in one call.
+        """Update rows with existing keys and insert the others, like `merge_insert` in one call.
 
         Args:
             data: the rows, in any form that `add` accepts.
@@ -340,12 +341,12 @@ class Table:
         *,
         values_sql: Mapping[str, str] | None = None,
     ) -> UpdateTableResponse:
-        """Set columns of rows.
+        """Set columns in rows.
 
         Args:
             where: SQL condition on the rows; defaults to all rows.
-            values: new values by column.
-            values_sql: SQL expressions by column, such as ``{"price": "price * 2"}``.
+            values: new values, by column.
+            values_sql: SQL expressions, by column, such as ``{"price": "price * 2"}``.
         """
         pairs = [[column, literal(value)] for column, value in (values or {}).items()]
         pairs += [[column, expression] for column, expression in (values_sql or {}).items()]
@@ -364,7 +365,7 @@ class Table:
         return deleted
 
     def _cast_to_schema(self, data: Rows) -> Rows:
-        # The schema is loaded: another client may have changed it since it was last read.
+        # Another client may have changed the cached schema, so it is loaded again.
         return cast_to_schema(data, self._load_schema, f"table {self}")
 
     def _changed(self, *, schema: bool = False) -> None:
@@ -383,9 +384,9 @@ class Table:
         """Add columns.
 
         Args:
-            transforms: SQL expressions by new column, evaluated once for every existing row.
-            computed: SQL expressions by computed column, which the server also evaluates for rows
-                that are added later; most servers do not support them.
+            transforms: SQL expressions, by name of the new column; evaluated once for all existing
+                rows. computed: SQL expressions, by name of the computed column; the server also
+                evaluates them for rows that are added later. Most servers do not support them.
         """
         columns = [{"name": name, "expression": sql} for name, sql in (transforms or {}).items()]
         columns += [{"name": name, "computed": sql} for name, sql in (computed or {}).items()]
@@ -397,8 +398,8 @@ class Table:
         """Rename columns, or change their type or nullability.
 
         Args:
-            alterations: a dict per column: its ``path``, and ``rename``, ``data_type`` (a
-                ``pyarrow.DataType``) or ``nullable``.
+            alterations: one dict per column, with its ``path`` and the changes: ``rename``,
+                ``data_type`` (a ``pyarrow.DataType``) or ``nullable``.
         """
         changes = [_alteration(each) for each in alterations]
         altered = self.namespace.alter_table_alter_columns(self._writing(alterations=changes))
@@ -406,10 +407,10 @@ class Table:
         return altered
 
     def drop_columns(self, columns: Iterable[str]) -> AlterTableDropColumnsResponse:
-        """Remove columns; older versions keep them.
+        """Remove columns; older versions still have them.
 
         Args:
-            columns: their paths, with dots between the levels of nested fields.
+            columns: paths of the columns, with dots between the levels of nested fields.
         """
         names = [columns] if isinstance(columns, str) else list(columns)
         dropped = self.namespace.alter_table_drop_columns(self._writing(columns=names))
@@ -419,35 +420,33 @@ class Table:
     # --- versions
 
     def list_versions(self) -> list[TableVersion]:
-        """Return the stored versions, the oldest first."""
+        """Return the stored versions, oldest first."""
         request = self._request()
         found = _pages(self.namespace.list_table_versions, request, lambda page: page.versions)
         return sorted(found, key=lambda each: each.version)
 
     def checkout(self, version: int | str) -> None:
-        """Read another version from now on; the table is read-only until `checkout_latest`.
+        """Switch to another version; the table is then read-only until `checkout_latest` is called.
 
         Args:
-            version: its number, or a tag.
-
-        Raises:
+            version: number or tag of the version. Raises:
             TableTagNotFoundError: the tag does not exist.
         """
         self._checked_out = self._resolved(version)
         self._schema = None
 
     def checkout_latest(self) -> None:
-        """Read the latest version again, and allow writes."""
+        """Switch back to the latest version, which can be written."""
         self._checked_out = self._latest = self._schema = None
 
     def restore(self, version: int | str | None = None) -> None:
-        """Restore an older version as a new latest version, which is read from now on.
+        """Restore an older version as the new latest version, and switch to it.
 
         Args:
-            version: its number, or a tag; defaults to the version that is checked out.
+            version: number or tag of the version; defaults to the checked-out version.
 
         Raises:
-            InvalidInputError: no version is passed, and none is checked out.
+            InvalidInputError: no version is specified or checked out.
             TableVersionNotFoundError: the version does not exist.
         """
         if version is not None:
@@ -455,7 +454,7 @@ class Table:
         elif self._checked_out is not None:
             number, branch = self._checked_out
         else:
-            raise InvalidInputError(f"restore {self}: pass a version, or check one out first")
+            raise InvalidInputError(f"restore {self}: specify a version, or check one out first")
         request = {"id": list(self.id), "branch": branch, "version": number}
         self.namespace.restore_table(_without_none(request))
         self.checkout_latest()
@@ -468,16 +467,16 @@ class Table:
 
     @property
     def tags(self) -> Tags:
-        """The tags of the table; only the methods of the result contact the catalog."""
+        """The tags of the table; only methods of the returned object contact the catalog."""
         return Tags(self)
 
     @property
     def branches(self) -> Branches:
-        """The branches of the table; only the methods of the result contact the catalog."""
+        """The branches of the table; only methods of the returned object contact the catalog."""
         return Branches(self)
 
     def current_branch(self) -> str | None:
-        """Return the branch that is read, or None for the main branch; contacts no catalog."""
+        """Return the current branch, or None for the main branch, without contacting the catalog."""
         return self._checked_out[1] if self._checked_out else self._branch
 
     # --- indices
@@ -490,13 +489,13 @@ class Table:
         name: str | None = None,
         **options: Unpack[IndexOptions],
     ) -> None:
-        """Build an index of a column.
+        """Build an index on a column.
 
         Args:
             column: the column.
             index_type: ``IVF_PQ``, ``IVF_FLAT``, ``IVF_HNSW_SQ`` … for vectors; ``BTREE``,
-                ``BITMAP``, ``LABEL_LIST`` … for plain values; ``FTS`` for text.
-            name: name of the index; defaults to a name made from the column's.
+                ``BITMAP``, ``LABEL_LIST`` … for scalar values; ``FTS`` for text.
+            name: name of the index; by default, it is derived from the column's name.
             options: fields of `IndexOptions`, such as ``num_partitions`` or ``distance_type``.
 
         Raises:
@@ -510,12 +509,12 @@ class Table:
         self._changed()
 
     def list_indices(self) -> list[IndexContent]:
-        """Return the indices, in the order of their names."""
+        """Return the indices, ordered by name."""
         request = self._reading()
         return list(_pages(self.namespace.list_table_indices, request, lambda page: page.indexes))
 
     def index_stats(self, index_name: str) -> DescribeTableIndexStatsResponse:
-        """Return the type of an index and the number of rows in it and not in it.
+        """Return the type of an index, and the number of indexed and unindexed rows.
 
         Args:
             index_name: name of the index.
@@ -537,16 +536,16 @@ class Table:
         delete_unverified: bool = False,
         retrain: bool = False,
     ) -> None:
-        """Merge small files, add new rows to the indices, and delete old versions if requested.
+        """Merge small files, add new rows to the indices and, if requested, delete old versions.
 
         The work is done in this process, on the table's storage.
 
         Args:
-            cleanup_older_than: age of the versions to delete; tagged ones stay. Without it, and
-                unlike in lancedb, every version stays.
-            delete_unverified: whether files of failed or running writes are deleted too, even if
-                they are less than 7 days old.
-            retrain: whether the vector indices are trained again.
+            cleanup_older_than: minimum age of the versions to delete; tagged versions are kept. By
+                default, unlike in lancedb, all versions are kept.
+            delete_unverified: whether to also delete files of failed or running writes that are
+                less than 7 days old.
+            retrain: whether to retrain the vector indices.
         """
         from ..core.errors import from_system_failure
         from ..tables.errors import from_lance
@@ -577,7 +576,7 @@ class Table:
 
         Args:
             name: the new name.
-            namespace: the namespace to move it to; defaults to its current one.
+            namespace: the namespace to which to move the table; defaults to its current one.
         """
         request: dict[str, Any] = {"id": list(self.id), "new_table_name": name}
         parent = self.id[:-1]
@@ -622,7 +621,7 @@ class Table:
         return f"Table({str(self)!r}{chosen})"
 
     def _repr_html_(self) -> str:
-        """Return columns and first rows as HTML, for notebooks."""
+        """Return the columns and the first rows as HTML, for notebooks."""
         from ..tables.schema import column_types
 
         columns = as_html(["column", "type"], column_types(self.schema).items(), str(self))
@@ -630,7 +629,7 @@ class Table:
 
 
 class Tags:
-    """The tags of a table: names of versions."""
+    """The tags of a table, which are names for versions."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -646,7 +645,7 @@ class Tags:
         return found
 
     def get_version(self, tag: str) -> int:
-        """Return the version that a tag names.
+        """Return the version that a tag references.
 
         Raises:
             TableTagNotFoundError: the tag does not exist.
@@ -657,7 +656,7 @@ class Tags:
         """Create a tag.
 
         Args:
-            tag: its name.
+            tag: name of the tag.
             version: number of the version, on the branch of the table object.
 
         Raises:
@@ -670,7 +669,7 @@ class Tags:
         """Move a tag to another version.
 
         Args:
-            tag: its name.
+            tag: name of the tag.
             version: number of the version, on the branch of the table object.
 
         Raises:
@@ -680,7 +679,7 @@ class Tags:
         self._table.namespace.update_table_tag(self._table._request(tag=tag, version=version))
 
     def delete(self, tag: str) -> None:
-        """Delete a tag; the version stays.
+        """Delete a tag; the version is kept.
 
         Raises:
             TableTagNotFoundError: the tag does not exist.
@@ -692,7 +691,7 @@ class Tags:
 
 
 class Branches:
-    """The branches of a table: lines of versions next to the main one."""
+    """The branches of a table, which are independent lines of versions."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -701,7 +700,7 @@ class Branches:
         return _without_none({"id": list(self._table.id), **fields})
 
     def list(self) -> dict[str, BranchContents]:
-        """Return the branches by name, without the main branch."""
+        """Return the branches by name, except the main branch."""
         found: dict[str, BranchContents] = {}
         listing = self._table.namespace.list_table_branches
         found.update(_pages(listing, self._request(), lambda page: page.branches.items()))
@@ -725,11 +724,11 @@ class Branches:
         return self.checkout(name)
 
     def checkout(self, name: str, version: int | None = None) -> Table:
-        """Return the table on a branch; contacts no catalog.
+        """Return the table on a branch, without contacting the catalog.
 
         Args:
             name: name of the branch.
-            version: version to check out; defaults to the latest, which can be written.
+            version: version to check out; defaults to the latest, which is writable.
         """
         return Table(self._table.namespace, self._table.id, branch=name, version=version)
 

@@ -1,4 +1,4 @@
-"""The types in the signatures of `Table` and `Search`."""
+"""Types in the signatures of `Table` and `Search`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 DistanceType: TypeAlias = Literal["l2", "cosine", "dot", "hamming"]
-"""How the distance of two vectors is measured."""
+"""Metric for the distance between two vectors."""
 
 IndexType: TypeAlias = Literal[
     "IVF_FLAT",
@@ -42,20 +42,20 @@ IndexType: TypeAlias = Literal[
     "RTREE",
     "FTS",
 ]
-"""Kind of an index: ``IVF_...`` for vectors, ``FTS`` for text, the others for plain values."""
+"""Type of an index: ``IVF_...`` for vectors, ``FTS`` for text, the others for scalar values."""
 
 QueryType: TypeAlias = Literal["auto", "vector", "fts", "hybrid"]
-"""Kind of a search; ``auto`` follows from the query."""
+"""Type of a search; ``auto`` infers it from the query."""
 
 Value: TypeAlias = str | int | float | bool | None
 """A value that `Table.update` writes as an SQL literal."""
 
 Row: TypeAlias = dict[str, object]
-"""A row of a result: values by column."""
+"""A row in a result: values by column."""
 
 
 class SupportsToList(Protocol):
-    """An array of numbers, such as numpy's and pyarrow's."""
+    """An array of numbers, such as a numpy or pyarrow array."""
 
     def tolist(self) -> object:
         """Return the numbers as a list."""
@@ -76,47 +76,50 @@ Rows: TypeAlias = (
     "polars.DataFrame | polars.LazyFrame | Sequence[Mapping[str, object]] | "
     "Mapping[str, Iterable[object]] | bytes | BinaryIO"
 )
-"""Rows to write: Arrow data or an Arrow IPC stream, a frame, a list of dicts or a dict of columns."""
+"""Rows to write: Arrow data or an Arrow IPC stream, a frame, a list of dicts or a dict of
+columns."""
 
 
 class IndexOptions(TypedDict, total=False):
-    """Options of `Table.create_index`; those that do not fit the index type have no effect.
+    """Options of `Table.create_index`; options that do not apply to the index type have no effect.
 
-    Lance chooses a default for each option that is left out.
+    Lance chooses defaults for omitted options.
     """
 
     distance_type: DistanceType
-    """Vectors: the distance that searches with this index use; ``l2`` by default."""
+    """Vectors: the distance metric of searches with this index; defaults to ``l2``."""
     num_partitions: int
-    """IVF: number of partitions; more make a probe cheaper but need more probes."""
+    """IVF: number of partitions; with more partitions, a probe is cheaper, but more probes are
+    needed."""
     target_partition_size: int
-    """IVF: rows per partition, from which the number of partitions follows."""
+    """IVF: number of rows per partition, an alternative to the number of partitions."""
     num_sub_vectors: int
-    """PQ: number of parts of a vector, best a divisor of its dimension."""
+    """PQ: number of subvectors, preferably a divisor of the dimension."""
     num_bits: int
-    """PQ, SQ and RQ: bits that encode one part or dimension."""
+    """PQ, SQ and RQ: number of bits that encode one subvector or dimension."""
     sample_rate: int
-    """Vectors: sampled vectors per cluster in training."""
+    """Vectors: number of sampled vectors per cluster for training."""
     max_iterations: int
-    """Vectors: highest number of k-means rounds in training."""
+    """Vectors: maximum number of k-means iterations for training."""
     m: int
-    """HNSW: edges per graph node."""
+    """HNSW: number of edges per graph node."""
     ef_construction: int
-    """HNSW: candidates considered when a node is added to the graph."""
+    """HNSW: number of candidates considered when a node is added to the graph."""
     with_position: bool
     """FTS: whether word positions are stored; phrase queries need them."""
     base_tokenizer: str
-    """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer that Lance supports."""
+    """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer that Lance
+    supports."""
     language: str
     """FTS: language of the stemming rules and the stop words."""
     max_token_length: int
-    """FTS: length above which a token is not indexed."""
+    """FTS: maximum length of an indexed token."""
     lower_case: bool
     """FTS: whether searches ignore case."""
     stem: bool
     """FTS: whether words are reduced to their stem."""
     remove_stop_words: bool
-    """FTS: whether very common words are left out."""
+    """FTS: whether stop words are omitted."""
     ascii_folding: bool
     """FTS: whether accented letters match their plain ASCII letters."""
 
@@ -131,4 +134,4 @@ class ColumnAlteration(TypedDict):
     data_type: NotRequired[pa.DataType]
     """New type; the values are converted."""
     nullable: NotRequired[bool]
-    """Whether the column may hold nulls."""
+    """Whether the column may contain nulls."""

@@ -1,4 +1,4 @@
-"""Conversion of Python values and rows to SQL and to the types of a table."""
+"""Converts Python values to SQL literals, and rows to the types of a table."""
 
 from __future__ import annotations
 
@@ -38,20 +38,21 @@ def literal(value: Value) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
     raise InvalidInputError(
-        f"update: a {type(value).__name__} cannot be written as SQL; pass an expression in values_sql="
+        f"update: a {type(value).__name__} cannot be written as an SQL literal; pass an "
+        f"expression in values_sql="
     )
 
 
 def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
-    """Convert rows of Python values or of frames to the types of the table's columns.
+    """Convert rows of Python values or frames to the types of the table's columns.
 
-    Numbers of Python and of frames have 64 bits, and their lists no fixed length. Arrow data is
+    Numbers in Python and in frames have 64 bits, and lists have no fixed length. Arrow data is
     returned unchanged.
 
     Args:
         data: the rows.
         schema_of: returns the table's schema; not called for Arrow data.
-        what: the table, as messages name it.
+        what: description of the table for messages.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.

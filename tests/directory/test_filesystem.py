@@ -109,7 +109,7 @@ def test_a_root_that_is_a_file_is_told(tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").touch()
     directory = opened(tmp_path / "file", kind)
     for call in (directory.require_directory, lambda: directory.folders(refuse)):
-        with pytest.raises(InvalidInputError, match="is a file, not a directory of tables"):
+        with pytest.raises(InvalidInputError, match="is a file; specify a directory of tables"):
             call()
     assert directory.kinds(*map(str, range(MANY))) == ["missing"] * MANY
     assert directory.holds_file("a", "") is False
@@ -177,7 +177,7 @@ def test_no_more_is_read_than_a_small_file(
     on_disk.write("f", b"1234")
     assert on_disk.read("f") == b"1234"
     on_disk.write("f", b"12345")
-    with pytest.raises(InvalidTableStateError, match="not a plain file of at most 4 bytes"):
+    with pytest.raises(InvalidTableStateError, match="not a regular file of at most 4 bytes"):
         on_disk.read("f")
 
 
