@@ -1,1 +1,1 @@
-"""Turns rest.yaml into the `lance_namespace_client` package."""
+"""Generates the `lance_namespace_client` package from rest.yaml."""

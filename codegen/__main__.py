@@ -1,4 +1,4 @@
-"""Runs the codegen command; without its tools, reports what to install."""
+"""Runs the codegen command; if a tool is missing, reports what to install."""
 
 from __future__ import annotations
 

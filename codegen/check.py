@@ -1,7 +1,7 @@
 """Checks for errors that openapi-python-client ignores or reports without a line.
 
-Everything in a specification is either generated or rejected here: a keyword without an effect would
-promise something that neither client nor server implements.
+Everything in a specification is either generated or rejected here: a keyword without effect would
+promise something that neither the client nor the server implements.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FORMATS = {
 }
 CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-# Names in the modules of the generated package, in addition to the models.
+# Names that the modules of the generated package define in addition to the models.
 RESERVED = frozenset(
     {
         "Any",
@@ -81,7 +81,7 @@ RESERVED = frozenset(
 
 
 def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Return path, HTTP method and operation object of every route."""
+    """Return the path, the HTTP method and the operation object of every route."""
     for path, item in document.data["paths"].items():
         for method in METHODS:
             if method in item:
@@ -122,7 +122,7 @@ def _within(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, dict[
 
 
 def missing_parts(document: Document) -> list[Problem]:
-    """Report missing and empty parts of the document."""
+    """Report missing and empty parts in the document."""
     return [
         document.problem((), f"the part {part!r} is missing")
         for part in PARTS
@@ -148,7 +148,7 @@ def _values(node: Any, place: Place) -> Iterator[tuple[Place, Any]]:
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Report all errors that the parser does not report; the document is valid OpenAPI already."""
+    """Report all errors that the parser does not report; the document is already valid OpenAPI."""
     yield from _top(document)
     yield from _dangling(document)
     yield from _routes(document)
@@ -181,17 +181,20 @@ def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterato
         if key not in ERROR_KEYS:
             yield document.problem((*place, key), f"an error has no {key}")
     if isinstance(row.get("name"), str) and not CLASS_NAME.fullmatch(row["name"]):
-        yield document.problem((*place, "name"), f"{row['name']!r} is not a name like NotFound")
+        yield document.problem(
+            (*place, "name"),
+            f"{row['name']!r} is not a valid error name; use CamelCase, such as NotFound",
+        )
 
 
 def _misspelt(
     document: Document, place: Place, part: dict[str, Any], known: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Report misspelled extensions; unrelated extensions are third-party and allowed."""
+    """Report misspelled extensions; unrelated extensions belong to third parties and are allowed."""
     for key in part:
         if key.startswith("x-") and key not in known:
             for near in get_close_matches(key, [k for k in known if k.startswith("x-")], 1, 0.8):
-                yield document.problem((*place, key), f"{key} is not known; {near} is")
+                yield document.problem((*place, key), f"{key} is unknown; did you mean {near}?")
 
 
 def _dangling(document: Document) -> Iterator[Problem]:
@@ -244,7 +247,10 @@ def _operation(operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if name is None:
         yield "x-operation", "has no x-operation"
     elif isinstance(name, str) and not CLASS_NAME.fullmatch(name):
-        yield "x-operation", f"{name!r} is not a name like CreateTable"
+        yield (
+            "x-operation",
+            f"{name!r} is not a valid operation name; use CamelCase, such as CreateTable",
+        )
 
 
 def _parameters(document: Document) -> Iterator[Problem]:
@@ -258,20 +264,20 @@ def _parameters(document: Document) -> Iterator[Problem]:
         if "schema" not in parameter:
             yield document.problem(place, f"parameter {name} has no schema")
         if not PARAMETER_NAME.fullmatch(name):
-            yield document.problem((*place, "name"), f"{name!r} cannot be a parameter's name")
+            yield document.problem((*place, "name"), f"{name!r} cannot be the name of a parameter")
 
 
 def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Report errors of one schema: the place within it, and the cause."""
+    """Yield the errors in one schema: the place within it, and the cause."""
     for key in schema:
         if key not in SCHEMA_KEYS and not key.startswith("x-"):
             yield (key,), f"the keyword {key} cannot be generated"
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     if "minimum" in schema and ("integer" not in kinds or type(schema["minimum"]) is not int):
-        yield ("minimum",), "a minimum is generated for whole numbers only"
+        yield ("minimum",), "a minimum can be generated only for whole numbers"
     if "minItems" in schema and "array" not in kinds:
-        yield ("minItems",), "minItems is for arrays only"
+        yield ("minItems",), "minItems applies only to arrays"
     if "array" in kinds and "items" not in schema:
         yield ("type",), "the array does not specify its items"
     if "enum" in schema and any(not isinstance(value, str) for value in schema["enum"]):
@@ -314,9 +320,13 @@ def _models(document: Document) -> Iterator[Problem]:
     for name, schema in document.data["components"].get("schemas", {}).items():
         place = ("components", "schemas", name)
         if not CLASS_NAME.fullmatch(name):
-            yield document.problem(place, f"the schema {name!r} needs a name like TableStats")
+            yield document.problem(
+                place, f"the schema {name!r} needs a name in CamelCase, such as TableStats"
+            )
         elif name in RESERVED or name.endswith("Error"):
-            yield document.problem(place, f"the name {name} is taken in the generated package")
+            yield document.problem(
+                place, f"the name {name} is already used in the generated package"
+            )
         other = modules.setdefault(snake(name), name)
         if other != name:
             yield document.problem(

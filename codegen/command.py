@@ -20,7 +20,7 @@ from .tools import ToolError, check_tools
 from .upstream import differences, read
 
 HERE = Path(__file__).resolve().parent
-# In a checkout, rest.yaml is next to codegen/; an installed package contains it.
+# In a checkout, rest.yaml is next to codegen/; the installed package contains it.
 INSTALLED = (HERE / "rest.yaml").exists()
 SPEC = HERE / "rest.yaml" if INSTALLED else HERE.parent / "rest.yaml"
 OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
@@ -32,11 +32,11 @@ PROGRAM = f"python -m {__package__}"
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
-    """Write or check the generated package; the exit status is 1 after an error.
+    """Write or check the generated package; return the exit status, which is 1 after an error.
 
     Args:
-        arguments: the command line; defaults to that of the process.
-        program: name of the command in files and messages.
+        arguments: the command-line arguments; default to those of the process.
+        program: name of the command in generated files and messages.
     """
     options = _arguments(arguments, program)
     target: Path = options.out / options.package
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
 
 
 def _last(target: Path) -> Path | None:
-    """Return the document to compare with: the last generated one, else the installed package's."""
+    """Return the published document: the one that was generated last, or else the installed package's."""
     if (beside := target / PUBLISHED).exists():
         return beside
     found = find_spec(PACKAGE) if target.name != PACKAGE else None
@@ -79,10 +79,10 @@ def _last(target: Path) -> Path | None:
 
 
 def _header(options: argparse.Namespace, program: str) -> str:
-    """Return the first lines of every file, which contain the command that wrote it.
+    """Return the first lines of every file, which contain the command that generates it.
 
-    An absolute path is reduced to its name, and an absolute folder is omitted, so that the package
-    does not depend on the place where it was generated.
+    Absolute paths are reduced to file names, and absolute folders are omitted: the package does not
+    depend on where it was generated.
     """
     if options.package == PACKAGE and options.spec == SPEC:
         return HEADER
@@ -90,7 +90,7 @@ def _header(options: argparse.Namespace, program: str) -> str:
     command = f"{program} --spec {shlex.quote(spec)} --package {options.package}"
     if options.out != OUT and not options.out.is_absolute():
         command += f" --out {shlex.quote(options.out.as_posix())}"
-    return f"# Generated from {spec}; edit that instead, and run\n# {command}"
+    return f"# Generated from {spec}; edit that file instead, and run\n# {command}"
 
 
 def _compare(spec: Path, path: Path) -> int:
@@ -156,7 +156,7 @@ def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports errors on one line."""
+    """An argument parser that reports errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2."""
@@ -206,8 +206,8 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         "--check-upstream",
         type=Path,
         metavar="FILE",
-        help="write nothing; list how another OpenAPI document of the protocol differs, and exit 1 "
-        "if it does",
+        help="write nothing; list the differences from another OpenAPI document of the protocol, "
+        "and exit 1 if there are any",
     )
     return parser.parse_args(arguments)
 

@@ -1,4 +1,4 @@
-"""A parsed rest.yaml that knows the line of each of its parts."""
+"""A parsed rest.yaml that records the line of each part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
 
 
 class SpecError(Exception):
-    """The specification is unusable; each problem is one line, ``file:line: cause``."""
+    """The specification is unusable; each problem is a line of the form ``file:line: cause``."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(
@@ -45,8 +45,8 @@ class Document:
 
     Args:
         path: the YAML file.
-        strict: whether to reject values that JSON does not have, such as dates; otherwise they
-            become text.
+        strict: whether to reject values that JSON does not support, such as dates; otherwise, they
+            become strings.
 
     Raises:
         SpecError: the file cannot be read, is not YAML, or repeats a key.
@@ -63,11 +63,11 @@ class Document:
         try:
             self.data: dict[str, Any] = self._plain(self._tree, ())
         except RecursionError as error:
-            cause = "is nested too deeply, or an alias is inside of its own anchor"
+            cause = "is nested too deeply, or contains an alias inside its own anchor"
             raise SpecError([Problem(path, None, cause)]) from error
 
     def line(self, place: Place) -> int:
-        """Return the 1-based line of the deepest part of `place` that the file has."""
+        """Return the 1-based line of the deepest part of `place` that exists in the file."""
         node: Any = self._tree
         line = 1
         for step in place:
@@ -75,7 +75,7 @@ class Document:
                 key = next((key for key in node if str(key) == str(step)), None)
                 if key is None:
                     break
-                # Keys merged by `<<` have no line of their own here.
+                # Keys merged by `<<` have no separate line.
                 line = node.lc.data[key][0] + 1 if key in (node.lc.data or ()) else line
                 node = node[key]
             elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):

@@ -1,7 +1,7 @@
-"""Runs openapi-python-client's parser; its warnings are errors here.
+"""Runs openapi-python-client's parser, and treats its warnings as errors.
 
-The parser reads the schemas and routes and determines the kind of each part. Its Python types are not
-used: they add a sentinel to every optional field and make a class of every map.
+The parser reads the schemas and routes and determines the kind of each part. Its Python types are
+not used, because they add a sentinel to every optional field and make every map a class.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class Parsed:
     """The parser's result for a document."""
 
     models: dict[str, ModelProperty]
-    """Objects by the name of their schema."""
+    """Objects, by the name of their schema."""
     endpoints: dict[tuple[str, str], Endpoint]
-    """Routes by path and HTTP method."""
+    """Routes, by path and HTTP method."""
 
 
 def validate(document: Document) -> list[Problem]:
-    """Report violations of OpenAPI."""
+    """Report violations of the OpenAPI specification."""
     try:
         OpenAPI.model_validate(document.data)
     except ValidationError as error:
         found = [(_place(document.data, row["loc"]), _cause(row)) for row in error.errors()]
-        # Of the branches of a union, the one with the deepest error is the intended one.
+        # The branch of a union with the deepest error is probably the intended one.
         return [
             document.problem(place, cause)
             for place, cause in found
@@ -63,7 +63,7 @@ def drive(document: Document) -> Parsed:
     """Parse a document.
 
     Raises:
-        SpecError: the parser warned about something.
+        SpecError: the parser issued a warning.
     """
     config = Config.from_sources(
         ConfigFile(
@@ -83,7 +83,7 @@ def drive(document: Document) -> Parsed:
     if isinstance(data, GeneratorError):
         raise SpecError([_complaint(document, data)])
     warnings: list[ParseError] = list(data.errors)
-    if not warnings:  # otherwise, routes that refer to an invalid part cause further warnings
+    if not warnings:  # otherwise, routes that refer to an invalid part would cause further warnings
         for collection in data.endpoint_collections_by_tag.values():
             warnings += collection.parse_errors
     if warnings:
@@ -115,12 +115,12 @@ def drive(document: Document) -> Parsed:
 
 
 def _bare(path: str) -> str:
-    """Return a path without the names of its parameters, which the parser may change."""
+    """Return a path without parameter names, which the parser may change."""
     return re.sub(r"{[^}]*}", "{}", path)
 
 
 def _complaint(document: Document, error: GeneratorError) -> Problem:
-    """Convert a complaint of the parser to a problem with a line."""
+    """Convert a warning of the parser to a problem with a line number."""
     header = " ".join(error.header.split())
     cause = " ".join((error.detail or header).partition("\n\n")[0].split())
     place = next(_places(document, error, f"{header} {cause}"), ())
@@ -128,7 +128,7 @@ def _complaint(document: Document, error: GeneratorError) -> Problem:
 
 
 def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Place]:
-    """Return the possible places of a complaint, the most likely one first."""
+    """Return the places that a warning may refer to, the most likely one first."""
     within: Place = ()
     for path, method, _ in routes(document):
         if f"{method.upper()} {path} " in text:
@@ -151,7 +151,7 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
 
 
 def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
-    """Return every part of a document that contains all entries of `wanted`."""
+    """Return all parts of a document that contain all entries of `wanted`."""
     if isinstance(node, dict):
         if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
             yield place
@@ -163,7 +163,7 @@ def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
 
 
 def _place(data: Any, location: Place) -> Place:
-    """Remove steps of a pydantic location that the document does not have, such as class names."""
+    """Remove the steps of a pydantic location that do not exist in the document, such as class names."""
     place: list[str | int] = []
     node = data
     for part in location:

@@ -1,4 +1,4 @@
-"""Determines the operations that a change of the document affects."""
+"""Determines the operations that a change to the document affects."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SCHEMA = "#/components/schemas/"
 
 
 def drafts(document: Json) -> frozenset[str]:
-    """Return the draft operations (`x-draft`), which may change."""
+    """Return the draft operations (`x-draft`), which may change incompatibly."""
     return frozenset(name for name, raw in _routes(document) if raw.get("x-draft"))
 
 
 def touched(document: Json, place: Place) -> frozenset[str]:
-    """Return the operations to which a place of a document belongs.
+    """Return the operations to which a place in a document belongs.
 
     A schema belongs to every operation that refers to it, directly or indirectly. A part without a
     specific operation, such as the table of errors, belongs to all.

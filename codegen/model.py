@@ -1,4 +1,4 @@
-"""Data model of a specification: models, operations, error codes."""
+"""The data model of a specification: models, operations, error codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-# A field with such a name would shadow a name that its model's annotations or methods use.
+# A field with one of these names would shadow a name in its model's annotations or methods.
 TAKEN = frozenset(
     {
         "bool",
@@ -28,7 +28,7 @@ TAKEN = frozenset(
 
 
 def snake(name: str) -> str:
-    """Write a name in snake_case; a Python keyword gets a trailing underscore."""
+    """Convert a name to snake_case; a Python keyword gets a trailing underscore."""
     text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name))
     text = re.sub(r"\W+", "_", text, flags=re.ASCII).lower()
     return text + "_" if keyword.iskeyword(text) else text
@@ -53,16 +53,16 @@ class Type:
 
     @classmethod
     def plain(cls, annotation: str, decoder: str) -> Type:
-        """Return a type without parts; `decoder` may be a call with arguments."""
+        """Return a type without component types; `decoder` may be a call with arguments."""
         return cls(annotation, decoder, frozenset((decoder.partition("(")[0],)))
 
     @classmethod
     def of(cls, model: str) -> Type:
-        """Return the type of a model."""
+        """Return the type for a model."""
         return cls(model, f"model({model!r})", frozenset(("model",)), frozenset((model,)))
 
     def within(self, annotation: str, decoder: str) -> Type:
-        """Return a type around this one, which replaces ``{}`` in `annotation` and `decoder`."""
+        """Wrap this type: it replaces ``{}`` in `annotation` and `decoder`."""
         return evolve(
             self,
             annotation=annotation.format(self.annotation),
@@ -85,7 +85,7 @@ class Field:
     required: bool
     default: Any = None
     may_be_left_out: bool = False
-    """Whether it is required on the wire but optional for callers, with a default."""
+    """Whether the field is required on the wire but optional for callers, with a default."""
 
     @property
     def attribute(self) -> str:
@@ -124,7 +124,7 @@ class Model:
         return sorted({name for each in self.fields for name in each.type.decoders})
 
     def names(self, word: str) -> bool:
-        """Return whether the annotation of a field contains `word`."""
+        """Return whether the annotation of any field contains `word`."""
         return any(re.search(rf"\b{word}\b", each.annotation) for each in self.fields)
 
 
@@ -175,7 +175,7 @@ class Operation:
     def arguments(self) -> str:
         """The method's parameters after ``self``."""
         request = f"request: models.{self.request} | RequestLike"
-        if self.http_method == "GET":  # a listing; of the root by default
+        if self.http_method == "GET":  # a listing, by default of the root
             request += " | None = None"
         return f"{request}, data: ArrowData" if self.body == "ARROW" else request
 
@@ -203,7 +203,7 @@ class ErrorKind:
     description: str
     extends: str | None = None
     code_name: str = field(default="")
-    """Name of the basic error with the same code."""
+    """Name of the base error with the same code."""
 
     @property
     def class_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Conversion of routes to `Operation`s."""
+"""Converts routes to `Operation`s."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .driver import FILE, STREAM, text
 from .model import Model, Operation, QueryParameter, attribute
 
 JSON = "application/json"
-# Fields that are sent as headers on every route, and their schemas.
+# Fields that every route sends as headers, and their schemas.
 IN_HEADERS = {
     "x-request": {"identity": "Identity", "context": "Context"},
     "x-response": {"context": "Context"},
 }
-# Types that can be sent as text in a parameter.
+# Types that can be sent as a string in a parameter.
 PARAMETER_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 METHOD_NAMES = ("namespace_id",)
 CONSTANTS = ("COMMON_CODES", "OPERATIONS")
@@ -206,7 +206,7 @@ class OperationReader:
             kind = self._kind(self._schemas[route.raw["x-request"]]["properties"][key])
             items = self._schemas[route.raw["x-request"]]["properties"][key].get("items")
             if kind not in PARAMETER_TYPES or (items and self._kind(items) in ("array", "object")):
-                self._complain(place, f"parameter {name} cannot carry the {kind} {key} as text")
+                self._complain(place, f"parameter {name} cannot carry the {kind} {key} as a string")
         return QueryParameter(name=name, key=key or name, type=kind, required=required)
 
     def _kind(self, schema: dict[str, Any]) -> str:
@@ -220,7 +220,7 @@ class OperationReader:
         return next((kind for kind in kinds if kind != "null"), "anything")
 
     def _check_carried(self, route: Route, operation: Operation) -> None:
-        """Check that every field of the request is sent to the server."""
+        """Check that all fields of the request are sent to the server."""
         fields = {field.key for field in self._models[operation.request].fields}
         if operation.body == "JSON" or not fields.issuperset(filter(None, [operation.body_field])):
             return
@@ -239,7 +239,7 @@ class OperationReader:
     # --- bodies
 
     def _content(self, place: Place, holder: dict[str, Any], known: tuple[str, ...]) -> str | None:
-        """Return the media type of a body, which must be a single one."""
+        """Return the media type of a body; there must be exactly one."""
         content = list(holder.get("content", ()))
         if not content:
             return None
@@ -286,7 +286,7 @@ class OperationReader:
         return part
 
     def _check_field(self, route: Route, key: str, model: str, media: str | None) -> None:
-        """Check that a bare body is JSON and a field of its model."""
+        """Check that a bare body is JSON and is a field of its model."""
         field, owner = route.raw[key], route.raw[model]
         if field not in [each.key for each in self._models[owner].fields]:
             self._complain((*route.place, key), f"{owner} has no field {field}")
@@ -300,7 +300,7 @@ class OperationReader:
             self._complain((*place, "content", JSON), f"the body must be a $ref to {model}")
 
     def _check_by_name(self, route: Route, operation: Operation) -> None:
-        """Check that a by-name route has the same content as the main route, all in the body."""
+        """Check that a by-name route has the same content as the main route, but all of it in the body."""
         wanted = STREAM if operation.body == "ARROW" else JSON
         body = self._resolved(route.raw.get("requestBody", {}))
         if list(body.get("content", ())) != [wanted]:

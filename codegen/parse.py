@@ -1,4 +1,4 @@
-"""Conversion of a document to a `Spec`."""
+"""Converts a document to a `Spec`."""
 
 from __future__ import annotations
 
@@ -83,11 +83,13 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
             yield document.problem(("x-common-codes", index), f"no error has code {code}")
     for name, code in NEEDED_ERRORS.items():
         if plain.get(name) != code:
-            yield document.problem(("x-error-codes",), f"the client needs {name} with code {code}")
+            yield document.problem(
+                ("x-error-codes",), f"the client needs the error {name} with code {code}; add it"
+            )
 
 
 def _errors(document: Document) -> Iterator[ErrorKind]:
-    """Return the basic errors by code, then those that extend one."""
+    """Return the base errors by code, followed by those that extend one."""
     names = {row["code"]: row["name"] for _, row in _rows(document) if "extends" not in row}
     for _, row in sorted(
         _rows(document), key=lambda found: ("extends" in found[1], found[1]["code"])

@@ -1,4 +1,4 @@
-"""Rejects breaking changes of published operations.
+"""Rejects breaking changes to published operations.
 
 Removing a field, or making one required, breaks existing clients and servers. The protocol has no
 versions inside an operation: such a change requires a new operation with a numbered name, such as
@@ -22,10 +22,10 @@ Json = dict[str, Any]
 def breaking_changes(
     document: Document, published: Json, allowed: frozenset[str] = frozenset()
 ) -> list[Problem]:
-    """Compare with the published document; each problem is one breaking change.
+    """Compare a document with the published one; each problem is one breaking change.
 
-    Drafts of the published document and the operations in `allowed` may change; a schema may change
-    if only such operations use it.
+    Draft operations of the published document and the operations in `allowed` may change; a schema
+    may change if only such operations use it.
     """
     free = allowed | drafts(published)
     return [
@@ -38,7 +38,7 @@ def breaking_changes(
 
 @frozen
 class _Comparison:
-    """An older and a newer document; changes are places in the newer one, with descriptions."""
+    """Compares an older with a newer document; changes are places in the newer one, with descriptions."""
 
     old: Json
     new: Json
@@ -115,7 +115,7 @@ class _Comparison:
             "body": ", ".join(body.get("content", ())) or "none",
             "bare field of the body": operation.get("x-body-field", "none"),
             "answer": ", ".join(response.get("content", ())) or "none",
-            "bare field of the answer": operation.get("x-response-field", "none"),
+            "bare field of the response": operation.get("x-response-field", "none"),
         }
 
     def _parameters(

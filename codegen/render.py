@@ -14,7 +14,7 @@ from .model import Operation, Spec
 from .tools import format_python
 
 LINE = 88  # ruff's default
-PROSE = 80  # width of docstrings, which leaves room for escapes and quotes
+PROSE = 80  # width of docstrings, with room for escapes and quotes
 
 
 def _template(name: str) -> str:
@@ -22,7 +22,7 @@ def _template(name: str) -> str:
 
 
 HEADER = _template("header.jinja").strip()
-# Makes the package type-check anywhere, without settings of the surrounding project.
+# Lets the package type-check anywhere, without settings in the surrounding project.
 UNTYPED = """\
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
@@ -30,7 +30,7 @@ UNTYPED = """\
 
 
 def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
-    """Return the text of every generated file by its path in the package.
+    """Return the text of every generated file, by its path in the package.
 
     Args:
         spec: the parsed document.
@@ -74,7 +74,7 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     for folder, doc, exports in (
         (
             "models/",
-            "Every request and response of the protocol; each loads on first use.",
+            "All requests and responses of the protocol; each is loaded on first use.",
             [(model.name, f".{model.module}") for model in spec.models],
         ),
         (
@@ -127,7 +127,7 @@ def _operation_doc(operation: Operation, spec: Spec) -> str:
     raises.append(f"    LanceNamespaceError: any of the common codes {common}.")
     returns = "    " + operation.success
     if operation.answer == "ARROW":
-        returns += " They arrive as a ``pyarrow.RecordBatchReader``, a batch at a time."
+        returns += " They arrive as a ``pyarrow.RecordBatchReader``, one batch at a time."
     return "\n".join(
         [
             f"{operation.summary}.",
@@ -155,13 +155,13 @@ def _route_doc(operation: Operation) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Return the text with its first sentence as a paragraph, if that fits on a line."""
+    """Return the text with the first sentence as a separate paragraph, if it fits on a line."""
     first, stop, rest = text.partition(". ")
     return f"{first}.\n\n{rest}" if stop and len(first) < PROSE - 8 else text
 
 
 def _docstring(text: str, indent: int) -> str:
-    """Format a docstring with wrapped lines; an indented line is not joined with others.
+    """Format a docstring with wrapped lines; indented lines are not joined with others.
 
     Continuation lines of an entry such as ``name: description`` have a hanging indent.
     """

@@ -1,4 +1,4 @@
-"""Conversion of schemas to `Model`s."""
+"""Converts schemas to `Model`s."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ class SchemaReader:
         place: Place,
         above: frozenset[str] = frozenset(),
     ) -> Type:
-        """Return the Python type of a property with its decoder.
+        """Return the Python type of a property and its decoder.
 
         Args:
             above: references that led here, to detect cycles.
         """
         if isinstance(prop, ModelProperty):
-            # A reference contains a copy, which may be older than the finished object.
+            # A reference contains a copy, which may be older than the complete object.
             prop = self._parsed.get(str(prop.class_info.name), prop)
             if not is_map(prop):
                 return Type.of(str(prop.class_info.name))
@@ -131,7 +131,7 @@ class SchemaReader:
     def _part(
         self, prop: PropertyProtocol, raw: dict[str, Any], place: Place, above: frozenset[str]
     ) -> Type:
-        """Return the item type of an array or a map, with an explicit null."""
+        """Return the item type of an array or map, including an explicit null."""
         part = self._type(prop, raw, place, above)
         return part.within("{} | None", "nullable({})") if part.nullable else part
 
@@ -150,7 +150,7 @@ class SchemaReader:
     ) -> Type:
         others = [inner for inner in prop.inner_properties if not isinstance(inner, NoneProperty)]
         if len(others) != 1 or len(others) == len(prop.inner_properties):
-            self._complain(place, "only a union of one type with null can be generated")
+            self._complain(place, "only unions of one type with null can be generated")
             return ANYTHING
         for key in ("oneOf", "anyOf"):
             for index, branch in enumerate(raw.get(key, ())):

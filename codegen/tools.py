@@ -1,4 +1,4 @@
-"""The external tools of codegen, in the versions that produce identical output on any machine."""
+"""The external tools that codegen needs, in versions that produce the same output on every machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-# pyproject.toml pins the same.
+# pyproject.toml pins the same versions.
 VERSIONS = {"openapi-python-client": "0.29.1", "ruff": "0.17.5"}
 
 

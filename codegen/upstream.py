@@ -1,9 +1,9 @@
 """Compares the specification with another OpenAPI document of the same protocol.
 
-Everything that affects the data between a client and a server is compared. Prose (summaries,
-descriptions, titles, examples, tags), servers, and extensions (`x-`) are not. Equivalent notations
-are equal: `nullable` and a type list with null, a union of one type with null and that type,
-`allOf` of one schema and that schema, a reference and the same schema inline.
+Everything that affects the data exchanged between a client and a server is compared. Prose
+(summaries, descriptions, titles, examples, tags), servers and extensions (`x-`) are not. Equivalent
+notations are equal: `nullable` and a type list with null, a union of a type with null and the
+nullable type, `allOf` with one schema and that schema, a reference and the same schema inline.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ ALTERNATIVES = ("oneOf", "anyOf")
 HANDLED = frozenset(
     {"$ref", "type", "nullable", "properties", "required", "allOf"} | set(ALTERNATIVES)
 )
-"""Keywords with an attribute of their own in a parsed schema."""
+"""Keywords that have a separate attribute in a parsed schema."""
 
 
 def read(path: Path) -> Document:
-    """Parse an OpenAPI 3 document from YAML or JSON; it need not be suitable for codegen.
+    """Parse an OpenAPI 3 document in YAML or JSON; it need not be suitable for codegen.
 
     Raises:
         SpecError: the file cannot be read, or is not an OpenAPI 3 document.
@@ -79,10 +79,11 @@ def read(path: Path) -> Document:
 
 
 def differences(ours: Document, theirs: Document) -> Iterator[Problem]:
-    """Return the differences, each with its line in `theirs`, or in `ours` if only that has it.
+    """Return the differences with line numbers in `theirs`, or in `ours` for parts that only it
+    has.
 
     Raises:
-        SpecError: one is not an OpenAPI 3 document, or they describe different APIs.
+        SpecError: one of them is not an OpenAPI 3 document, or they describe different APIs.
     """
     _check_kind(ours)
     return _Comparison(_Side(ours), _Side(theirs)).run()
@@ -91,9 +92,9 @@ def differences(ours: Document, theirs: Document) -> Iterator[Problem]:
 def _check_kind(document: Document) -> None:
     version = document.data.get("openapi")
     if not isinstance(version, str) or not version.startswith("3."):
-        cause = "is no OpenAPI document: it has no `openapi: 3...`"
+        cause = "is not an OpenAPI document: it has no `openapi: 3...`"
     elif not isinstance(document.data.get("paths", {}), dict):
-        cause = "is no OpenAPI document: its paths are no mapping"
+        cause = "is not an OpenAPI document: its paths are not a mapping"
     else:
         return
     raise SpecError([Problem(document.path, None, cause)])
@@ -101,7 +102,7 @@ def _check_kind(document: Document) -> None:
 
 @frozen
 class _Part:
-    """A value inside a document, with its place."""
+    """A value in a document, with its place."""
 
     document: Document = field(repr=False)
     place: Place
@@ -165,7 +166,7 @@ class _Schema:
 
     part: _Part
     reference: str | None = None
-    """The referenced model, or the text of any other reference."""
+    """The name of the referenced model, or the text of other references."""
     kinds: frozenset[str] = frozenset()
     """JSON types without null; empty for any type."""
     nullable: bool = False
@@ -206,7 +207,7 @@ class _Side:
                 yield (name if len(routes) == 1 else f"{name} ({route.text})"), route
 
     def schema(self, part: _Part, above: frozenset[Place] = frozenset()) -> _Schema:
-        """Parse a schema; `above` are the places of schemas that it is merged into."""
+        """Parse a schema; `above` contains the places of schemas into which it is merged."""
         raw = part.value
         if raw is False:
             return _Schema(part, kinds=frozenset(["nothing"]))
@@ -242,7 +243,7 @@ class _Side:
         return found
 
     def _merged(self, schema: _Schema, part: _Part, above: frozenset[Place]) -> _Schema:
-        """Return `schema` with the rules of another one added."""
+        """Return `schema` with the rules of another schema added."""
         if part.place in above:
             return schema
         added = self.schema(part, above)
@@ -280,7 +281,7 @@ def _is_null(value: Any) -> bool:
 
 
 def _keywords(part: _Part) -> Iterator[tuple[str, _Part]]:
-    """Return the keywords of a schema that have a plain value, OpenAPI 3.0's in the form of 3.1."""
+    """Return the keywords of a schema that have plain values, in the form of OpenAPI 3.1."""
     entries = part.entries()
     for bound in ("minimum", "maximum"):
         exclusive = f"exclusive{bound.title()}"
@@ -318,7 +319,7 @@ class _Route:
         return "x-operation" in value and "x-request" not in value
 
     def parameters(self) -> dict[str, _Part]:
-        """Return the parameters, including those of the path, by place and name."""
+        """Return the parameters, including those that the path declares, by location and name."""
         found = {}
         for part in (self.item, self.raw):
             for each in part.elements("parameters"):
@@ -360,7 +361,7 @@ class _Comparison:
         """Pair the routes by the name of their operation, then by method and path."""
         ours, theirs = dict(self.ours.routes), dict(self.theirs.routes)
         if not any(route.is_by_name for route in theirs.values()):
-            # Only this project has routes by name.
+            # Only this project has by-name routes.
             ours = {name: route for name, route in ours.items() if not route.is_by_name}
         pairs: list[tuple[str, _Route | None, _Route | None]] = [
             (name, ours.pop(name), theirs.pop(name)) for name in sorted(ours.keys() & theirs.keys())
@@ -470,7 +471,7 @@ class _Comparison:
             yield from self._both(f"{what}, header {key}", one, two, self._parameter)
 
     def _response_names(self) -> dict[str, str]:
-        """Map the shared responses of theirs to those of ours that are mostly used in their place."""
+        """Map each shared response of theirs to the one of ours that is most often used in the same place."""
         counts: dict[str, Counter[str]] = {}
         for _, mine, other in self.paired:
             if mine is None or other is None:
@@ -480,7 +481,7 @@ class _Comparison:
                 names = answers[0][key].reference, answers[1][key].reference
                 if names[0] and names[1]:
                     counts.setdefault(names[1], Counter())[names[0]] += 1
-        # Equal names are paired, regardless of how often each is used.
+        # Responses with equal names are paired, regardless of how often each is used.
         known = {name for each in counts.values() for name in each}
         return {
             other: other if other in known else found.most_common(1)[0][0]
@@ -510,7 +511,7 @@ class _Comparison:
     # --- security
 
     def _schemes(self) -> Iterator[Problem]:
-        """Compare authentication methods by their meaning: their names are not sent."""
+        """Compare authentication methods by their meaning, because their names are not sent."""
         sides = [
             {_scheme(part): (name, part) for name, part in side.schemes.items()}
             for side in (self.ours, self.theirs)
@@ -554,7 +555,7 @@ class _Comparison:
             inner = self._inner(ours, theirs)
             if inner is None:
                 yield self._values(
-                    what, "$ref", (ours.reference, theirs.reference), other, "a schema written out"
+                    what, "$ref", (ours.reference, theirs.reference), other, "an inline schema"
                 )
             else:
                 ours, theirs = inner
@@ -655,7 +656,7 @@ class _Comparison:
         for text in sorted(mine - other):
             yield self._at(place, f"{what}: enum value {text}: only here")
 
-    # --- any two parts
+    # --- arbitrary parts
 
     def _both(
         self,
@@ -666,7 +667,7 @@ class _Comparison:
         *arguments: Any,
         note: str = "",
     ) -> Iterator[Problem]:
-        """Compare two parts, or report the one without a counterpart."""
+        """Compare two parts, or report a part without a counterpart."""
         if mine is not None and other is not None:
             yield from compare(what, mine, other, *arguments)
         elif other is not None:
@@ -678,7 +679,7 @@ class _Comparison:
         self, what: str, mine: _Part, other: _Part, unset: Mapping[str, Any],
         more: Iterable[str] = (),
     ) -> Iterator[Problem]:  # fmt: skip
-        """Compare keys with plain values."""
+        """Compare keys that have plain values."""
         for key in (*unset, *more):
             default = unset.get(key)
             parts = mine.get(key), other.get(key)
@@ -749,7 +750,7 @@ def _enum_text(values: list[str] | None) -> str:
 
 
 def _scheme(part: _Part) -> str:
-    """Describe a security scheme by its meaning, in one line."""
+    """Describe the meaning of a security scheme in one line."""
     value = part.resolved().value
     if not isinstance(value, dict):
         return _written(value)

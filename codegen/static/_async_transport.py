@@ -1,4 +1,4 @@
-"""HTTP transport of `AsyncRestNamespace`."""
+"""The HTTP transport of `AsyncRestNamespace`."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ T = TypeVar("T")
 
 
 class AsyncTransport(HttpWire):
-    """Sends operations over an ``httpx.AsyncClient``; the arguments are those of `HttpWire`."""
+    """Sends operations over an ``httpx.AsyncClient``; see `HttpWire` for the arguments."""
 
     _client: httpx.AsyncClient
 
     async def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may retry it if `operation` allows.
+        """Send a request once; subclasses may retry it if `operation` allows.
 
-        The body of the response may still be unread, even if it is not to be streamed.
+        The body of the response may still be unread, even if the response is not streamed.
         """
         return await self._client.send(request, stream=True)
 
@@ -83,7 +83,7 @@ class AsyncTransport(HttpWire):
 class AsyncRows:
     """Rows streamed from a server, one batch at a time: ``async for batch in rows``.
 
-    Read them to the end or close them; ``async with`` closes them.
+    Read the rows to the end or close them; ``async with`` closes them.
     """
 
     schema: pa.Schema
@@ -91,7 +91,7 @@ class AsyncRows:
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        # A separate limiter: threads that wait for a server must not block other work.
+        # A separate limiter, because threads that wait for a server must not block other work.
         self._limiter = anyio.CapacityLimiter(1)
         self._batches: Iterator[pa.RecordBatch]
 
@@ -150,7 +150,7 @@ class AsyncRows:
 
 
 async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]]:
-    """Return the rows with their Arrow IPC stream, which is produced as it is read."""
+    """Return the rows and their Arrow IPC stream, which is produced as it is read."""
     from .arrow import RowStream, stream_chunks
 
     if isinstance(data, AsyncIterable) and not hasattr(data, "__arrow_c_stream__"):
@@ -159,7 +159,7 @@ async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]
     chunks = stream_chunks(rows.reader())
 
     async def sent() -> AsyncIterator[bytes]:
-        # Reading the caller's rows may wait for files or a database.
+        # Reading the caller's rows may block on files or a database.
         while (chunk := await anyio.to_thread.run_sync(next, chunks, None)) is not None:
             yield chunk
 
@@ -176,9 +176,10 @@ async def _upload_async(
     schema = getattr(data, "schema", None) or getattr(first, "schema", None)
     if schema is None:
         raise InvalidInputError(
-            "the rows have neither a batch nor a schema, so their columns are unknown"
+            "the rows have neither a batch nor a schema, so their columns are unknown; pass an "
+            "Arrow table or reader"
         )
-    # Feeds `stream_chunks`, which requests one batch for each chunk after the first.
+    # Provides batches for `stream_chunks`, which requests one for each chunk after the first.
     turn: list[pa.RecordBatch] = []
 
     def taken() -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""An entry of the operation table."""
+"""The operation table's entries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Response = TypeVar("Response")
 
 
 class Body(Enum):
-    """Content of an HTTP body."""
+    """Content type of an HTTP body."""
 
     NONE = "none"
     JSON = "json"
     """The model as a JSON object."""
     FIELD = "field"
-    """One field of the model as bare JSON."""
+    """A single field of the model as bare JSON."""
     ARROW = "arrow"
     """Rows: an Arrow IPC stream in a request, an Arrow IPC file in a response."""
 
@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
 
     name: str
     field: str
-    """Key of the field in the request's JSON form."""
+    """Key of the field in the JSON form of the request."""
     type: str
     """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array`` (a
     repeated parameter), or ``object`` (sent as JSON text).
@@ -66,7 +66,7 @@ class Operation(Generic[Request, Response]):
     tag: str
     http_method: str
     path: str
-    """Route with ``{field}`` for each path segment that comes from a request field."""
+    """Route, with ``{field}`` for each path segment that is a request field."""
     request: str
     """Class name of the request model."""
     response: str
@@ -78,19 +78,19 @@ class Operation(Generic[Request, Response]):
     answer: Body = Body.JSON
     answer_field: str | None = None
     status: int = 200
-    """HTTP status of success."""
+    """HTTP status after success."""
     codes: tuple[int, ...] = ()
-    """Error codes that it may return in addition to the common ones."""
+    """Error codes that the operation may return in addition to the common ones."""
     action: Action
     """Permission that a caller needs."""
     repeatable: bool = False
     """Whether the call may be retried if its outcome is unknown."""
     aliases: tuple[str, ...] = ()
-    """Older names of the operation, which are also served."""
+    """Former names of the operation, which are still served."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, each with a route ``POST /<name>``."""
+        """All names; each has a route ``POST /<name>``."""
         return (self.name, *self.aliases)
 
     @property

@@ -1,4 +1,4 @@
-"""Rows of requests and responses, as Arrow record batches."""
+"""Converts the rows in requests and responses from and to Arrow record batches."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ __all__ = [
 ]
 
 FILE_MAGIC = b"ARROW1"
-# Rows up to this size are read before a writer starts; decompressed, they take up to 64 MiB.
+# Rows up to this size, in bytes, are read before a writer starts; decompressed, they take up to 64
+# MiB.
 FEW_BYTES = 1 << 16
-# Pieces of a batch are buffered up to this size.
+# Maximum size, in bytes, up to which pieces of a batch are buffered.
 HELD_BYTES = 1 << 16
-# Maximum nesting of a type that Arrow IPC readers accept.
+# Maximum nesting depth of types that Arrow IPC readers accept.
 MAX_NESTING = 64
 
 
@@ -44,21 +45,21 @@ def __getattr__(name: str) -> Any:
 
 
 def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
-    """Return a reader for rows in any common form.
+    """Return a reader for rows in any supported form.
 
     Arrow IPC data is fully validated as it is read: offsets, UTF-8, dictionary indices, and the
-    size that compressed batches claim. Reading an invalid batch raises ``pyarrow.ArrowInvalid``.
+    claimed sizes of compressed batches. Reading an invalid batch raises ``pyarrow.ArrowInvalid``.
 
     Args:
         data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; any object that exports
             an Arrow C stream (polars, duckdb); a pandas frame, a lazy polars frame, a list of
             dicts or a dict of columns, including numpy arrays; or an Arrow IPC stream as bytes or
             as a binary file object.
-        max_batch_bytes: maximum decoded size in bytes of a batch in an IPC stream; unlimited by
+        max_batch_bytes: maximum decoded size of a batch in an IPC stream, in bytes; unlimited by
             default.
 
     Raises:
-        InvalidInputError: code 13, the data is none of these or not an Arrow IPC stream.
+        InvalidInputError: code 13, the data has none of these forms, or is not an Arrow IPC stream.
     """
     import pyarrow as pa
 
@@ -89,7 +90,7 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
 
 
 def _is_in_memory(data: Any) -> bool:
-    """Return whether rows are bytes of an Arrow IPC stream in memory."""
+    """Return whether rows are an Arrow IPC stream in memory."""
     import pyarrow as pa
 
     return isinstance(data, bytes | bytearray | memoryview | pa.Buffer)
@@ -126,14 +127,14 @@ def _line(error: BaseException) -> str:
 
 
 class RowStream:
-    """A stream of rows for a writer, one batch at a time, that counts rows and records failures.
+    """A stream of rows for a writer, which counts the rows and records failures.
 
-    Libraries report a failure while reading rows as their own failure, for example of storage.
-    `guarded` replaces it with the failure of the rows.
+    If reading the rows fails, libraries report it as a failure of their own, for example of
+    storage. `guarded` replaces that error with the original failure.
 
     Args:
         schema: columns of the rows.
-        batches: the rows; they are read once.
+        batches: the rows, which are read once.
     """
 
     def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
@@ -144,7 +145,7 @@ class RowStream:
         self.rows = 0
         """Number of rows returned so far."""
         self.failure: Exception | None = None
-        """Original exception that interrupted the rows."""
+        """The original exception that interrupted the rows."""
         self._fault: LanceNamespaceError | None = None
         self._batches = iter(batches)
         self._first: pa.RecordBatch | None = None
@@ -152,14 +153,15 @@ class RowStream:
 
     @classmethod
     def of(cls, data: ArrowData, *, max_batch_bytes: int | None = None) -> RowStream:
-        """Return a stream of rows in any common form; a stream is returned unchanged.
+        """Return a stream for rows in any supported form; a stream is returned unchanged.
 
         Args:
             data: see `to_reader`.
             max_batch_bytes: see `to_reader`.
 
         Raises:
-            InvalidInputError: code 13, the data is none of the forms or not an Arrow IPC stream.
+            InvalidInputError: code 13, the data has none of these forms, or is not an Arrow IPC
+                stream.
         """
         if isinstance(data, RowStream):
             return data
@@ -173,7 +175,7 @@ class RowStream:
 
     @property
     def can_begin_again(self) -> bool:
-        """Whether a new reader would return all rows, since at most one batch has been read."""
+        """Whether a new reader would return all rows, because at most one batch has been read."""
         return self.are_few or self._count < 2
 
     def reader(
@@ -181,10 +183,11 @@ class RowStream:
         prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
         schema: pa.Schema | None = None,
     ) -> pa.RecordBatchReader:
-        """Return a reader of the rows.
+        """Return a reader for the rows.
 
         Args:
-            prepare: applied to each batch before it is returned; the same function in each call.
+            prepare: applied to each batch before it is returned; must be the same function in all
+                calls.
             schema: schema of prepared batches, if it differs from that of the rows.
         """
         import pyarrow as pa
@@ -203,13 +206,14 @@ class RowStream:
 
     @contextmanager
     def guarded(self, subject: str | None = None) -> Iterator[None]:
-        """Replace a consumer's exception by the failure that interrupted the rows, if there is one.
+        """Replace a consumer's exception with the failure that interrupted the rows, if there is
+        one.
 
         Args:
             subject: subject of the message, such as the operation.
 
         Raises:
-            InvalidInputError: code 13, the rows cannot be read to their end.
+            InvalidInputError: code 13, the rows cannot be read completely.
         """
         try:
             yield
@@ -265,7 +269,7 @@ class _Chunks:
         return len(part)
 
     def flush(self) -> None:
-        """Do nothing: writes are not buffered."""
+        """Do nothing, because writes are not buffered."""
 
     def close(self) -> None:
         self.closed = True
@@ -290,7 +294,7 @@ def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
     if pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type):
         raise InvalidInputError(
             f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not "
-            "support; cast the column to the type of its values"
+            f"support; cast the column to its value type"
         )
     for number in range(kind.num_fields):
         _check_sendable(kind.field(number).type, column, depth + 1)
@@ -302,7 +306,7 @@ def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
     for field in reader.schema:
         _check_sendable(field.type, field.name)
     sink = _Chunks()
-    # A writer produces many small pieces; without a buffer, each one would wait for Python's lock.
+    # Writers produce many small pieces; without a buffer, each piece would wait for the GIL.
     held = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), HELD_BYTES)
     with held:
         with reader, new_writer(held, reader.schema, options=pa.ipc.IpcWriteOptions()) as writer:
@@ -337,15 +341,16 @@ def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
     needed.
 
     Raises:
-        pyarrow.ArrowInvalid: it is not such a file; reading an invalid batch raises it, too.
+        pyarrow.ArrowInvalid: the data is not such a file; also raised when an invalid batch is
+            read.
     """
     import pyarrow as pa
 
     from .ipc import open_checked
 
     if source.read(len(FILE_MAGIC)) != FILE_MAGIC:
-        raise pa.ArrowInvalid("not an Arrow IPC file: the magic is missing")
-    # Zeros pad the magic to the writer's alignment: 8 bytes for most writers, 64 for Rust's.
+        raise pa.ArrowInvalid("not an Arrow IPC file: the magic number is missing")
+    # Zeros pad the magic number to the writer's alignment: 8 bytes for most writers, 64 for Rust's.
     while source.peek(1)[:1] == b"\0":
         source.read(1)
     return open_checked(source)

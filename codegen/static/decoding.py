@@ -1,7 +1,7 @@
-"""Incremental, size-limited decoding of HTTP response bodies.
+"""Decodes HTTP response bodies incrementally, with a size limit.
 
-A few hundred kilobytes of gzip may expand to hundreds of megabytes, and the HTTP library decodes
-them without a limit.
+A few hundred kilobytes of gzip data may expand to hundreds of megabytes, and the HTTP library
+decodes them without a limit.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["ACCEPTED_ENCODINGS", "MAX_ANSWER_BYTES", "bound"]
 
 ACCEPTED_ENCODINGS = "gzip, deflate"
 MAX_ANSWER_BYTES = 64 << 20
-"""Maximum decoded size of a response that is read as a whole."""
-# Maximum decoded size of a streamed response: this many bytes per received byte, and this many in
-# any case.
+"""Maximum decoded size, in bytes, of a response that is read as a whole."""
+# Maximum decoded size of a streamed response: this many bytes per received byte, but at least this
+# many bytes.
 DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
 PIECE_BYTES = 1 << 16
@@ -40,7 +40,7 @@ def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> Non
     encodings = [name for each in names if (name := each.strip().lower()) not in ("", "identity")]
     response.stream = _Body(response.stream, encodings, limit)
     if encodings:
-        # The library would decode the body again if this header stayed.
+        # If this header were kept, the library would decode the body again.
         del response.headers["Content-Encoding"]
         response.headers.pop("Content-Length", None)
 
@@ -101,7 +101,7 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class _Inflater:
-    """Incremental decoder of gzip or deflate."""
+    """An incremental decoder for gzip or deflate."""
 
     def __init__(self, encoding: str) -> None:
         if encoding not in ("gzip", "x-gzip", "deflate"):
@@ -124,7 +124,7 @@ class _Inflater:
         except zlib.error as error:
             if not self._may_be_raw:
                 raise httpx.DecodingError(str(error)) from error
-            # Some servers omit the zlib header.
+            # Some servers send deflate data without the zlib header.
             self._may_be_raw = False
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
             return self._next(data)

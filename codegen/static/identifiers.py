@@ -16,7 +16,7 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
 
     Raises:
         InvalidInputError: code 13, a name is empty or contains the delimiter, or the string would
-            be split into other names.
+            be split differently.
     """
     if isinstance(names, str):
         raise InvalidInputError(f"an identifier must be a list of levels, not the string {names!r}")
@@ -29,7 +29,7 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
             )
         if delimiter in name:
             raise InvalidInputError(
-                f"name {name!r} contains the delimiter {delimiter!r}: choose another 'delimiter'"
+                f"name {name!r} contains the delimiter {delimiter!r}; choose another 'delimiter'"
             )
     text = delimiter.join(names)
     if text.split(delimiter) != list(names):

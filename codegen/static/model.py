@@ -1,4 +1,4 @@
-"""Base of all models: attrs classes that convert to and from protocol JSON."""
+"""The base class of all models: attrs classes that convert to and from the protocol's JSON."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Decoder: TypeAlias = Callable[[Any, str], T]
 
 
 class SupportsModelDump(Protocol):
-    """An object that converts itself to a dict: a pydantic model, pylance's request objects."""
+    """An object that converts itself to a dict, such as a pydantic model or pylance's request objects."""
 
     def model_dump(self) -> dict[str, Any]:
-        """Return the fields by name."""
+        """Return the values of the fields by name."""
 
 
 RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
-"""Alternatives to a request's own model: a dict, or an object with ``model_dump()``."""
+"""Alternatives to the model of a request: a dict, or an object with ``model_dump()``."""
 
 
 def _invalid(where: str, wanted: str, value: Any) -> Exception:
@@ -42,7 +42,7 @@ def _refused(message: str) -> Exception:
 
 
 def anything(value: Any, where: str) -> Any:
-    """Decode any JSON value, unchanged."""
+    """Return any JSON value unchanged."""
     return value
 
 
@@ -83,7 +83,7 @@ def number(value: Any, where: str) -> float:
 
 
 def binary(value: Any, where: str) -> bytes:
-    """Decode bytes, which are base64 text in JSON."""
+    """Decode bytes, which are base64-encoded in JSON."""
     if isinstance(value, bytes):
         return value
     try:
@@ -103,7 +103,7 @@ def timestamp(value: Any, where: str) -> datetime:
 
 
 def choice(*allowed: str) -> Decoder[Any]:
-    """Decode one of the `allowed` strings."""
+    """Decode a string that must be one of `allowed`."""
 
     def decode(value: Any, where: str) -> str:
         if not isinstance(value, str) or value not in allowed:
@@ -127,7 +127,7 @@ def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
 
 
 def one_or_many(item: Decoder[T]) -> Decoder[list[T]]:
-    """Decode a JSON array of at least one item, or a single item."""
+    """Decode a JSON array with at least one item, or a single item."""
     several = array(item, 1)
 
     def decode(value: Any, where: str) -> list[T]:
@@ -148,7 +148,7 @@ def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
 
 
 def nullable(item: Decoder[T]) -> Decoder[T | None]:
-    """Decode null in addition to the values of `item`."""
+    """Decode null, or a value that `item` decodes."""
 
     def decode(value: Any, where: str) -> T | None:
         return None if value is None else item(value, where)
@@ -157,7 +157,7 @@ def nullable(item: Decoder[T]) -> Decoder[T | None]:
 
 
 def model(name: str) -> Decoder[Any]:
-    """Decode a JSON object as the model called `name`, whose module is loaded on first use."""
+    """Decode a JSON object as the model `name`, whose module is loaded on first use."""
 
     def decode(value: Any, where: str) -> Any:
         from . import models
@@ -174,7 +174,7 @@ def model(name: str) -> Decoder[Any]:
 
 
 class Wire(NamedTuple):
-    """JSON representation of a model's field."""
+    """The JSON representation of a model's field."""
 
     attribute: str
     key: str
@@ -183,7 +183,7 @@ class Wire(NamedTuple):
     required: bool = False
     nullable: bool = False
     may_be_left_out: bool = False
-    """Whether callers may omit a required field; its default is sent instead."""
+    """Whether callers may omit a required field; the default is then sent."""
 
 
 def _encode(value: Any) -> Any:
@@ -201,9 +201,9 @@ def _encode(value: Any) -> Any:
 
 
 class Model:
-    """A request, a response or a part of one.
+    """A request, a response, or a part of either.
 
-    An absent optional field is ``None`` or the default in the specification.
+    An absent optional field is ``None``, or the default that the specification defines.
     """
 
     __slots__ = ()
@@ -213,7 +213,8 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object as plain dicts, lists and scalars.
 
-        Absent fields and fields with their default are omitted; required fields are always there.
+        Absent fields and fields with default values are omitted; required fields are always
+        included.
         """
         out: dict[str, Any] = {}
         for attribute, key, _, default, required, *_ in self._wire:
@@ -223,9 +224,9 @@ class Model:
         return out
 
     def model_dump(self) -> dict[str, Any]:
-        """Return the same as `to_dict`; pylance calls this method.
+        """Return the result of `to_dict`; pylance calls this method.
 
-        It does so when it requests a table's new storage options, before the old ones expire.
+        It calls it to request new storage options before the old ones expire.
         """
         return self.to_dict()
 
@@ -262,16 +263,18 @@ class Model:
             elif null_ok and key in data:
                 values[attribute] = None
             else:
-                alternative = "; None is allowed, too" if null_ok else ""
+                alternative = "; None is also allowed" if null_ok else ""
                 raise _refused(f"{where}.{key} is required{alternative}")
         return cls(**values)
 
     @classmethod
     def coerce(cls, request: Self | RequestLike | None) -> Self:
-        """Convert a request: this model, a dict, or any object with ``model_dump()`` (pydantic).
+        """Convert a request, which is this model, a dict, or an object with ``model_dump()``
+        (pydantic).
 
-        An ``id`` of ``""`` in a dict is the root, like an absent one. An unknown key of a dict is
-        an error, since it is probably a typo; additional fields of other tools' models are ignored.
+        An ``id`` of ``""`` in a dict is the root, like an absent ``id``. An unknown key in a dict
+        is an error, because it is probably a typo; additional fields in other tools' models are
+        ignored.
 
         Raises:
             InvalidInputError: code 13, the request has another type, or a field is invalid or
@@ -297,7 +300,7 @@ class Model:
 
     @classmethod
     def _filled(cls, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a caller's dict with defaults for omitted fields, also in nested dicts."""
+        """Return a caller's dict with defaults for omitted fields, including nested dicts."""
         from . import models
 
         filled: dict[str, Any] = {w.key: w.default for w in cls._wire if w.may_be_left_out}

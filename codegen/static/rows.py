@@ -1,4 +1,4 @@
-"""Conversion of Python data to rows: frames, dicts, lists and numpy arrays."""
+"""Converts Python data to rows: frames, dicts, lists and numpy arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def to_table(data: Any) -> pa.Table | None:
             of dicts, or a dict of columns.
 
     Raises:
-        InvalidInputError: code 13, the columns differ in length, or values of one column in type.
+        InvalidInputError: code 13, the columns differ in length, or the values in a column differ
+            in type.
     """
     import pyarrow as pa
 
@@ -61,7 +62,7 @@ def _from_pandas(frame: Any) -> pa.Table:
 
 
 def _with_level(table: pa.Table, name: str, values: Any) -> pa.Table:
-    """Return a table with a level of a pandas index as its last column."""
+    """Append a level of a pandas index to a table as the last column."""
     import pyarrow as pa
 
     column = pa.array(values)
@@ -80,12 +81,12 @@ def _from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
-        raise ValueError("they have no columns")
+        raise ValueError("the rows have no columns; add at least one")
     return pa.table({str(name): _named(name, [row.get(name) for row in rows]) for name in names})
 
 
 def _named(name: Any, values: Any) -> Any:
-    """Convert a column; errors name it."""
+    """Convert a column; errors name the column."""
     import pyarrow as pa
 
     try:
@@ -107,7 +108,7 @@ def _column(values: Any) -> Any:
 
 
 def _vectors(values: Iterable[Any]) -> Any:
-    """Convert numpy vectors of equal length to fixed-size lists; None for any other values.
+    """Convert numpy vectors of equal length to fixed-size lists; None for other values.
 
     Missing vectors (None, or NaN in pandas) become nulls.
     """
@@ -135,7 +136,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a value is a missing one: None, NaN, or pandas' NA and NaT."""
+    """Return whether a value is missing: None, NaN, or pandas' NA or NaT."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

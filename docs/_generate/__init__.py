@@ -1,1 +1,1 @@
-"""Pages and tables of the documentation that are made from the code and from rest.yaml."""
+"""Generates pages and tables of the documentation from the code and from rest.yaml."""

@@ -1,4 +1,4 @@
-"""The page of the command line, from its Typer application."""
+"""Generates the page on the command line from its Typer application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["command_line_page"]
 
 
 def command_line_page() -> str:
-    """Return the page of all commands, a section each."""
+    """Return the page with one section per command."""
     group: Any = typer.main.get_command(app)
     context = group.context_class(group, info_name="lance-ns")
     parts = [

@@ -1,4 +1,4 @@
-"""The pages on conformance: the requirements, and the deviations of other implementations."""
+"""Generates the pages on conformance: the requirements, and the deviations of other implementations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_namespace_impls.conformance.requirement import CHECKS
 __all__ = ["deviations_page", "requirements_page"]
 
 RESULTS = Path(__file__).parents[1] / "conformance" / "results.json"
-# Thousands of table rows would bury the guide in the results of a search.
+# In search results, thousands of table rows would bury the guide.
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 
 
@@ -24,7 +24,8 @@ def requirements_page() -> str:
     return NOT_SEARCHED + "\n".join(
         [
             "# Requirements\n",
-            f"The {len(checks)} requirements that `lance-ns conformance` checks, with their sources.\n",
+            f"The {len(checks)} requirements that `lance-ns conformance` checks, with their "
+            f"sources.\n",
             *table(
                 ("Check", "Level", "Requirement", "Source"),
                 (
@@ -63,7 +64,7 @@ def deviations_page() -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    """Return the lines of a Markdown table; cells are plain text."""
+    """Return the lines of a Markdown table from plain-text cells."""
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"
     for row in rows:

@@ -1,9 +1,9 @@
-"""Hooks for mkdocs that add the generated pages and replace placeholders by tables.
+"""Hooks for mkdocs that add the generated pages and replace placeholders with tables.
 
 A placeholder is a comment on a separate line: ``<!-- properties glue -->`` becomes the table of a
-backend's properties, ``<!-- error-codes -->`` the table of codes, ``<!-- spark-types -->`` the table of
-Arrow's types in Spark. On the troubleshooting page, the protocol's description of each code is inserted
-below its heading.
+backend's properties, ``<!-- error-codes -->`` the table of codes, ``<!-- spark-types -->`` the
+table of Arrow's types in Spark. On the troubleshooting page, the protocol's description of each
+code is inserted below its heading.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TROUBLESHOOTING = "troubleshooting.md"
 
 
 def on_config(config: Any) -> Any:
-    """List the generated pages of Python names in the navigation."""
+    """List the generated reference pages in the navigation."""
     (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
     for title, folder in (("Python", "python"), ("Client", "client")):
         prefix = f"reference/{folder}/"
@@ -48,7 +48,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill the marks of a page."""
+    """Replace the placeholders on a page."""
     if page.file.src_uri == TROUBLESHOOTING:
         markdown = with_codes(markdown)
     return MARK.sub(_filled, markdown)
@@ -66,7 +66,7 @@ def _filled(mark: re.Match[str]) -> str:
 
 
 def with_codes(markdown: str) -> str:
-    """Insert the protocol's description below the heading of each code; none may be missing."""
+    """Insert the protocol's description below the heading of each code; fail if a heading is missing."""
     for code in ErrorCode:
         heading = f"\n### {int(code)} {error_name(code)}\n"
         if heading not in markdown:

@@ -1,4 +1,4 @@
-"""The page of the protocol's operations, from the document that codegen made of rest.yaml."""
+"""Generates the page on the protocol's operations from the document that codegen writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["operations_page"]
 
 
 def operations_page() -> str:
-    """Return the page of all operations, a section each, grouped by the tags of rest.yaml."""
+    """Return the page with one section per operation, grouped by the tags in rest.yaml."""
     document = json.loads((files(CLIENT) / "openapi.json").read_text("utf-8"))
     parts = [
         "# Operations\n",
@@ -36,7 +36,7 @@ def operations_page() -> str:
 
 
 def codes(numbers: tuple[int, ...]) -> str:
-    """Return error codes as links to their advice."""
+    """Return error codes as links to their sections in the troubleshooting page."""
     page = "../troubleshooting.md"
     return ", ".join(
         f"[{number}]({page}#{number}-{error_name(ErrorCode(number)).lower()} "
@@ -46,7 +46,7 @@ def codes(numbers: tuple[int, ...]) -> str:
 
 
 def section(document: Mapping[str, Any], operation: Operation[Any, Any]) -> Iterator[str]:
-    """Walk the parts of an operation's section."""
+    """Yield the parts of an operation's section."""
     route = document["paths"][operation.path][operation.http_method.lower()]
     yield f"### {operation.name}\n"
     yield f"```http\n{operation.http_method} {operation.path}\n```\n"
@@ -77,7 +77,7 @@ def section(document: Mapping[str, Any], operation: Operation[Any, Any]) -> Iter
 
 
 def unsupported(operation: str) -> str:
-    """Return the backends that do not support an operation, each with the reason."""
+    """Return the backends that do not support an operation, with their reasons."""
     reasons: dict[str, list[str]] = {}
     for name, each in backends().items():
         declared = getattr(each, "capabilities", None)
@@ -89,7 +89,7 @@ def unsupported(operation: str) -> str:
 def fields(
     document: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, str]]:
-    """Walk the fields of a model: name, type, description."""
+    """Yield the fields of a model: name, type, description."""
     required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         needed = " **required**" if name in required else ""

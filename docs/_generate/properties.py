@@ -34,7 +34,7 @@ Flag: TypeAlias = bool | str
 Texts: TypeAlias = str | Sequence[str]
 '''
 LINE = 100
-# Options of object stores that are secret, and so not among those that are known to be harmless.
+# Secret object store options, which are not on the list of options known to be harmless.
 CREDENTIALS = (
     "access_key_id", "account_key", "application_credentials", "aws_access_key_id", "aws_endpoint",
     "aws_region", "aws_secret_access_key", "aws_session_token", "azure_client_id",

@@ -1,4 +1,4 @@
-"""The public names: those in the ``__all__`` of the package and of the modules directly below it."""
+"""Determines the public names: those in ``__all__`` of the package and of the modules directly below it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["CLIENT", "IMPLS", "backends", "impls_modules", "public_names"]
 CLIENT = lance_namespace_client.__name__
 IMPLS = lance_namespace_impls.__name__
 EXTEND = "extend"
-"""The package whose modules are public too."""
+"""The package whose modules are also public."""
 
 
 def impls_modules() -> Iterator[ModuleType]:
-    """Walk the public modules of `lance_namespace_impls`, the package itself first."""
+    """Yield the public modules of `lance_namespace_impls`, starting with the package itself."""
     yield lance_namespace_impls
     for found in sorted(pkgutil.iter_modules(lance_namespace_impls.__path__)):
         if not found.name.startswith("_"):
@@ -35,7 +35,7 @@ def impls_modules() -> Iterator[ModuleType]:
 
 
 def public_names() -> dict[str, list[str]]:
-    """Return the public names by module; a name that is also one of the package is its alone."""
+    """Return the public names by module; a name that the package also exports is listed only there."""
     found: dict[str, list[str]] = {}
     seen: set[int] = set()
     for module in impls_modules():
@@ -51,7 +51,7 @@ def public_names() -> dict[str, list[str]]:
 
 
 def backends() -> dict[str, type[Namespace]]:
-    """Return the class of every built-in implementation by its name."""
+    """Return the classes of all built-in implementations by name."""
     return {
         name: load(name)
         for name, target in implementations().items()
@@ -60,12 +60,12 @@ def backends() -> dict[str, type[Namespace]]:
 
 
 def is_config(name: str, module: str) -> bool:
-    """Return whether a public name is a class of properties."""
+    """Return whether a public name is a configuration class."""
     found = getattr(import_module(module), name)
     return isinstance(found, type) and issubclass(found, Config)
 
 
 def is_namespace(name: str, module: str) -> bool:
-    """Return whether a public name is a backend, whose operations are those of every namespace."""
+    """Return whether a public name is a backend; backends have the operations of every namespace."""
     found = getattr(import_module(module), name)
     return isinstance(found, type) and issubclass(found, Namespace) and found is not Namespace

@@ -1,4 +1,4 @@
-"""Reference pages of the public names; mkdocstrings fills them from the docstrings."""
+"""Generates reference pages for the public names; mkdocstrings fills them from the docstrings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .tables import properties
 
 __all__ = ["pages"]
 
-# Fields would bury the models in the table of contents.
+# In the table of contents, fields would bury the models.
 FEWER_CONTENTS = "<style>.md-nav--secondary .md-nav__list .md-nav__list { display: none }</style>\n"
 
 
 def pages() -> dict[str, str]:
-    """Return every generated page by its path in the documentation."""
+    """Return all generated pages by their path in the documentation."""
     return {
         "conformance/requirements.md": requirements_page(),
         "conformance/deviations.md": deviations_page(),
@@ -33,11 +33,11 @@ def pages() -> dict[str, str]:
 
 
 def properties_page() -> str:
-    """Return the page of the properties of all built-in backends."""
+    """Return the page with the properties of all built-in backends."""
     parts = [
         "# Properties\n",
-        "The properties of each backend for `connect`, as `lance-ns backends` prints them. A key works "
-        "bare (`root`) and with the backend's name as prefix (`dir.root`).\n",
+        "The properties of each backend for `connect`, as `lance-ns backends` prints them. Keys "
+        "are accepted with and without the backend's name as a prefix (`dir.root`, `root`).\n",
     ]
     for name, backend in backends().items():
         parts.append(f"## {name}\n\n{properties(backend.config_type)}")
@@ -45,7 +45,7 @@ def properties_page() -> str:
 
 
 def module_pages() -> Iterator[tuple[str, str]]:
-    """Walk the pages of the public modules."""
+    """Yield the pages of the public modules."""
     for module, names in public_names().items():
         if module == CLIENT:
             yield from client_pages(names)
@@ -70,14 +70,14 @@ def summary(module: str) -> str:
 
 
 def options(name: str, module: str) -> dict[str, str]:
-    """Return the display options of a name: backends and properties show only the docstring."""
+    """Return the display options for a name: for backends and configurations, only the docstring is shown."""
     if is_config(name, module) or is_namespace(name, module):
         return {"members": "false"}
     return {}
 
 
 def directive(path: str, **shown: str) -> str:
-    """Return the directive that mkdocstrings replaces by the documentation of an object."""
+    """Return the directive that mkdocstrings replaces with the documentation of an object."""
     lines = [f"::: {path}"]
     if shown:
         lines += ["    options:", *(f"      {key}: {value}" for key, value in shown.items())]
@@ -85,7 +85,7 @@ def directive(path: str, **shown: str) -> str:
 
 
 def client_pages(names: list[str]) -> Iterator[tuple[str, str]]:
-    """Walk the pages of the generated client: interface, errors, models."""
+    """Yield the pages of the generated client: interface, errors, models."""
     groups: dict[str, list[str]] = {"interface": [], "errors": [], "requests": [], "responses": []}
     groups["models"] = []
     for name in names:
@@ -94,8 +94,8 @@ def client_pages(names: list[str]) -> Iterator[tuple[str, str]]:
     titles = {
         "interface": (
             "lance_namespace_client",
-            "Generated from `rest.yaml`: the interface that every namespace has, the client of "
-            "the REST protocol, and the table of operations.",
+            "Generated from `rest.yaml`: the interface of every namespace, the client for the "
+            "REST protocol, and the table of operations.",
         ),
         "errors": ("Errors", "Every failure of a namespace is a `LanceNamespaceError`."),
         "requests": (

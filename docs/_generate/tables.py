@@ -1,4 +1,4 @@
-"""Tables in Markdown: properties of backends, error codes, exit statuses."""
+"""Generates tables in Markdown: properties of backends, error codes, exit statuses."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["cell", "error_block", "error_table", "properties", "spark_types", "t
 
 
 def cell(text: str) -> str:
-    """Return text that is no markup and stays within a cell of a table."""
+    """Escape text for a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("[", "\\[")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def properties(config: type[Config]) -> str:
-    """Return the table of a backend's properties: required ones first, those of all backends last."""
+    """Return the table of a backend's properties: required ones first, those common to all backends last."""
     shared = {row["key"] for row in Config.describe()}
     rows = sorted(config.describe(), key=lambda row: (not row["required"], row["key"] in shared))
     return table(
@@ -36,7 +36,7 @@ def properties(config: type[Config]) -> str:
 
 
 def spark_types() -> str:
-    """Return the table of Arrow's types, in Lance and in Spark."""
+    """Return the table that maps Arrow's types to those of Lance and Spark."""
     from lance_namespace_impls.spark.type_rules import type_rules
 
     return table(
@@ -76,7 +76,7 @@ def _doc(row: dict[str, Any]) -> str:
 
 
 def error_classes() -> dict[str, type[LanceNamespaceError]]:
-    """Return the error classes that carry a code, by name."""
+    """Return the error classes with a code, ordered by name."""
     return {
         name: each
         for name in errors.__all__
@@ -91,12 +91,12 @@ def _classes_of(code: ErrorCode) -> list[type[LanceNamespaceError]]:
 
 
 def error_name(code: ErrorCode) -> str:
-    """Return the name of a code as the protocol writes it."""
+    """Return the name of a code in the protocol's spelling."""
     return "".join(part.capitalize() for part in code.name.split("_")).removesuffix("Error")
 
 
 def error_table() -> str:
-    """Return the table of all codes, each linked to its section."""
+    """Return the table of all codes with links to their sections."""
     rows = []
     for code in ErrorCode:
         for kind in _classes_of(code):

@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""HTTP transport of `RestNamespace`."""
+"""The HTTP transport of `RestNamespace`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Response = TypeVar("Response")
 
 
 class Transport(HttpWire):
-    """Sends operations over an ``httpx.Client``; the arguments are those of `HttpWire`."""
+    """Sends operations over an ``httpx.Client``; see `HttpWire` for the arguments."""
 
     _client: httpx.Client
 
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may retry it if `operation` allows.
+        """Send a request once; subclasses may retry it if `operation` allows.
 
-        The body of the response may still be unread, even if it is not to be streamed.
+        The body of the response may still be unread, even if the response is not streamed.
         """
         return self._client.send(request, stream=True)
 

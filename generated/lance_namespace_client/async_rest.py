@@ -19,7 +19,7 @@ __all__ = ["AsyncRestNamespace", "AsyncRows"]
 class AsyncRestNamespace(AsyncTransport):
     """A namespace behind a server with the REST protocol, for asynchronous programs.
 
-    Requests and errors are those of `RestNamespace`, over an ``httpx.AsyncClient``. Rows are
+    Requests and errors are the same as in `RestNamespace`, but use an ``httpx.AsyncClient``. Rows are
     returned as `AsyncRows`, and may be passed as an asynchronous iterator of record batches.
     Canceling a call closes its connection; whether the server executed the call is then unknown.
     """
@@ -126,7 +126,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def update_table_schema_metadata(
         self, request: models.UpdateTableSchemaMetadataRequest | RequestLike
     ) -> models.UpdateTableSchemaMetadataResponse:
-        """Write key-value pairs into the schema metadata.
+        """Set key-value pairs in the schema metadata.
 
         ``POST /v1/table/{id}/schema_metadata/update``
         """
@@ -165,7 +165,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def batch_create_table_versions(
         self, request: models.BatchCreateTableVersionsRequest | RequestLike
     ) -> models.BatchCreateTableVersionsResponse:
-        """Commit new versions of several tables at once.
+        """Commit new versions of several tables in one request.
 
         ``POST /v1/table/version/batch-create``
         """
@@ -174,7 +174,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def batch_commit_tables(
         self, request: models.BatchCommitTablesRequest | RequestLike
     ) -> models.BatchCommitTablesResponse:
-        """Commit several table operations at once.
+        """Commit several table operations in one request.
 
         ``POST /v1/table/batch-commit``
         """
@@ -183,7 +183,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def alter_table_alter_columns(
         self, request: models.AlterTableAlterColumnsRequest | RequestLike
     ) -> models.AlterTableAlterColumnsResponse:
-        """Rename, retype or change the nullability of columns.
+        """Change the name, type or nullability of columns.
 
         ``POST /v1/table/{id}/alter_columns``
         """
@@ -192,7 +192,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def update_field_metadata(
         self, request: models.UpdateFieldMetadataRequest | RequestLike
     ) -> models.UpdateFieldMetadataResponse:
-        """Change the metadata of single columns.
+        """Change the metadata of individual columns.
 
         ``POST /v1/table/{id}/update_field_metadata``
         """
@@ -277,10 +277,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def analyze_table_query_plan(
         self, request: models.AnalyzeTableQueryPlanRequest | RequestLike
     ) -> models.AnalyzeTableQueryPlanResponse:
-        """Run a query and report what it cost.
-
-        ``POST /v1/table/{id}/analyze_plan``
-        """
+        """Run a query and report its cost: ``POST /v1/table/{id}/analyze_plan``."""
         return await self._call(operations.ANALYZE_TABLE_QUERY_PLAN, request)
 
     async def alter_table_add_columns(
@@ -361,7 +358,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def get_table_tag_version(
         self, request: models.GetTableTagVersionRequest | RequestLike
     ) -> models.GetTableTagVersionResponse:
-        """Look up the version a tag stands for.
+        """Look up the version that a tag references.
 
         ``POST /v1/table/{id}/tags/version``
         """
@@ -394,7 +391,7 @@ class AsyncRestNamespace(AsyncTransport):
     async def update_table_tag(
         self, request: models.UpdateTableTagRequest | RequestLike
     ) -> models.UpdateTableTagResponse:
-        """Point a tag to another version: ``POST /v1/table/{id}/tags/update``."""
+        """Move a tag to another version: ``POST /v1/table/{id}/tags/update``."""
         return await self._call(operations.UPDATE_TABLE_TAG, request)
 
     async def list_table_branches(

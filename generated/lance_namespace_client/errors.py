@@ -39,123 +39,122 @@ __all__ = [
 
 
 class ErrorCode(IntEnum):
-    """Code of each kind of failure, as in an error body."""
+    """Codes for all kinds of failures, as sent in error bodies."""
 
     UNSUPPORTED = 0
-    """The server or its catalog cannot do this operation, or not with these
-    settings, now or later. Ask ListOperations what it can do; repeating the
+    """The server or its catalog does not support this operation, or not with these
+    settings. ListOperations returns the supported operations; repeating the
     call does not help.
     """
     NAMESPACE_NOT_FOUND = 1
-    """The namespace, or the parent in which something should be made or listed,
-    does not exist. Check the identifier and the delimiter, or create the
+    """The namespace does not exist, or the parent in which an object is created or
+    listed does not exist. Check the identifier and the delimiter, or create the
     namespace first.
     """
     NAMESPACE_ALREADY_EXISTS = 2
-    """A namespace should be created under a name that is taken in its parent.
-    Choose another name, or the mode `ExistOk` or `Overwrite`.
+    """The name of the new namespace is already in use in its parent. Choose
+    another name, or use the mode `ExistOk` or `Overwrite`.
     """
     NAMESPACE_NOT_EMPTY = 3
-    """A namespace that still holds something should be dropped or overwritten.
-    Remove what is in it first, or drop it with the behavior `Cascade`.
+    """The namespace to drop or overwrite is not empty. Remove its contents first,
+    or drop it with the behavior `Cascade`.
     """
     TABLE_NOT_FOUND = 4
-    """The table, or the namespace that it should be in, does not exist. Check the
-    identifier and the delimiter.
+    """The table or its namespace does not exist. Check the identifier and the
+    delimiter.
     """
     TABLE_ALREADY_EXISTS = 5
-    """A table should be created, declared, registered or renamed to a name that is
-    taken. Choose another name, or a mode that allows it where the operation has
-    one.
+    """The name for the table is already in use. Choose another name or, if the
+    operation has one, a mode that allows an existing table.
     """
     TABLE_INDEX_NOT_FOUND = 6
-    """The table has no index of that name. See ListTableIndices for those it has."""
+    """The table has no index with that name. ListTableIndices lists its indexes."""
     TABLE_INDEX_ALREADY_EXISTS = 7
-    """The table already has an index of that name. Choose another name, or drop
-    the old index first.
+    """The table already has an index with that name. Choose another name, or drop
+    the existing index first.
     """
     TABLE_TAG_NOT_FOUND = 8
-    """The table has no tag of that name. See ListTableTags for those it has."""
+    """The table has no tag with that name. ListTableTags lists its tags."""
     TABLE_TAG_ALREADY_EXISTS = 9
-    """The table already has a tag of that name. Choose another name, or move the
+    """The table already has a tag with that name. Choose another name, or move the
     tag with UpdateTableTag.
     """
     TRANSACTION_NOT_FOUND = 10
-    """The server does not know the transaction, or no longer keeps it. Check the
+    """The transaction does not exist, or the server no longer stores it. Check the
     identifier.
     """
     TABLE_VERSION_NOT_FOUND = 11
-    """The table has no such version, because it was never made or was cleaned up.
-    See ListTableVersions for those it has.
+    """The table has no such version: it was never created, or was cleaned up.
+    ListTableVersions lists the existing versions.
     """
     TABLE_COLUMN_NOT_FOUND = 12
-    """A column that the request names is not in the table's schema. Check the
-    name, and the path of a nested column. Servers may count it as InvalidInput
-    (13) instead.
+    """A column in the request does not exist in the table's schema. Check the name
+    or, for a nested column, the path. Servers may return InvalidInput (13)
+    instead.
     """
     INVALID_INPUT = 13
-    """The request cannot be understood or contradicts itself: a bad identifier, an
-    unknown mode, a page token of another listing, a body that cannot be read
-    and the like. Correct it as the message says; repeating it unchanged does
-    not help.
+    """The request is invalid or contradictory, for example because of a malformed
+    identifier, an unknown mode, a page token from another listing, or an
+    unreadable body. Correct the request as the message describes; repeating it
+    unchanged does not help.
     """
     CONCURRENT_MODIFICATION = 14
-    """Someone else changed the same thing meanwhile, so this change was not made.
-    Read the present state and try again.
+    """Another client concurrently changed the same object, so this change was not
+    made. Read the current state and try again.
     """
     PERMISSION_DENIED = 15
-    """The caller is known but may not do this. Ask for the right, or use other
-    credentials.
+    """The caller is authenticated but lacks permission. Request the permission, or
+    use other credentials.
     """
     UNAUTHENTICATED = 16
-    """Credentials are missing, wrong or expired. Send valid ones in `x-api-key` or
-    `Authorization`; a catalog that counts denied access as this code answers it
+    """Credentials are missing, invalid or expired. Send valid ones in `x-api-key`
+    or `Authorization`. Catalogs that use this code for denied access return it
     with HTTP status 403.
     """
     SERVICE_UNAVAILABLE = 17
-    """The server or the catalog behind it cannot be reached or did not answer in
-    time. A read may be repeated after a pause; after a change, look first
-    whether it took effect.
+    """The server or its catalog is unreachable or did not respond in time. Reads
+    can be repeated after a pause; after a change, first check whether it took
+    effect.
     """
     INTERNAL = 18
-    """Something failed in the server or its catalog that no other code fits. The
-    message and detail say what is known; report it with the instance value if
-    it stays.
+    """The server or its catalog failed in a way that no other code describes. The
+    message and the detail contain what is known; if the failure persists,
+    report it with the value of instance.
     """
     INVALID_TABLE_STATE = 19
-    """The table, or the catalog entry under that name, is in a state that does not
-    allow the operation, for example an ambiguous name. The message says what is
-    in the way.
+    """The state of the table, or of the catalog entry with that name, does not
+    allow the operation, for example because a name is ambiguous. The message
+    states the reason.
     """
     TABLE_SCHEMA_VALIDATION_ERROR = 20
-    """The schema of the data or of the change does not fit the table, or cannot be
-    stored by Lance. Compare it with the schema that DescribeTable gives.
+    """The schema of the data or the change does not match the table, or Lance
+    cannot store it. Compare it with the schema that DescribeTable returns.
     """
     THROTTLING = 21
-    """Too many requests came in a short time and this one was not carried out.
-    Wait as long as `Retry-After` says, where it is sent, and try again more
-    slowly.
+    """Too many requests were sent in a short time, and this one was not executed.
+    Wait as long as `Retry-After` specifies, if it is sent, and retry at a lower
+    rate.
     """
     TABLE_BRANCH_NOT_FOUND = 22
-    """The table has no branch of that name. See ListTableBranches for those it
-    has.
+    """The table has no branch with that name. ListTableBranches lists its
+    branches.
     """
     TABLE_BRANCH_ALREADY_EXISTS = 23
-    """The table already has a branch of that name. Choose another name, or delete
-    the old branch first.
+    """The table already has a branch with that name. Choose another name, or
+    delete the existing branch first.
     """
 
 
 class LanceNamespaceError(Exception):
-    """A failure with a protocol code; the base class of all exceptions of a namespace.
+    """A failure with a protocol code; the base class of all exceptions that namespaces raise.
 
     Args:
         message: one line that states the problem and the fix. It names the object, unless
             `subject` does.
-        subject: subject of the message, which is shown before it.
+        subject: subject of the message, which precedes it.
         status: HTTP status; defaults to that of the code.
-        detail: more about the cause, for a log.
-        instance: the failed request or object, if the server reports it.
+        detail: more information about the cause, for logs.
+        instance: the request or object that failed, if the server reports it.
     """
 
     code: ErrorCode = ErrorCode.INTERNAL
@@ -189,7 +188,7 @@ class LanceNamespaceError(Exception):
         return (_rebuild, (type(self), self.text, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the error body: ``error``, ``code``; ``detail`` and ``instance`` if known."""
+        """Return the error body: ``error``, ``code`` and, if known, ``detail`` and ``instance``."""
         body: dict[str, Any] = {"error": self.message, "code": int(self.code)}
         if self.detail is not None:
             body["detail"] = self.detail
@@ -207,8 +206,8 @@ def _rebuild(
 
 
 class UnsupportedError(LanceNamespaceError):
-    """The server or its catalog cannot do this operation, or not with these
-    settings, now or later. Ask ListOperations what it can do; repeating the
+    """The server or its catalog does not support this operation, or not with these
+    settings. ListOperations returns the supported operations; repeating the
     call does not help.
     """
 
@@ -217,8 +216,8 @@ class UnsupportedError(LanceNamespaceError):
 
 
 class NamespaceNotFoundError(LanceNamespaceError):
-    """The namespace, or the parent in which something should be made or listed,
-    does not exist. Check the identifier and the delimiter, or create the
+    """The namespace does not exist, or the parent in which an object is created or
+    listed does not exist. Check the identifier and the delimiter, or create the
     namespace first.
     """
 
@@ -227,9 +226,9 @@ class NamespaceNotFoundError(LanceNamespaceError):
 
 
 class NamespaceAlreadyExistsError(LanceNamespaceError):
-    """A namespace should be created under a name that is taken in its parent.
+    """The name of the new namespace is already in use in its parent.
 
-    Choose another name, or the mode `ExistOk` or `Overwrite`.
+    Choose another name, or use the mode `ExistOk` or `Overwrite`.
     """
 
     code = ErrorCode.NAMESPACE_ALREADY_EXISTS
@@ -237,9 +236,9 @@ class NamespaceAlreadyExistsError(LanceNamespaceError):
 
 
 class NamespaceNotEmptyError(LanceNamespaceError):
-    """A namespace that still holds something should be dropped or overwritten.
+    """The namespace to drop or overwrite is not empty.
 
-    Remove what is in it first, or drop it with the behavior `Cascade`.
+    Remove its contents first, or drop it with the behavior `Cascade`.
     """
 
     code = ErrorCode.NAMESPACE_NOT_EMPTY
@@ -247,7 +246,7 @@ class NamespaceNotEmptyError(LanceNamespaceError):
 
 
 class TableNotFoundError(LanceNamespaceError):
-    """The table, or the namespace that it should be in, does not exist.
+    """The table or its namespace does not exist.
 
     Check the identifier and the delimiter.
     """
@@ -257,9 +256,10 @@ class TableNotFoundError(LanceNamespaceError):
 
 
 class TableAlreadyExistsError(LanceNamespaceError):
-    """A table should be created, declared, registered or renamed to a name that is
-    taken. Choose another name, or a mode that allows it where the operation has
-    one.
+    """The name for the table is already in use.
+
+    Choose another name or, if the operation has one, a mode that allows an
+    existing table.
     """
 
     code = ErrorCode.TABLE_ALREADY_EXISTS
@@ -267,9 +267,9 @@ class TableAlreadyExistsError(LanceNamespaceError):
 
 
 class TableIndexNotFoundError(LanceNamespaceError):
-    """The table has no index of that name.
+    """The table has no index with that name.
 
-    See ListTableIndices for those it has.
+    ListTableIndices lists its indexes.
     """
 
     code = ErrorCode.TABLE_INDEX_NOT_FOUND
@@ -277,9 +277,9 @@ class TableIndexNotFoundError(LanceNamespaceError):
 
 
 class TableIndexAlreadyExistsError(LanceNamespaceError):
-    """The table already has an index of that name.
+    """The table already has an index with that name.
 
-    Choose another name, or drop the old index first.
+    Choose another name, or drop the existing index first.
     """
 
     code = ErrorCode.TABLE_INDEX_ALREADY_EXISTS
@@ -287,9 +287,9 @@ class TableIndexAlreadyExistsError(LanceNamespaceError):
 
 
 class TableTagNotFoundError(LanceNamespaceError):
-    """The table has no tag of that name.
+    """The table has no tag with that name.
 
-    See ListTableTags for those it has.
+    ListTableTags lists its tags.
     """
 
     code = ErrorCode.TABLE_TAG_NOT_FOUND
@@ -297,7 +297,7 @@ class TableTagNotFoundError(LanceNamespaceError):
 
 
 class TableTagAlreadyExistsError(LanceNamespaceError):
-    """The table already has a tag of that name.
+    """The table already has a tag with that name.
 
     Choose another name, or move the tag with UpdateTableTag.
     """
@@ -307,7 +307,7 @@ class TableTagAlreadyExistsError(LanceNamespaceError):
 
 
 class TransactionNotFoundError(LanceNamespaceError):
-    """The server does not know the transaction, or no longer keeps it.
+    """The transaction does not exist, or the server no longer stores it.
 
     Check the identifier.
     """
@@ -317,8 +317,9 @@ class TransactionNotFoundError(LanceNamespaceError):
 
 
 class TableVersionNotFoundError(LanceNamespaceError):
-    """The table has no such version, because it was never made or was cleaned up.
-    See ListTableVersions for those it has.
+    """The table has no such version: it was never created, or was cleaned up.
+
+    ListTableVersions lists the existing versions.
     """
 
     code = ErrorCode.TABLE_VERSION_NOT_FOUND
@@ -326,9 +327,9 @@ class TableVersionNotFoundError(LanceNamespaceError):
 
 
 class TableColumnNotFoundError(LanceNamespaceError):
-    """A column that the request names is not in the table's schema.
+    """A column in the request does not exist in the table's schema.
 
-    Check the name, and the path of a nested column. Servers may count it as
+    Check the name or, for a nested column, the path. Servers may return
     InvalidInput (13) instead.
     """
 
@@ -337,10 +338,10 @@ class TableColumnNotFoundError(LanceNamespaceError):
 
 
 class InvalidInputError(LanceNamespaceError):
-    """The request cannot be understood or contradicts itself: a bad identifier, an
-    unknown mode, a page token of another listing, a body that cannot be read
-    and the like. Correct it as the message says; repeating it unchanged does
-    not help.
+    """The request is invalid or contradictory, for example because of a malformed
+    identifier, an unknown mode, a page token from another listing, or an
+    unreadable body. Correct the request as the message describes; repeating it
+    unchanged does not help.
     """
 
     code = ErrorCode.INVALID_INPUT
@@ -348,8 +349,8 @@ class InvalidInputError(LanceNamespaceError):
 
 
 class ConcurrentModificationError(LanceNamespaceError):
-    """Someone else changed the same thing meanwhile, so this change was not made.
-    Read the present state and try again.
+    """Another client concurrently changed the same object, so this change was not
+    made. Read the current state and try again.
     """
 
     code = ErrorCode.CONCURRENT_MODIFICATION
@@ -357,9 +358,9 @@ class ConcurrentModificationError(LanceNamespaceError):
 
 
 class PermissionDeniedError(LanceNamespaceError):
-    """The caller is known but may not do this.
+    """The caller is authenticated but lacks permission.
 
-    Ask for the right, or use other credentials.
+    Request the permission, or use other credentials.
     """
 
     code = ErrorCode.PERMISSION_DENIED
@@ -367,10 +368,10 @@ class PermissionDeniedError(LanceNamespaceError):
 
 
 class UnauthenticatedError(LanceNamespaceError):
-    """Credentials are missing, wrong or expired.
+    """Credentials are missing, invalid or expired.
 
-    Send valid ones in `x-api-key` or `Authorization`; a catalog that counts
-    denied access as this code answers it with HTTP status 403.
+    Send valid ones in `x-api-key` or `Authorization`. Catalogs that use this
+    code for denied access return it with HTTP status 403.
     """
 
     code = ErrorCode.UNAUTHENTICATED
@@ -378,9 +379,10 @@ class UnauthenticatedError(LanceNamespaceError):
 
 
 class ServiceUnavailableError(LanceNamespaceError):
-    """The server or the catalog behind it cannot be reached or did not answer in
-    time. A read may be repeated after a pause; after a change, look first
-    whether it took effect.
+    """The server or its catalog is unreachable or did not respond in time.
+
+    Reads can be repeated after a pause; after a change, first check whether it
+    took effect.
     """
 
     code = ErrorCode.SERVICE_UNAVAILABLE
@@ -389,16 +391,16 @@ class ServiceUnavailableError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """Like other errors, with `retry_after`: seconds to wait before a retry, if known."""
+        """Like other errors, with `retry_after`: number of seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 
 
 class InternalError(LanceNamespaceError):
-    """Something failed in the server or its catalog that no other code fits.
+    """The server or its catalog failed in a way that no other code describes.
 
-    The message and detail say what is known; report it with the instance value
-    if it stays.
+    The message and the detail contain what is known; if the failure persists,
+    report it with the value of instance.
     """
 
     code = ErrorCode.INTERNAL
@@ -406,9 +408,9 @@ class InternalError(LanceNamespaceError):
 
 
 class InvalidTableStateError(LanceNamespaceError):
-    """The table, or the catalog entry under that name, is in a state that does not
-    allow the operation, for example an ambiguous name. The message says what is
-    in the way.
+    """The state of the table, or of the catalog entry with that name, does not
+    allow the operation, for example because a name is ambiguous. The message
+    states the reason.
     """
 
     code = ErrorCode.INVALID_TABLE_STATE
@@ -416,8 +418,8 @@ class InvalidTableStateError(LanceNamespaceError):
 
 
 class TableSchemaValidationError(LanceNamespaceError):
-    """The schema of the data or of the change does not fit the table, or cannot be
-    stored by Lance. Compare it with the schema that DescribeTable gives.
+    """The schema of the data or the change does not match the table, or Lance
+    cannot store it. Compare it with the schema that DescribeTable returns.
     """
 
     code = ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR
@@ -425,10 +427,9 @@ class TableSchemaValidationError(LanceNamespaceError):
 
 
 class ThrottlingError(LanceNamespaceError):
-    """Too many requests came in a short time and this one was not carried out.
-
-    Wait as long as `Retry-After` says, where it is sent, and try again more
-    slowly.
+    """Too many requests were sent in a short time, and this one was not executed.
+    Wait as long as `Retry-After` specifies, if it is sent, and retry at a lower
+    rate.
     """
 
     code = ErrorCode.THROTTLING
@@ -437,15 +438,15 @@ class ThrottlingError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """Like other errors, with `retry_after`: seconds to wait before a retry, if known."""
+        """Like other errors, with `retry_after`: number of seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 
 
 class TableBranchNotFoundError(LanceNamespaceError):
-    """The table has no branch of that name.
+    """The table has no branch with that name.
 
-    See ListTableBranches for those it has.
+    ListTableBranches lists its branches.
     """
 
     code = ErrorCode.TABLE_BRANCH_NOT_FOUND
@@ -453,9 +454,9 @@ class TableBranchNotFoundError(LanceNamespaceError):
 
 
 class TableBranchAlreadyExistsError(LanceNamespaceError):
-    """The table already has a branch of that name.
+    """The table already has a branch with that name.
 
-    Choose another name, or delete the old branch first.
+    Choose another name, or delete the existing branch first.
     """
 
     code = ErrorCode.TABLE_BRANCH_ALREADY_EXISTS
@@ -463,9 +464,9 @@ class TableBranchAlreadyExistsError(LanceNamespaceError):
 
 
 class ForbiddenError(PermissionDeniedError):
-    """The catalog refused the caller, and its own protocol numbers that refusal
-    16; ask for the missing right. Told apart from Unauthenticated by its HTTP
-    status.
+    """The catalog denied access, and its own protocol uses code 16 for that;
+    request the missing permission. The HTTP status distinguishes this from
+    Unauthenticated.
     """
 
     code = ErrorCode.UNAUTHENTICATED
@@ -513,9 +514,9 @@ def error_for(
     instance: str | None = None,
     retry_after: float | None = None,
 ) -> LanceNamespaceError:
-    """Build the exception for a code; if two share the code, the HTTP status decides.
+    """Build the exception for a code; if two classes share the code, the HTTP status decides.
 
-    An unknown code results in an `InternalError` that contains it.
+    For an unknown code, return an `InternalError` whose message contains it.
     """
     cls = _BY_CODE_AND_STATUS.get((code, status or 0)) or _BY_CODE.get(code)
     if cls is None:

@@ -19,7 +19,7 @@ def join_identifier(
 
     Raises:
         InvalidInputError: code 13, a name is empty or contains the delimiter, or the string would
-            be split into other names.
+            be split differently.
     """
     if isinstance(names, str):
         raise InvalidInputError(
@@ -34,7 +34,7 @@ def join_identifier(
             )
         if delimiter in name:
             raise InvalidInputError(
-                f"name {name!r} contains the delimiter {delimiter!r}: choose another 'delimiter'"
+                f"name {name!r} contains the delimiter {delimiter!r}; choose another 'delimiter'"
             )
     text = delimiter.join(names)
     if text.split(delimiter) != list(names):

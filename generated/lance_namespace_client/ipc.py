@@ -5,8 +5,8 @@
 """Validation of untrusted Arrow IPC data.
 
 pyarrow trusts the data: an offset beyond its buffer reads other memory or crashes the process, and
-a few compressed bytes may claim any size. So the sizes that a message claims are compared with the
-received bytes before it is decoded, and each decoded batch is fully validated.
+a few compressed bytes may claim any size. Therefore, the claimed sizes in a message are compared
+with the number of received bytes before it is decoded, and each decoded batch is fully validated.
 
 Source: the Arrow columnar format, "Serialization and Interprocess Communication".
 """
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 
 __all__ = ["open_batches", "open_checked", "validated"]
 
-# Maximum decoded size of a stream: this many bytes per received byte, and this many in any case.
-# Columns with a single value compress better than that, but are rarely this large.
+# Maximum decoded size of a stream: this many bytes per received byte, but at least this many bytes.
+# Columns with a single value compress even better, but are rarely this large.
 DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
-# Maximum rows in a batch without any bytes, such as nulls.
+# Maximum number of rows in a batch without any bytes, such as nulls.
 EMPTY_ROWS = 1 << 20
 MAX_METADATA_BYTES = 16 << 20
 PIECE_BYTES = 64 << 20
 
 FEW_BYTES = 1 << 16
-"""In-memory streams up to this size are checked as a whole before the first batch is read."""
+"""In-memory streams up to this size, in bytes, are checked as a whole before the first batch is
+read."""
 
 CONTINUATION = b"\xff\xff\xff\xff"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
-# Arrow 0.17 marked compressed bodies only by this entry in a message's metadata.
+# Arrow 0.17 marked compressed bodies only with this entry in a message's metadata.
 EARLY_COMPRESSION = b"ARROW:experimental_compression"
 
 
@@ -47,10 +48,10 @@ def open_checked(
 
     Args:
         source: a binary file object, or bytes.
-        max_batch_bytes: maximum decoded size of a batch in bytes; unlimited by default.
+        max_batch_bytes: maximum decoded size of a batch, in bytes; unlimited by default.
 
     Raises:
-        pyarrow.ArrowInvalid: it is not a stream; reading an invalid batch raises it, too.
+        pyarrow.ArrowInvalid: the data is not a stream; also raised when an invalid batch is read.
     """
     import pyarrow as pa
 
@@ -70,7 +71,7 @@ def open_batches(
         if source.size <= FEW_BYTES:
             few = _Messages(pa.BufferReader(source), sizes)
         source = pa.BufferReader(source)
-    # For small data, pyarrow reads the buffer directly; otherwise it calls Python for each piece.
+    # For small data, pyarrow reads the buffer directly; otherwise, it calls Python for each piece.
     stream = pa.ipc.open_stream(_Messages(source, sizes) if few is None else source)
     schema = stream.schema
     try:
@@ -85,7 +86,7 @@ def open_batches(
 def _once_checked(
     messages: _Messages, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Return the batches after checking the sizes of all messages."""
+    """Check the sizes of all messages, then return the batches."""
     messages.check()
     yield from batches
 
@@ -93,7 +94,7 @@ def _once_checked(
 def validated(
     batches: Iterable[pa.RecordBatch], sizes: _Sizes | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Return the batches, each after its full validation.
+    """Return the batches, each after full validation.
 
     Raises:
         pyarrow.ArrowInvalid: a batch is invalid; the message names the batch and the column.
@@ -111,14 +112,14 @@ def validated(
 
 
 def _check_names(field: pa.Field) -> None:
-    """Raise UnicodeDecodeError if the name of a field or of a nested field is not UTF-8."""
+    """Raise UnicodeDecodeError if the name of a field, including nested fields, is not UTF-8."""
     _ = field.name
     for i in range(field.type.num_fields):
         _check_names(field.type.field(i))
 
 
 def _fault(batch: pa.RecordBatch) -> str:
-    """Describe the first invalid column and its error."""
+    """Describe the first invalid column and the error."""
     import pyarrow as pa
 
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -130,7 +131,7 @@ def _fault(batch: pa.RecordBatch) -> str:
 
 
 class _Sizes:
-    """Compares the sizes that a stream claims with the received bytes."""
+    """Compares the claimed sizes in a stream with the number of received bytes."""
 
     def __init__(self, max_batch_bytes: int | None) -> None:
         self._most = max_batch_bytes
@@ -148,16 +149,16 @@ class _Sizes:
             raise _invalid("a message has a negative length")
         if self._most is not None and body > self._most:
             raise _invalid(
-                f"a batch has {body} bytes, the maximum is {self._most}; send smaller batches"
+                f"a batch has {body} bytes, but the maximum is {self._most}; send smaller batches"
             )
 
     def check_decoded(self, decoded: int, rows: int, grown: int | None = None) -> None:
         """Reject a batch before it is decoded if its decoded size is too large.
 
         Args:
-            decoded: its decoded size in bytes.
-            rows: its number of rows.
-            grown: id of the dictionary to which it adds values.
+            decoded: decoded size of the batch in bytes.
+            rows: number of rows in the batch.
+            grown: id of the dictionary to which the batch adds values.
         """
         self.check_length(decoded)
         if grown is not None:
@@ -175,9 +176,9 @@ class _Sizes:
             )
 
     def check_expanded(self, batch: pa.RecordBatch) -> None:
-        """Reject a batch whose values would take too much memory without sharing.
+        """Reject a batch whose values would take too much memory if they were stored separately.
 
-        Views may refer to the same long value repeatedly, and Lance writes it each time.
+        Views may refer to the same long value repeatedly, but Lance writes it each time.
         """
         expanded = sum(map(_expanded, batch.columns))
         if expanded:
@@ -197,7 +198,7 @@ def _invalid(message: str) -> Exception:
 
 
 def _expanded(array: Any) -> int:
-    """Return the size in bytes of a view array's values if each one is stored separately."""
+    """Return the size, in bytes, of a view array's values if each is stored separately."""
     import pyarrow as pa
 
     kind = array.type
@@ -231,12 +232,12 @@ def _view_lengths(array: Any) -> list[int]:
 
 
 class _Messages:
-    """A file object that returns a message of a stream only after checking its sizes."""
+    """A file object that returns the messages of a stream only after checking their sizes."""
 
     closed = False
 
     def __init__(self, source: Any, sizes: _Sizes) -> None:
-        # An Arrow file returns its memory without a copy if possible.
+        # Arrow's file objects return memory without a copy if possible.
         self._read = (
             source.read_buffer if hasattr(source, "read_buffer") else source.read
         )
@@ -270,7 +271,7 @@ class _Messages:
             self._body(metadata)
 
     def _next(self) -> Any:
-        """Return the next part of the stream: a message's metadata, or its body."""
+        """Return the next part of the stream: the metadata or the body of a message."""
         metadata, self._metadata = self._metadata, None
         body = self._body(metadata) if metadata is not None else b""
         return body if len(body) else self._head()
@@ -299,7 +300,8 @@ class _Messages:
             return prefix
         if not 0 < length <= MAX_METADATA_BYTES:
             raise _invalid(
-                f"a message has {length} bytes of metadata; is it an Arrow IPC stream?"
+                f"a message has {length} bytes of metadata; check that the data is an Arrow IPC "
+                f"stream"
             )
         self._metadata = bytes(self._take(length))
         if len(self._metadata) < length:
@@ -307,7 +309,7 @@ class _Messages:
         return prefix + self._metadata
 
     def _take(self, size: int) -> Any:
-        """Read up to `size` bytes; allocates no more memory than bytes arrive."""
+        """Read up to `size` bytes, without allocating more memory than the received bytes need."""
         part = self._read(min(size, PIECE_BYTES)) if size else b""
         if len(part) == size or not len(part):
             return part
@@ -321,7 +323,7 @@ class _Messages:
         return b"".join(parts)
 
 
-# --- decoding of the FlatBuffers fields with the sizes, which pyarrow does not expose
+# --- decoding of the FlatBuffers fields that contain the sizes, which pyarrow does not expose
 
 
 _read_u16 = struct.Struct("<H").unpack_from
@@ -337,7 +339,7 @@ def _field(data: bytes, table: int, index: int) -> int | None:
     """Return the position of a field in a table; None if the field is absent."""
     vtable = table - int(_read_i32(data, table)[0])
     if vtable < 0:
-        raise struct.error("an offset lies outside of it")
+        raise struct.error("an offset is out of bounds")
     (size,) = _read_u16(data, vtable)
     if 4 + 2 * index >= size:
         return None
@@ -356,7 +358,7 @@ def _structs(data: bytes, table: int, index: int) -> Iterator[tuple[int, int]]:
     if at is not None:
         end = at + 4 + 16 * _u32(data, at)
         if end > len(data):
-            raise struct.error("a vector lies outside of it")
+            raise struct.error("a vector is out of bounds")
         yield from struct.iter_unpack("<qq", data[at + 4 : end])
 
 
@@ -366,10 +368,10 @@ def _body_length(metadata: bytes) -> int:
 
 
 def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | None:
-    """Return the decoded size in bytes and the number of rows that a batch claims.
+    """Return the decoded size, in bytes, and the number of rows that a batch claims.
 
-    The third value is the id of the dictionary to which the batch adds values, if it does. None if
-    the message is not a batch.
+    The third value is the id of the dictionary to which the batch adds values, or None. For
+    messages that are not batches, the result is None.
     """
     message = _u32(metadata, 0)
     kind_at = _field(metadata, message, 1)
@@ -396,7 +398,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
     decoded = 0
     for offset, length in _structs(metadata, batch, 2):
         if offset < 0 or length < 0 or offset + length > len(body):
-            raise _invalid("a buffer exceeds its message; was the stream truncated?")
+            raise _invalid("a buffer exceeds its message; the stream may be truncated")
         size = length
         if compressed and length:
             (size,) = struct.unpack_from("<q", body[offset : offset + length])

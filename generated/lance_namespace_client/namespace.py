@@ -21,14 +21,14 @@ __all__ = ["LanceNamespace"]
 
 
 class LanceNamespace:
-    """A namespace finds, creates and manages Lance tables.
+    """The interface of a namespace, which finds, creates and manages Lance tables.
 
     Every operation accepts its request as a model of this package, as a dict, or as any object
     with ``model_dump()``. An unsupported operation raises `UnsupportedError` (code 0).
     """
 
     def namespace_id(self) -> str:
-        """Return an identifier of this namespace: its kind and its address."""
+        """Return a string that identifies this namespace: its kind and its address."""
         return type(self).__name__
 
     def _unsupported(self, operation: str) -> UnsupportedError:
@@ -39,15 +39,15 @@ class LanceNamespace:
     ) -> models.CreateNamespaceResponse:
         """Create a namespace.
 
-        Makes a namespace under an existing parent, with the given properties.
-        The mode is `Create` (default), `ExistOk` or `Overwrite`, in any letter
-        case: on a namespace that is already there, `Create` answers
-        NamespaceAlreadyExists, `ExistOk` keeps it and returns the properties it
-        has, and `Overwrite` replaces it with a new empty one. `Overwrite` of a
-        namespace that still holds anything answers NamespaceNotEmpty and
-        changes nothing. A missing parent answers NamespaceNotFound, an unknown
-        mode or an identifier deeper than the catalog goes InvalidInput, and a
-        change made by someone else meanwhile ConcurrentModification. No table
+        Creates a namespace under an existing parent, with the specified
+        properties. The mode is `Create` (default), `ExistOk` or `Overwrite`, in
+        upper or lower case: on a namespace that already exists, `Create`
+        results in NamespaceAlreadyExists, `ExistOk` keeps it and returns its
+        properties, and `Overwrite` replaces it with a new empty one.
+        `Overwrite` of a namespace that is not empty results in
+        NamespaceNotEmpty and changes nothing. A missing parent results in
+        NamespaceNotFound, an unknown mode or an identifier with too many levels
+        InvalidInput, and a concurrent change ConcurrentModification. No table
         data is read or written.
 
         Args:
@@ -55,8 +55,8 @@ class LanceNamespace:
                 ``model_dump()``.
 
         Returns:
-            The properties of the namespace as it now is, and a transaction id
-            where the catalog has one.
+            The current properties of the namespace and, if the catalog has
+            transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -75,20 +75,20 @@ class LanceNamespace:
     ) -> models.ListNamespacesResponse:
         """List the direct children of a namespace.
 
-        Lists the namespaces directly below the given one; the root is written
-        as the delimiter alone. The answer comes in pages: `limit` caps a page
-        and `page_token` asks for the next one, and walking the pages yields
-        each name once and in order. Only the children's own names are given,
-        not their full identifiers. A missing parent answers NamespaceNotFound,
-        and a page token of another listing InvalidInput. Data is not touched.
+        Lists the namespaces directly below the specified one; the root is
+        written as the delimiter alone. The response is paged: `limit` is the
+        maximum size of a page, and `page_token` requests the next one. The
+        pages contain each name once, in order. Only names are returned, not
+        full identifiers. A missing parent results in NamespaceNotFound, and a
+        page token from another listing InvalidInput. Data is not touched.
 
         Args:
             request: a `ListNamespacesRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The names of the child namespaces on this page, and a page token
-            while more pages follow.
+            The names of the child namespaces on this page and, if more pages
+            follow, a page token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -105,15 +105,15 @@ class LanceNamespace:
         """Read the properties of a namespace.
 
         Looks up one namespace in the catalog and returns its properties. A
-        namespace that is not there answers NamespaceNotFound. Tables and data
-        below it are not looked at.
+        namespace that does not exist results in NamespaceNotFound. Tables and
+        data below it are not read.
 
         Args:
             request: a `DescribeNamespaceRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The properties of the namespace, as a map of text to text.
+            The properties of the namespace, as a map from strings to strings.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -130,14 +130,14 @@ class LanceNamespace:
         """Drop a namespace.
 
         Removes a namespace from the catalog. The mode is `Fail` (default: a
-        missing namespace answers NamespaceNotFound) or `Skip` (a missing one is
-        a success). In an Iceberg REST catalog a missing namespace is a success
-        in either mode, as the specification of that catalog requires. The
-        behavior is `Restrict` (default: a namespace that holds any object,
-        whether a Lance table or not, answers NamespaceNotEmpty and stays) or
-        `Cascade`, which removes every child from the catalog as well. Data on
-        storage is never deleted, not even with `Cascade`. An unknown mode or
-        behavior answers InvalidInput, a change made by someone else meanwhile
+        missing namespace results in NamespaceNotFound) or `Skip` (a missing one
+        is a success). In an Iceberg REST catalog a missing namespace is a
+        success in either mode, as the specification of that catalog requires.
+        The behavior is `Restrict` (default: a namespace that contains any
+        object, whether a Lance table or not, results in NamespaceNotEmpty and
+        stays) or `Cascade`, which removes every child from the catalog as well.
+        Data in storage is never deleted, not even with `Cascade`. An unknown
+        mode or behavior results in InvalidInput, a concurrent change
         ConcurrentModification, and a behavior the catalog cannot offer
         Unsupported.
 
@@ -146,8 +146,8 @@ class LanceNamespace:
                 ``model_dump()``.
 
         Returns:
-            The properties the dropped namespace had, and a list of transaction
-            ids where the catalog has them.
+            The properties the dropped namespace had, and, if the catalog has
+            transactions, a list of transaction ids.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -165,17 +165,16 @@ class LanceNamespace:
     ) -> models.NamespaceExistsResponse:
         """Check whether a namespace exists.
 
-        Reports by its status alone whether the namespace is in the catalog:
-        success when it is, NamespaceNotFound when it is not. Nothing below the
-        namespace is looked at and data is not touched.
+        Reports whether the namespace is in the catalog, only by the status:
+        success if it is, otherwise NamespaceNotFound. Nothing below the
+        namespace is examined, and no data is read.
 
         Args:
             request: a `NamespaceExistsRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            Nothing: the answer has no body, its status 200 says that the
-                namespace exists.
+            No content; status 200 means that the namespace exists.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -191,23 +190,23 @@ class LanceNamespace:
     ) -> models.ListTablesResponse:
         """List the tables of a namespace.
 
-        Lists the Lance tables directly in the given namespace, page by page, by
-        their own names. With `include_declared=false`, tables that the catalog
-        knows but whose storage holds no dataset are left out, which makes the
-        server look at each table's storage; the default true lists them all. A
-        namespace that exists at a level that cannot hold tables gives an empty
-        list, and a missing one answers NamespaceNotFound. A table that vanishes
-        while the page is made is left out, while any other failure to look at a
-        table fails the whole listing. A page token of another listing answers
-        InvalidInput.
+        Lists the Lance tables directly in the specified namespace, page by
+        page, by name. With `include_declared=false`, tables that the catalog
+        knows but whose storage contains no dataset are omitted, which requires
+        the server to examine each table's storage; the default, true, lists all
+        of them. A namespace that exists at a level that cannot contain tables
+        has an empty list, and a missing namespace results in NamespaceNotFound.
+        A table that is removed while the page is created is omitted, but any
+        other failure to examine a table fails the whole listing. A page token
+        from another listing results in InvalidInput.
 
         Args:
             request: a `ListTablesRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The names of the tables on this page, and a page token while more
-            pages follow.
+            The names of the tables on this page and, if more pages follow, a
+            page token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -223,12 +222,12 @@ class LanceNamespace:
     ) -> models.ListTablesResponse:
         """List the tables of every namespace.
 
-        Lists all Lance tables that the server can see, in whatever namespace,
+        Lists all Lance tables that the server can access, in all namespaces,
         page by page. Each entry is a full string identifier, its levels joined
         by the delimiter. With `include_declared=false`, tables whose storage
-        holds no dataset are left out, at the cost of a look at each table's
-        storage. A page token of another listing answers InvalidInput, and a
-        catalog that cannot list its root answers Unsupported. Rows are not
+        contains no dataset are omitted, which requires examining each table's
+        storage. A page token from another listing results in InvalidInput, and
+        a catalog that cannot list its root results in Unsupported. Rows are not
         read.
 
         Args:
@@ -236,8 +235,8 @@ class LanceNamespace:
                 ``model_dump()``.
 
         Returns:
-            The full string identifiers of the tables on this page, and a page
-            token while more pages follow.
+            The full string identifiers of the tables on this page and, if more
+            pages follow, a page token.
 
         Raises:
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
@@ -252,22 +251,21 @@ class LanceNamespace:
     ) -> models.RegisterTableResponse:
         """Register an existing dataset as a table.
 
-        Adds an entry to the catalog for a dataset that already lies at the
-        given location. The mode is `Create` (default: a table of that name
-        answers TableAlreadyExists) or `Overwrite`, which replaces the catalog
-        entry that is there. A missing parent namespace answers
+        Adds an entry to the catalog for a dataset that already exists at the
+        specified location. The mode is `Create` (default: a table with that
+        name results in TableAlreadyExists) or `Overwrite`, which replaces the
+        existing catalog entry. A missing parent namespace results in
         NamespaceNotFound, an unknown mode or a bad location InvalidInput, and a
-        change made by someone else meanwhile ConcurrentModification. Only the
-        catalog changes: data is neither copied nor deleted, also not that of a
-        replaced entry.
+        concurrent change ConcurrentModification. Only the catalog changes: data
+        is neither copied nor deleted, including that of a replaced entry.
 
         Args:
             request: a `RegisterTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The location and properties the table is registered with, and a
-            transaction id where the catalog has one.
+            The location and properties of the registered table and, if the
+            catalog has transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -286,16 +284,16 @@ class LanceNamespace:
         """Read a table's location and metadata.
 
         Looks up one table and returns its location, its storage options and its
-        properties. At most one of version, tag and branch may be given, more
-        than one answers InvalidInput; a version, tag or branch that is not
-        there answers TableVersionNotFound. With `load_detailed_metadata=true`
-        the dataset is opened and its version, schema, stats and metadata are
-        filled in; with `check_declared=true` the storage is looked at and
+        properties. At most one of version, tag and branch may be set, otherwise
+        the result is InvalidInput; a version, tag or branch that does not exist
+        results in TableVersionNotFound. With `load_detailed_metadata=true` the
+        dataset is opened and its version, schema, stats and metadata are filled
+        in; with `check_declared=true` the storage is examined and
         `is_only_declared` is filled in; `with_table_uri=true` adds the full URI
-        of the table. Storage options may hold temporary credentials and then
-        carry `expires_at_millis`, a time in milliseconds since 1970-01-01 UTC.
-        A table that is not there, or whose parent namespace is missing, answers
-        TableNotFound; rows are never read.
+        of the table. Storage options may contain temporary credentials, in
+        which case they include `expires_at_millis`, a time in milliseconds
+        since 1970-01-01 UTC. A table that does not exist, or whose parent
+        namespace is missing, results in TableNotFound; rows are never read.
 
         Args:
             request: a `DescribeTableRequest`, a dict, or an object with
@@ -303,7 +301,7 @@ class LanceNamespace:
 
         Returns:
             The table's location, storage options and properties, and the
-            details that the flags asked for.
+            details that the flags request.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -321,18 +319,17 @@ class LanceNamespace:
     ) -> models.TableExistsResponse:
         """Check whether a table exists.
 
-        Reports by its status alone whether the catalog has the table: success
-        when it has, TableNotFound when the table, its parent namespace or the
-        version that the request names is missing. A declared table without a
-        dataset exists too. Rows are not read.
+        Reports whether the table is in the catalog, only by the status: success
+        if it is, and TableNotFound if the table, its parent namespace or the
+        requested version is missing. A declared table without a dataset also
+        exists. Rows are not read.
 
         Args:
             request: a `TableExistsRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            Nothing: the answer has no body, its status 200 says that the table
-                exists.
+            No content; status 200 means that the table exists.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -349,20 +346,20 @@ class LanceNamespace:
     ) -> models.DropTableResponse:
         """Drop a table and delete its data.
 
-        Removes the table from the catalog and deletes its data on storage, all
-        versions, indexes, tags and branches included; this cannot be undone. To
-        remove only the catalog entry, use DeregisterTable. A table that is not
-        there, or whose parent namespace is missing, answers TableNotFound, so a
-        repeat of a call that went through answers that too. An object of that
-        name that is not a Lance table is refused and stays.
+        Removes the table from the catalog and deletes its data in storage,
+        including all versions, indexes, tags and branches; this cannot be
+        undone. To remove only the catalog entry, use DeregisterTable. A table
+        that does not exist, or whose parent namespace is missing, results in
+        TableNotFound, and so does repeating a call that succeeded. An object
+        with that name that is not a Lance table is rejected and kept.
 
         Args:
             request: a `DropTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The identifier, former location and properties of the dropped table,
-            and a transaction id where the catalog has one.
+            The identifier, former location and properties of the dropped table
+            and, if the catalog has transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -379,19 +376,19 @@ class LanceNamespace:
     ) -> models.DeregisterTableResponse:
         """Remove a table from the catalog and keep its data.
 
-        Takes the table's entry out of the catalog; its data stays on storage as
-        it is and can be registered again from the location in the answer. A
-        table that is not there, or whose parent namespace is missing, answers
-        TableNotFound, so a repeat of a call that went through answers that too.
-        An entry that is not a Lance table is refused and stays.
+        Removes the table's entry from the catalog; its data is kept in storage
+        unchanged and can be registered again from the location in the response.
+        A table that does not exist, or whose parent namespace is missing,
+        results in TableNotFound, and so does repeating a call that succeeded.
+        An entry that is not a Lance table is rejected and kept.
 
         Args:
             request: a `DeregisterTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The identifier, location and properties the table had, and a
-            transaction id where the catalog has one.
+            The identifier, location and properties the table had and, if the
+            catalog has transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -408,21 +405,20 @@ class LanceNamespace:
     ) -> models.RestoreTableResponse:
         """Restore a table to an earlier version.
 
-        Makes the contents of an earlier version current again, by committing a
-        new version that holds them; the versions in between stay. The version
-        is a whole number from 1 up as Lance counts them, and `branch`, if
-        given, names the branch that is restored. A version that is not there,
-        or was cleaned up, answers TableVersionNotFound, a missing table
-        TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. Only a manifest is written, data files are
-        reused.
+        Restores the content of an earlier version by committing a new version
+        with that content; the versions in between are kept. The version is an
+        integer starting at 1, and `branch`, if specified, names the branch that
+        is restored. A version that does not exist, or was cleaned up, results
+        in TableVersionNotFound, a missing table TableNotFound, and a concurrent
+        commit ConcurrentModification. Only a manifest is written; data files
+        are reused.
 
         Args:
             request: a `RestoreTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -442,19 +438,19 @@ class LanceNamespace:
         """Rename a table or move it to another namespace.
 
         Renames the table to `new_table_name`, in the namespace
-        `new_namespace_id` if that is given and in its own otherwise. A name
-        that is taken answers TableAlreadyExists and changes nothing, a missing
-        table TableNotFound, a missing target namespace NamespaceNotFound, and a
-        change made by someone else meanwhile ConcurrentModification. A catalog
-        that cannot rename answers Unsupported. The rows, versions, schema and
-        properties of the table stay as they are.
+        `new_namespace_id` if specified and in its own otherwise. A name that is
+        already in use results in TableAlreadyExists and changes nothing, a
+        missing table TableNotFound, a missing target namespace
+        NamespaceNotFound, and a concurrent change ConcurrentModification. A
+        catalog that cannot rename results in Unsupported. The rows, versions,
+        schema and properties of the table are unchanged.
 
         Args:
             request: a `RenameTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -471,23 +467,24 @@ class LanceNamespace:
     def update_table_schema_metadata(
         self, request: models.UpdateTableSchemaMetadataRequest | RequestLike
     ) -> models.UpdateTableSchemaMetadataResponse:
-        """Write key-value pairs into the schema metadata.
+        """Set key-value pairs in the schema metadata.
 
-        Adds the given pairs to the metadata of the table's schema, in place of
-        those of the same keys, and commits that as a new version; other pairs
-        stay. The body is a bare map of text to text. The parameter `branch`
-        chooses a branch other than the main one. A missing table answers
-        TableNotFound, a body that is not such a map InvalidInput, and a commit
-        by someone else meanwhile ConcurrentModification. Only a manifest is
-        written, rows stay as they are; the table's properties in the catalog
-        are another matter, see AlterTable.
+        Adds the specified pairs to the metadata of the table's schema,
+        replacing those with the same keys, and commits that as a new version;
+        other pairs are kept. The body is a bare map of strings to strings. The
+        parameter `branch` selects a branch other than the main one. A missing
+        table results in TableNotFound, a body that is not such a map
+        InvalidInput, and a concurrent commit ConcurrentModification. Only a
+        manifest is written; rows are unchanged; for the table's properties in
+        the catalog, see AlterTable.
 
         Args:
             request: an `UpdateTableSchemaMetadataRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            A bare map of text to text: the schema metadata after the change.
+            A bare map of strings to strings: the schema metadata after the
+            change.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -506,21 +503,21 @@ class LanceNamespace:
     ) -> models.ListTableVersionsResponse:
         """List the versions of a table.
 
-        Lists the versions that a table still has, page by page; a version is a
-        whole number from 1 up. They come newest first with `descending=true`,
+        Lists the versions that a table still has, page by page; a version is an
+        integer starting at 1. They come newest first with `descending=true`,
         and otherwise in an order of the server's choice, with this project the
-        oldest first; `branch` chooses a branch other than the main one.
-        Versions that were cleaned up do not occur. A missing table answers
-        TableNotFound, and a page token of another listing InvalidInput. Only
-        manifests are looked at, no rows.
+        oldest first; `branch` selects a branch other than the main one.
+        Versions that were cleaned up do not occur. A missing table results in
+        TableNotFound, and a page token from another listing InvalidInput. Only
+        manifests are read, not rows.
 
         Args:
             request: a `ListTableVersionsRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The versions on this page, each with its manifest path and what else
-            is known of it, and a page token while more follow.
+            The versions on this page, each with its manifest path and other
+            known details and, if more pages follow, a page token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -537,22 +534,23 @@ class LanceNamespace:
     ) -> models.CreateTableVersionResponse:
         """Commit a manifest as a new table version.
 
-        Makes a manifest that the caller has staged the next version of the
-        table, for tables whose latest version the catalog keeps. The request
-        holds the version number, the manifest's path and, if known, its size in
-        bytes, its e-tag and its naming scheme; `branch` chooses a branch other
-        than the main one. A version number that someone else took first answers
-        ConcurrentModification, and a missing table TableNotFound. A server
-        whose tables are managed by storage alone (`managed_versioning` is
-        false) answers Unsupported. Data files are not touched.
+        Commits a manifest staged by the caller as the next version of the
+        table, for tables whose latest version the catalog manages. The request
+        contains the version number, the manifest's path and, if known, its size
+        in bytes, its e-tag and its naming scheme; `branch` selects a branch
+        other than the main one. A version number that another client committed
+        first results in ConcurrentModification, and a missing table
+        TableNotFound. A server that manages tables only in storage
+        (`managed_versioning` is false) results in Unsupported. Data files are
+        not touched.
 
         Args:
             request: a `CreateTableVersionRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The version that was committed, and a transaction id where the
-            catalog has one.
+            The version that was committed and, if the catalog has transactions,
+            a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -570,11 +568,11 @@ class LanceNamespace:
     ) -> models.DescribeTableVersionResponse:
         """Read one version of a table.
 
-        Looks up one version of a table and returns where its manifest is and
-        what is known of it. The version is a whole number from 1 up; `branch`
-        chooses a branch other than the main one. A version that is not there,
-        or was cleaned up, answers TableVersionNotFound, a missing table
-        TableNotFound. Only manifests are looked at, no rows.
+        Looks up one version of a table and returns the path of its manifest and
+        other known details. The version is an integer starting at 1; `branch`
+        selects a branch other than the main one. A version that does not exist,
+        or was cleaned up, results in TableVersionNotFound, a missing table
+        TableNotFound. Only manifests are read, not rows.
 
         Args:
             request: a `DescribeTableVersionRequest`, a dict, or an object with
@@ -601,22 +599,22 @@ class LanceNamespace:
     ) -> models.BatchDeleteTableVersionsResponse:
         """Delete ranges of a table's versions.
 
-        Deletes every version of the table that lies in one of the given ranges;
-        each range holds its `start_version` and not its `end_version`. The
-        field `branch` chooses a branch other than the main one. A deleted
-        version can no longer be read or restored. A missing table answers
-        TableNotFound, a range that is empty or holds the latest version may
-        answer InvalidInput, one that holds a version that a tag names or
-        another branch starts at InvalidTableState, and a server that cannot
-        delete single versions Unsupported.
+        Deletes every version of the table in the specified ranges; each range
+        includes its `start_version` but not its `end_version`. The field
+        `branch` selects a branch other than the main one. A deleted version can
+        no longer be read or restored. A missing table results in TableNotFound,
+        an empty range or one that includes the latest version possibly in
+        InvalidInput, a range that includes a version that a tag references or
+        from which another branch starts in InvalidTableState, and a server that
+        cannot delete single versions Unsupported.
 
         Args:
             request: a `BatchDeleteTableVersionsRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            How many versions were deleted, and a transaction id where the
-            catalog has one.
+            How many versions were deleted and, if the catalog has transactions,
+            a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -632,22 +630,22 @@ class LanceNamespace:
     def batch_create_table_versions(
         self, request: models.BatchCreateTableVersionsRequest | RequestLike
     ) -> models.BatchCreateTableVersionsResponse:
-        """Commit new versions of several tables at once.
+        """Commit new versions of several tables in one request.
 
-        Does what CreateTableVersion does for several tables in one step: each
-        entry names a table, a version number and a staged manifest, and all
-        entries are committed or none. One version number that someone else took
-        first answers ConcurrentModification and nothing is committed; a missing
-        table answers TableNotFound. A server whose tables are managed by
-        storage alone answers Unsupported. Data files are not touched.
+        Like CreateTableVersion, but for several tables atomically: each entry
+        names a table, a version number and a staged manifest, and all entries
+        are committed or none. A version number that another client committed
+        first results in ConcurrentModification and nothing is committed; a
+        missing table results in TableNotFound. A server that manages tables
+        only in storage results in Unsupported. Data files are not touched.
 
         Args:
             request: a `BatchCreateTableVersionsRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            The versions that were committed, and a transaction id where the
-            catalog has one.
+            The versions that were committed and, if the catalog has
+            transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -664,23 +662,23 @@ class LanceNamespace:
     def batch_commit_tables(
         self, request: models.BatchCommitTablesRequest | RequestLike
     ) -> models.BatchCommitTablesResponse:
-        """Commit several table operations at once.
+        """Commit several table operations in one request.
 
-        Carries out a list of operations on one or more tables in one step; each
-        entry holds exactly one of a declare, a new version, a deletion of
-        versions or a deregistration. All of them take effect or none. A missing
-        namespace answers NamespaceNotFound, a missing table TableNotFound, a
-        change made by someone else meanwhile ConcurrentModification, and an
-        entry that holds none or several operations InvalidInput. A server whose
-        tables are managed by storage alone answers Unsupported.
+        Executes a list of operations on one or more tables atomically; each
+        entry contains exactly one of a declaration, a new version, a deletion
+        of versions or a deregistration. The operations take effect together or
+        not at all. A missing namespace results in NamespaceNotFound, a missing
+        table TableNotFound, a concurrent change ConcurrentModification, and an
+        entry with no operation or several InvalidInput. A server that manages
+        tables only in storage results in Unsupported.
 
         Args:
             request: a `BatchCommitTablesRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            One result for each operation, and a transaction id where the
-            catalog has one.
+            One result for each operation and, if the catalog has transactions,
+            a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -696,24 +694,24 @@ class LanceNamespace:
     def alter_table_alter_columns(
         self, request: models.AlterTableAlterColumnsRequest | RequestLike
     ) -> models.AlterTableAlterColumnsResponse:
-        """Rename, retype or change the nullability of columns.
+        """Change the name, type or nullability of columns.
 
         Changes existing columns and commits that as a new version; each
-        alteration names a column by its path and gives a new name, a new data
-        type, a new nullability or a new virtual column definition. A rename or
-        a change of nullability writes only a manifest, a new data type rewrites
-        that column's data. A path that is not in the schema answers
-        TableColumnNotFound, a change that the column's data or the schema does
-        not allow TableSchemaValidationError, and a commit by someone else
-        meanwhile ConcurrentModification. A missing table answers TableNotFound.
+        alteration names a column by its path and specifies a new name, a new
+        data type, a new nullability or a new virtual column definition. A
+        rename or a change of nullability writes only a manifest, a new data
+        type rewrites that column's data. A path that is not in the schema
+        results in TableColumnNotFound, a change that the column's data or the
+        schema does not allow TableSchemaValidationError, and a concurrent
+        commit ConcurrentModification. A missing table results in TableNotFound.
 
         Args:
             request: an `AlterTableAlterColumnsRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            The version of the table that holds the change, a whole number from
-            1 up.
+            The version of the table that contains the change, an integer
+            starting at 1.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -731,24 +729,23 @@ class LanceNamespace:
     def update_field_metadata(
         self, request: models.UpdateFieldMetadataRequest | RequestLike
     ) -> models.UpdateFieldMetadataResponse:
-        """Change the metadata of single columns.
+        """Change the metadata of individual columns.
 
-        Changes the metadata that the schema keeps for single columns and
-        commits that as a new version. Each update names a column by its path
-        and gives pairs to set; a null value removes that key, and
-        `replace=true` throws away the pairs that were there before. A path that
-        is not in the schema answers TableColumnNotFound, a missing table
-        TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. Only a manifest is written, rows stay as they
-        are.
+        Changes the metadata of individual columns in the schema and commits
+        that as a new version. Each update specifies a column by its path and
+        specifies pairs to set; a null value removes that key, and
+        `replace=true` removes the existing pairs. A path that is not in the
+        schema results in TableColumnNotFound, a missing table TableNotFound,
+        and a concurrent commit ConcurrentModification. Only a manifest is
+        written; rows are unchanged.
 
         Args:
             request: an `UpdateFieldMetadataRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The version of the table that holds the change, and the metadata of
-            the changed columns by path.
+            The version of the table that contains the change, and the metadata
+            of the changed columns by path.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -768,20 +765,21 @@ class LanceNamespace:
     ) -> models.AlterTableDropColumnsResponse:
         """Drop columns from a table.
 
-        Takes the named columns out of the table's schema and commits that as a
-        new version. A column that is not there answers TableColumnNotFound and
-        nothing is dropped; a missing table answers TableNotFound, and a commit
-        by someone else meanwhile ConcurrentModification. Only a manifest is
-        written: earlier versions keep the columns, and the bytes stay on
-        storage until those versions are cleaned up and the files rewritten.
+        Removes the specified columns from the table's schema and commits that
+        as a new version. A column that does not exist results in
+        TableColumnNotFound and nothing is dropped; a missing table results in
+        TableNotFound, and a concurrent commit ConcurrentModification. Only a
+        manifest is written: earlier versions keep the columns, and their data
+        remains in storage until those versions are cleaned up and the files are
+        rewritten.
 
         Args:
             request: an `AlterTableDropColumnsRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            The version of the table without the columns, and a transaction id
-            where the catalog has one.
+            The version of the table without the columns and, if the catalog has
+            transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -800,11 +798,11 @@ class LanceNamespace:
     ) -> models.GetTableStatsResponse:
         """Read the size and fragment statistics of a table.
 
-        Returns how big the table is and how its rows are spread over fragments,
-        for the current version of the main branch or of the branch named in the
-        request. Sizes are in bytes, lengths of fragments in rows. A missing
-        table answers TableNotFound. The dataset is opened for its metadata,
-        rows are not read.
+        Returns the size of the table and the distribution of its rows over
+        fragments, for the current version of the main branch or of the branch
+        named in the request. Sizes are in bytes, lengths of fragments in rows.
+        A missing table results in TableNotFound. The dataset is opened for its
+        metadata, rows are not read.
 
         Args:
             request: a `GetTableStatsRequest`, a dict, or an object with
@@ -831,15 +829,15 @@ class LanceNamespace:
 
         Writes the rows of the Arrow IPC stream in the body into the table and
         commits them as a new version. The mode is `append` (default) or
-        `overwrite`, in any letter case: `overwrite` makes the new rows the
-        whole content, while earlier versions stay readable. Columns are told by
-        their names, in whatever order they come. A table that is declared and
-        has no data yet is made with the rows. The parameter `branch` chooses a
-        branch other than the main one. A stream whose schema does not fit the
-        table answers TableSchemaValidationError, a body that is no such stream
-        or an unknown mode InvalidInput, a table that cannot take rows as it is
-        InvalidTableState, a missing one TableNotFound, and a commit by someone
-        else that cannot be reconciled ConcurrentModification. Repeating an
+        `overwrite`, in upper or lower case: `overwrite` makes the new rows the
+        whole content, while earlier versions stay readable. Columns are matched
+        by name, in any order. A table that is declared and has no data yet is
+        created with the rows. The parameter `branch` selects a branch other
+        than the main one. A stream whose schema does not match the table
+        results in TableSchemaValidationError, a body that is not such a stream
+        or an unknown mode InvalidInput, a table in a state that does not allow
+        writes InvalidTableState, a missing one TableNotFound, and a concurrent
+        commit that cannot be reconciled ConcurrentModification. Repeating an
         append after an unknown outcome may insert the rows twice.
 
         Args:
@@ -849,8 +847,8 @@ class LanceNamespace:
                 stream.
 
         Returns:
-            The number of rows inserted, the version that holds them, and a
-            transaction id where the catalog has one.
+            The number of rows inserted, the version that contains them and, if
+            the catalog has transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -872,18 +870,17 @@ class LanceNamespace:
 
         Matches the rows of the Arrow IPC stream in the body with the table's
         rows by the column named in `on`, and commits the result as one new
-        version. The flags say what happens: `when_matched_update_all` updates
-        rows found on both sides, `when_not_matched_insert_all` inserts those
-        only in the stream, and `when_not_matched_by_source_delete` deletes
-        those only in the table; the two filters narrow the update and the
-        deletion down. A table that is declared and has no data yet is made with
-        all rows. A key column that is not in the table answers
+        version. The flags specify the actions: `when_matched_update_all`
+        updates rows found on both sides, `when_not_matched_insert_all` inserts
+        those only in the stream, and `when_not_matched_by_source_delete`
+        deletes those only in the table; the two filters restrict the update and
+        the deletion. A table that is declared and has no data yet is created
+        with all rows. A key column that is not in the table results in
         TableColumnNotFound, a body or filter that cannot be read, or columns
-        that do not fit the table, InvalidInput, and a table that cannot take
-        rows as it is InvalidTableState. A missing table answers TableNotFound,
-        and a commit by someone else that cannot be reconciled
-        ConcurrentModification; `timeout` bounds how long the server keeps
-        trying.
+        that do not match the table, InvalidInput, and a table in a state that
+        does not allow writes InvalidTableState. A missing table results in
+        TableNotFound, and a concurrent commit that cannot be reconciled
+        ConcurrentModification; `timeout` limits how long the server retries.
 
         Args:
             request: a `MergeInsertIntoTableRequest`, a dict, or an object with
@@ -892,8 +889,9 @@ class LanceNamespace:
                 stream.
 
         Returns:
-            The numbers of rows updated, inserted and deleted, the version that
-            holds them, and a transaction id where the catalog has one.
+            The numbers of updated, inserted and deleted rows, the version that
+            contains them and, if the catalog has transactions, a transaction
+            id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -914,22 +912,23 @@ class LanceNamespace:
         """Update columns of the rows that match a predicate.
 
         Sets columns to new values in every row that the predicate selects, or
-        in all rows without one, and commits that as a new version. Each update
-        is a pair of a column name and an SQL expression, which may use the
-        row's old values. A column that is not there answers
-        TableColumnNotFound, a predicate or expression that cannot be read
-        InvalidInput, a missing table TableNotFound, a table that cannot be
-        written as it is InvalidTableState, and a commit by someone else that
-        cannot be reconciled ConcurrentModification. Changed rows are rewritten;
-        earlier versions keep the old values.
+        in all rows if there is none, and commits that as a new version. Each
+        update is a column name and an SQL expression, which may use the row's
+        old values. A column that does not exist results in TableColumnNotFound,
+        a predicate or expression that cannot be read InvalidInput, a missing
+        table TableNotFound, a table in a state that does not allow writes
+        InvalidTableState, and a concurrent commit that cannot be reconciled
+        ConcurrentModification. Changed rows are rewritten; earlier versions
+        keep the old values.
 
         Args:
             request: an `UpdateTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The number of rows updated, the version that holds the change, its
-            properties, and a transaction id where the catalog has one.
+            The number of rows updated, the version that contains the change,
+            its properties and, if the catalog has transactions, a transaction
+            id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -951,19 +950,20 @@ class LanceNamespace:
 
         Deletes every row that the SQL predicate selects and commits that as a
         new version; the predicate is required. A predicate that cannot be read
-        answers InvalidInput, a column that is not there TableColumnNotFound, a
-        missing table TableNotFound, a table that cannot be written as it is
-        InvalidTableState, and a commit by someone else that cannot be
-        reconciled ConcurrentModification. Rows are marked as deleted, so
-        earlier versions still hold them until they are cleaned up.
+        results in InvalidInput, a column that does not exist in
+        TableColumnNotFound, a missing table TableNotFound, a table in a state
+        that does not allow writes InvalidTableState, and a concurrent commit
+        that cannot be reconciled ConcurrentModification. Rows are marked as
+        deleted, so earlier versions still contain them until they are cleaned
+        up.
 
         Args:
             request: a `DeleteFromTableRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The version without the rows, and a transaction id where the catalog
-            has one.
+            The version without the rows and, if the catalog has transactions, a
+            transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -985,13 +985,13 @@ class LanceNamespace:
 
         Returns up to `k` rows of a table: the nearest to one or several
         vectors, those that match a full-text query, or, when the vector is
-        null, those that the SQL filter lets through, in the order in which they
-        were written. Columns to return, offset, distance bounds, prefiltering
-        and index settings are optional, and `with_row_id` adds the row id;
-        `version` and `branch` choose what is read. A version that is not there
-        answers TableVersionNotFound, an unknown column TableColumnNotFound, a
-        missing table TableNotFound, and a filter, vector or setting that cannot
-        be used InvalidInput. The table is only read.
+        null, those that the SQL filter selects, in the order in which they were
+        written. Columns to return, offset, distance bounds, prefiltering and
+        index settings are optional, and `with_row_id` adds the row id;
+        `version` and `branch` choose what is read. A version that does not
+        exist results in TableVersionNotFound, an unknown column
+        TableColumnNotFound, a missing table TableNotFound, and a filter, vector
+        or setting that cannot be used InvalidInput. The table is only read.
 
         Args:
             request: a `QueryTableRequest`, a dict, or an object with
@@ -999,7 +999,7 @@ class LanceNamespace:
 
         Returns:
             The selected rows as an Arrow IPC file. They arrive as a
-            ``pyarrow.RecordBatchReader``, a batch at a time.
+            ``pyarrow.RecordBatchReader``, one batch at a time.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1020,18 +1020,18 @@ class LanceNamespace:
 
         Counts the rows of a table, all of them or only those that the SQL
         predicate selects; `version` and `branch` choose what is counted.
-        Without a predicate the metadata is enough, with one rows are read. A
-        version that is not there answers TableVersionNotFound, a missing table
-        TableNotFound, a column that is not there TableColumnNotFound, and a
-        predicate that cannot be read InvalidInput.
+        Without a predicate, only metadata is read; with a predicate, rows are
+        read. A version that does not exist results in TableVersionNotFound, a
+        missing table TableNotFound, a column that does not exist in
+        TableColumnNotFound, and a predicate that cannot be read InvalidInput.
 
         Args:
             request: a `CountTableRowsRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The bare number of rows, a whole number of 64 bits from 0 up, not
-            wrapped in an object.
+            The bare number of rows, a non-negative 64-bit integer, not wrapped
+            in an object.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1050,22 +1050,23 @@ class LanceNamespace:
     ) -> models.CreateTableResponse:
         """Create a table from an Arrow stream.
 
-        Makes a table in the catalog and writes the rows of the Arrow IPC stream
-        in the body as its first version; a stream with a schema and no rows
-        makes an empty table. The mode is `Create` (default: a table that is
-        there answers TableAlreadyExists), `ExistOk` (what is there is kept with
-        its properties and the stream is not read) or `Overwrite` (rows, schema
-        and properties give way to the new ones, in one step where the catalog
-        can; older versions of the data may stay), in any letter case. A table
-        that is declared and has no data yet is filled, whatever the mode. The
-        location is the catalog's default; the header `x-lance-table-location`
-        may name it, and one where the catalog cannot put the table answers
-        InvalidInput. Properties come as JSON text in the query or in the header
-        `x-lance-table-properties`. A missing parent namespace answers
+        Creates a table in the catalog and writes the rows of the Arrow IPC
+        stream in the body as its first version; a stream with a schema and no
+        rows creates an empty table. The mode is `Create` (default: an existing
+        table results in TableAlreadyExists), `ExistOk` (the existing table and
+        its properties are kept, and the stream is not read) or `Overwrite`
+        (rows, schema and properties are replaced by the new ones, atomically if
+        the catalog supports it; older versions of the data may be kept), in
+        upper or lower case. If the table is declared and has no data yet, the
+        rows become its data in every mode. The location is the catalog's
+        default; the header `x-lance-table-location` may specify it, and a
+        location at which the catalog cannot store the table results in
+        InvalidInput. Properties are sent as JSON text in the query or in the
+        header `x-lance-table-properties`. A missing parent namespace results in
         NamespaceNotFound, a schema that Lance cannot store
-        TableSchemaValidationError, a body that is no such stream, an unknown
-        mode or no location to be found InvalidInput, and a change made by
-        someone else meanwhile ConcurrentModification.
+        TableSchemaValidationError, a body that is not such a stream, an unknown
+        mode or a missing location InvalidInput, and a concurrent change
+        ConcurrentModification.
 
         Args:
             request: a `CreateTableRequest`, a dict, or an object with
@@ -1074,8 +1075,8 @@ class LanceNamespace:
                 stream.
 
         Returns:
-            The table's location, version, storage options and properties, and a
-            transaction id where the catalog has one.
+            The table's location, version, storage options and properties and,
+            if the catalog has transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1096,18 +1097,18 @@ class LanceNamespace:
 
         Returns the plan that the server would use for the query in the request,
         without running it; `verbose=true` gives more detail. The query has the
-        fields of QueryTable, and `branch` chooses a branch other than the main
-        one. A missing table answers TableNotFound, a column that is not there
-        TableColumnNotFound, and a query that cannot be planned InvalidInput.
-        Only metadata is read.
+        fields of QueryTable, and `branch` selects a branch other than the main
+        one. A missing table results in TableNotFound, a column that does not
+        exist in TableColumnNotFound, and a query that cannot be planned
+        InvalidInput. Only metadata is read.
 
         Args:
             request: an `ExplainTableQueryPlanRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            The plan as a bare JSON string for people to read, with no fixed
-            form.
+            The plan as a bare JSON string for human readers, without a fixed
+            format.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1123,22 +1124,22 @@ class LanceNamespace:
     def analyze_table_query_plan(
         self, request: models.AnalyzeTableQueryPlanRequest | RequestLike
     ) -> models.AnalyzeTableQueryPlanResponse:
-        """Run a query and report what it cost.
+        """Run a query and report its cost.
 
-        Runs the query and returns its plan with what each step did, such as
-        rows and time, instead of the rows. The request has the fields of
-        QueryTable. A missing table answers TableNotFound, a column that is not
-        there TableColumnNotFound, and a query that cannot be planned
-        InvalidInput. The table is read as by the query itself and never
-        changed; the measured figures differ from run to run.
+        Runs the query and returns its plan with the metrics of each step, such
+        as row counts and durations, instead of the rows. The request has the
+        fields of QueryTable. A missing table results in TableNotFound, a column
+        that does not exist in TableColumnNotFound, and a query that cannot be
+        planned InvalidInput. The table is read as by the query itself and never
+        changed; the measurements differ from run to run.
 
         Args:
             request: an `AnalyzeTableQueryPlanRequest`, a dict, or an object
                 with ``model_dump()``.
 
         Returns:
-            The plan with its measurements as a bare JSON string for people to
-            read, with no fixed form.
+            The plan with its measurements as a bare JSON string for human
+            readers, without a fixed format.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1157,24 +1158,24 @@ class LanceNamespace:
         """Add columns to a table.
 
         Adds columns and commits that as a new version; each new column has a
-        name and says where its values come from: an SQL expression over the
-        existing columns, a computed column or a virtual column made by a user
-        function. A name that is taken, or a definition that does not fit the
-        schema, answers TableSchemaValidationError, and an expression that
-        cannot be read InvalidInput. A missing table answers TableNotFound, a
-        column that the expression names and the table lacks
-        TableColumnNotFound, and a commit by someone else meanwhile
-        ConcurrentModification; a kind of column that the server cannot make
-        answers Unsupported. Values of an expression are written for all rows,
-        while existing columns are not rewritten.
+        name and a source of values: an SQL expression over the existing
+        columns, a computed column, or a virtual column that a user-defined
+        function fills. A name that is already in use, or a definition that does
+        not match the schema, results in TableSchemaValidationError, and an
+        expression that cannot be read InvalidInput. A missing table results in
+        TableNotFound, an unknown column in the expression in
+        TableColumnNotFound, and a concurrent commit ConcurrentModification; a
+        kind of column that the server does not support results in Unsupported.
+        Values of an expression are written for all rows, while existing columns
+        are not rewritten.
 
         Args:
             request: an `AlterTableAddColumnsRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The version of the table that has the columns, a whole number from 1
-            up.
+            The version of the table that has the columns, an integer starting
+            at 1.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1199,10 +1200,10 @@ class LanceNamespace:
         call returns before the job is done. Concurrency, checkpoint sizes, task
         size, the number of fragments and the cluster to use may be set, as may
         the version to read; the flush interval is in seconds. A missing table
-        answers TableNotFound, an unusable setting InvalidInput, a change made
-        by someone else meanwhile ConcurrentModification, and a server without
-        such jobs Unsupported. The job writes data; a repeated call may start a
-        second one.
+        results in TableNotFound, an unusable setting InvalidInput, a concurrent
+        change ConcurrentModification, and a server without such jobs
+        Unsupported. The job writes data; a repeated call may start a second
+        one.
 
         Args:
             request: an `AlterTableBackfillColumnsRequest`, a dict, or an object
@@ -1228,14 +1229,13 @@ class LanceNamespace:
     ) -> models.RefreshMaterializedViewResponse:
         """Start a job that refreshes a materialized view.
 
-        Starts a job that brings the rows of a materialized view up to its
-        source, to the source version `src_version` if that is given; the call
-        returns before the job is done. Concurrency, task size, rows per
-        fragment, the cluster and a cap on the output may be set. A missing view
-        answers TableNotFound, an unusable setting InvalidInput, a change made
-        by someone else meanwhile ConcurrentModification, and a server without
-        materialized views Unsupported. The job writes data of the view and only
-        reads its source.
+        Starts a job that updates a materialized view to the current version of
+        its source, or to `src_version` if specified; the call returns before
+        the job is done. Concurrency, task size, rows per fragment, the cluster
+        and a cap on the output may be set. A missing view results in
+        TableNotFound, an unusable setting InvalidInput, a concurrent change
+        ConcurrentModification, and a server without materialized views
+        Unsupported. The job writes data of the view and only reads its source.
 
         Args:
             request: a `RefreshMaterializedViewRequest`, a dict, or an object
@@ -1261,15 +1261,16 @@ class LanceNamespace:
     ) -> models.CreateMaterializedViewResponse:
         """Create a materialized view.
 
-        Makes a table whose rows are derived from others by the given source
-        query; the kind is `query`, `udtf` (a table function) or `chunker`, and
-        the last two need `udtf_spec`. With `with_no_data=true` (default) only
-        the definition is stored, otherwise a job that fills the view is started
-        as well; `auto_refresh` asks the server to keep it up to date. A missing
-        parent namespace answers NamespaceNotFound, a missing source table
-        TableNotFound, a definition that cannot be used InvalidInput, a change
-        made by someone else meanwhile ConcurrentModification, and a server
-        without materialized views Unsupported. Source tables are only read.
+        Creates a table whose rows are derived from other tables by the
+        specified source query; the kind is `query`, `udtf` (a table function)
+        or `chunker`, and the last two need `udtf_spec`. With
+        `with_no_data=true` (default) only the definition is stored, otherwise a
+        job that fills the view is also started; `auto_refresh` asks the server
+        to keep it up to date. A missing parent namespace results in
+        NamespaceNotFound, a missing source table TableNotFound, a definition
+        that cannot be used InvalidInput, a concurrent change
+        ConcurrentModification, and a server without materialized views
+        Unsupported. Source tables are only read.
 
         Args:
             request: a `CreateMaterializedViewRequest`, a dict, or an object
@@ -1296,21 +1297,21 @@ class LanceNamespace:
     ) -> models.CreateTableIndexResponse:
         """Create an index on a column.
 
-        Builds a vector, full-text or scalar index of the given `index_type` on
-        one column; name, distance type and the settings of that type are
-        optional. An index of that name answers TableIndexAlreadyExists, an
-        unknown column TableColumnNotFound, and an index type or setting that
-        does not fit the column InvalidInput. A missing table answers
-        TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. The column is read and index files are written,
-        rows stay as they are; ListTableIndices tells how far the index is.
+        Builds a vector, full-text or scalar index of type `index_type` on one
+        column; name, distance type and the settings of that type are optional.
+        An index with that name results in TableIndexAlreadyExists, an unknown
+        column TableColumnNotFound, and an index type or setting that does not
+        match the column InvalidInput. A missing table results in TableNotFound,
+        and a concurrent commit ConcurrentModification. The column is read and
+        index files are written; rows are unchanged; ListTableIndices reports
+        the progress of the index.
 
         Args:
             request: a `CreateTableIndexRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1331,20 +1332,20 @@ class LanceNamespace:
         """Create a scalar index on a column.
 
         Builds an index for filters on one column; the request is that of
-        CreateTableIndex with an `index_type` for scalars, and settings for
-        vectors have no place in it. An index of that name answers
+        CreateTableIndex with an `index_type` for scalars, and it cannot contain
+        settings for vectors. An index with that name results in
         TableIndexAlreadyExists, an unknown column TableColumnNotFound, and an
-        index type or setting that does not fit the column InvalidInput. A
-        missing table answers TableNotFound, and a commit by someone else
-        meanwhile ConcurrentModification. The column is read and index files are
-        written, rows stay as they are.
+        index type or setting that does not match the column InvalidInput. A
+        missing table results in TableNotFound, and a concurrent commit
+        ConcurrentModification. The column is read and index files are written;
+        rows are unchanged.
 
         Args:
             request: a `CreateTableIndexRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1366,18 +1367,18 @@ class LanceNamespace:
         """List the indexes of a table.
 
         Lists the indexes of a table, page by page, for the current version or
-        the version given, which is a whole number from 1 up; `branch` chooses a
-        branch other than the main one. Here `page_token` and `limit` are fields
-        of the body. A missing table answers TableNotFound, and a page token of
-        another listing InvalidInput. Only metadata is read.
+        the specified version, which is an integer starting at 1; `branch`
+        selects a branch other than the main one. Here `page_token` and `limit`
+        are fields of the body. A missing table results in TableNotFound, and a
+        page token from another listing InvalidInput. Only metadata is read.
 
         Args:
             request: a `ListTableIndicesRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The indexes on this page with name, UUID, columns, status and what
-            else is known, and a page token while more follow.
+            The indexes on this page with name, UUID, columns, status and other
+            known details and, if more pages follow, a page token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1395,11 +1396,11 @@ class LanceNamespace:
         """Read the statistics of an index.
 
         Returns the kind of one index and how many rows it covers, for the
-        current version or the version given; `branch` chooses a branch other
-        than the main one. An index that is not there answers
+        current version or the specified version; `branch` selects a branch
+        other than the main one. An index that does not exist results in
         TableIndexNotFound, and a missing table TableNotFound. An `index_name`
-        in the body that differs from the one in the route answers InvalidInput.
-        Rows are not read.
+        in the body that differs from the one in the route results in
+        InvalidInput. Rows are not read.
 
         Args:
             request: a `DescribeTableIndexStatsRequest`, a dict, or an object
@@ -1427,18 +1428,18 @@ class LanceNamespace:
     ) -> models.DropTableIndexResponse:
         """Drop an index from a table.
 
-        Takes an index off a table and commits that as a new version; `branch`
-        chooses a branch other than the main one. An index that is not there
-        answers TableIndexNotFound, so a repeat of a call that went through
-        answers that too; a missing table answers TableNotFound. Rows stay as
-        they are, queries just no longer use the index.
+        Removes an index from a table and commits that as a new version;
+        `branch` selects a branch other than the main one. An index that does
+        not exist results in TableIndexNotFound, and so does repeating a call
+        that succeeded; a missing table results in TableNotFound. Rows are
+        unchanged, queries just no longer use the index.
 
         Args:
             request: a `DropTableIndexRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1456,9 +1457,9 @@ class LanceNamespace:
     ) -> models.ListTableTagsResponse:
         """List the tags of a table.
 
-        Lists the tags of a table, page by page, each with the version it stands
-        for. A missing table answers TableNotFound, and a page token of another
-        listing InvalidInput. Rows are not read.
+        Lists the tags of a table, page by page, each with the version that it
+        references. A missing table results in TableNotFound, and a page token
+        from another listing InvalidInput. Rows are not read.
 
         Args:
             request: a `ListTableTagsRequest`, a dict, or an object with
@@ -1466,7 +1467,7 @@ class LanceNamespace:
 
         Returns:
             The tags on this page by name, each with its version, branch and
-            manifest size in bytes, and a page token while more follow.
+            manifest size in bytes and, if more pages follow, a page token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1481,18 +1482,18 @@ class LanceNamespace:
     def get_table_tag_version(
         self, request: models.GetTableTagVersionRequest | RequestLike
     ) -> models.GetTableTagVersionResponse:
-        """Look up the version a tag stands for.
+        """Look up the version that a tag references.
 
         Returns the version that a tag points to, and its branch if that is not
-        the main one. A tag that is not there answers TableTagNotFound, and a
-        missing table TableNotFound. Rows are not read.
+        the main one. A tag that does not exist results in TableTagNotFound, and
+        a missing table TableNotFound. Rows are not read.
 
         Args:
             request: a `GetTableTagVersionRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The version of the tag, a whole number from 1 up, and its branch.
+            The version of the tag, an integer starting at 1, and its branch.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1510,15 +1511,14 @@ class LanceNamespace:
     ) -> models.DeclareTableResponse:
         """Reserve a table name before data is written.
 
-        Adds a table to the catalog without writing a dataset, so that a client
-        can write the data to the returned location itself; until then the table
-        is declared only. Without a location the catalog's default rule gives
-        one, and where no rule applies the answer is InvalidInput. A table of
-        that name answers TableAlreadyExists, a missing parent namespace
-        NamespaceNotFound, and a change made by someone else meanwhile
-        ConcurrentModification. With `vend_credentials` the caller says whether
-        the storage options should carry credentials. No rows are written or
-        deleted.
+        Adds a table to the catalog without writing a dataset; the client then
+        writes the data to the returned location. Until then, the table is only
+        declared. If no location is specified, the catalog chooses its default
+        location, and if it has none, the result is InvalidInput. A table with
+        that name results in TableAlreadyExists, a missing parent namespace
+        NamespaceNotFound, and a concurrent change ConcurrentModification. With
+        `vend_credentials` the caller specifies whether the storage options
+        should contain credentials. No rows are written or deleted.
 
         Args:
             request: a `DeclareTableRequest`, a dict, or an object with
@@ -1526,8 +1526,8 @@ class LanceNamespace:
 
         Returns:
             The location, storage options and properties of the table, whether
-            the catalog manages its versions, and a transaction id where there
-            is one.
+            the catalog manages its versions, and, if the catalog has
+            transactions, a transaction id.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1545,20 +1545,20 @@ class LanceNamespace:
     ) -> models.CreateTableTagResponse:
         """Create a tag for a version of a table.
 
-        Names a version of the table, which also keeps that version from being
-        cleaned up; the version is a whole number from 1 up, on the branch given
-        or the main one. A tag of that name answers TableTagAlreadyExists, a
-        version that is not there TableVersionNotFound, a missing table
-        TableNotFound, and a change made by someone else meanwhile
-        ConcurrentModification. A name that cannot be a tag answers
-        InvalidInput. Rows and versions stay as they are.
+        Creates a tag for a version of the table, which also protects that
+        version from being cleaned up; the version is an integer starting at 1,
+        on the specified branch or the main one. A tag with that name results in
+        TableTagAlreadyExists, a version that does not exist
+        TableVersionNotFound, a missing table TableNotFound, and a concurrent
+        change ConcurrentModification. A name that cannot be a tag results in
+        InvalidInput. Rows and versions are unchanged.
 
         Args:
             request: a `CreateTableTagRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1578,17 +1578,17 @@ class LanceNamespace:
     ) -> models.DeleteTableTagResponse:
         """Delete a tag of a table.
 
-        Removes a tag; the version it stood for stays, but may be cleaned up
-        from then on. A tag that is not there answers TableTagNotFound, so a
-        repeat of a call that went through answers that too; a missing table
-        answers TableNotFound. Rows stay as they are.
+        Removes a tag; the version that it references is kept, but may then be
+        cleaned up. A tag that does not exist results in TableTagNotFound, and
+        so does repeating a call that succeeded; a missing table results in
+        TableNotFound. Rows are unchanged.
 
         Args:
             request: a `DeleteTableTagRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1604,20 +1604,20 @@ class LanceNamespace:
     def update_table_tag(
         self, request: models.UpdateTableTagRequest | RequestLike
     ) -> models.UpdateTableTagResponse:
-        """Point a tag to another version.
+        """Move a tag to another version.
 
-        Makes an existing tag stand for another version, a whole number from 1
-        up, on the branch given or the main one. A tag that is not there answers
-        TableTagNotFound, a version that is not there TableVersionNotFound, a
-        missing table TableNotFound, and a change made by someone else meanwhile
-        ConcurrentModification. Rows and versions stay as they are.
+        Moves an existing tag to another version, an integer starting at 1, on
+        the specified branch or the main one. A tag that does not exist results
+        in TableTagNotFound, a version that does not exist TableVersionNotFound,
+        a missing table TableNotFound, and a concurrent change
+        ConcurrentModification. Rows and versions are unchanged.
 
         Args:
             request: an `UpdateTableTagRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1638,17 +1638,18 @@ class LanceNamespace:
         """List the branches of a table.
 
         Lists the branches of a table, page by page, each with the branch and
-        version it was made from. A missing table answers TableNotFound, and a
-        page token of another listing InvalidInput. Rows are not read.
+        the version from which it was created. A missing table results in
+        TableNotFound, and a page token from another listing InvalidInput. Rows
+        are not read.
 
         Args:
             request: a `ListTableBranchesRequest`, a dict, or an object with
                 ``model_dump()``.
 
         Returns:
-            The branches on this page by name, each with its parent, time of
-            making and manifest size in bytes, and a page token while more
-            follow.
+            The branches on this page by name, each with its parent, creation
+            time and manifest size in bytes and, if more pages follow, a page
+            token.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1665,12 +1666,12 @@ class LanceNamespace:
     ) -> models.CreateTableBranchResponse:
         """Create a branch of a table.
 
-        Starts a branch with the given name, from the version `from_version` of
-        the branch `from_branch`; without these it starts from the latest
-        version of the main branch. Later writes to the branch do not show on
-        the branch it was made from. A branch of that name answers
-        TableBranchAlreadyExists, and a missing table TableNotFound. A branch or
-        version to start from that is not there answers TableNotFound, and a
+        Starts a branch with the specified name, from the version `from_version`
+        of the branch `from_branch`; without these it starts from the latest
+        version of the main branch. Later writes to the branch are not visible
+        on the branch from which it was created. A branch with that name results
+        in TableBranchAlreadyExists, and a missing table TableNotFound. A
+        missing branch or version to start from results in TableNotFound, and a
         name that cannot be a branch InvalidInput. Data files are shared, not
         copied.
 
@@ -1679,7 +1680,7 @@ class LanceNamespace:
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1698,10 +1699,10 @@ class LanceNamespace:
         """Delete a branch of a table.
 
         Removes a branch, and with it the versions that exist only there. A
-        branch that is not there answers TableBranchNotFound, so a repeat of a
-        call that went through answers that too; a missing table answers
+        branch that does not exist results in TableBranchNotFound, and so does
+        repeating a call that succeeded; a missing table results in
         TableNotFound. The main branch and other branches keep their rows; a
-        branch that a tag or another branch refers to may be refused, with
+        branch that a tag or another branch refers to may be rejected, with
         InvalidTableState.
 
         Args:
@@ -1709,7 +1710,7 @@ class LanceNamespace:
                 ``model_dump()``.
 
         Returns:
-            A transaction id where the catalog has one.
+            A transaction id, if the catalog has transactions.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -1728,9 +1729,9 @@ class LanceNamespace:
         """Read the status of a transaction.
 
         Looks up a transaction by its identifier, such as the id that another
-        answer gave. A transaction that the server does not know, or no longer
-        keeps, answers TransactionNotFound, and a server without transactions
-        Unsupported. Data is not touched.
+        response contains. An unknown transaction, or no longer stores, results
+        in TransactionNotFound, and a server without transactions Unsupported.
+        Data is not touched.
 
         Args:
             request: a `DescribeTransactionRequest`, a dict, or an object with
@@ -1753,13 +1754,13 @@ class LanceNamespace:
     ) -> models.AlterTransactionResponse:
         """Change the status or properties of a transaction.
 
-        Carries out one or more actions on a transaction, in the order given;
+        Executes one or more actions on a transaction, in the specified order;
         each sets its status, sets a property or unsets one, the last two with a
-        mode for a key that is there already or is missing. A transaction that
-        the server does not know answers TransactionNotFound, a change made by
-        someone else meanwhile, or one that the present status no longer allows,
-        ConcurrentModification, and an empty list or an action it cannot read
-        InvalidInput. A server without transactions answers Unsupported.
+        mode for a key that already exists or is missing. An unknown transaction
+        results in TransactionNotFound, a concurrent change, or a change that
+        the current status does not allow, ConcurrentModification, and an empty
+        list or an unreadable action InvalidInput. A server without transactions
+        results in Unsupported.
 
         Args:
             request: an `AlterTransactionRequest`, a dict, or an object with
@@ -1784,8 +1785,8 @@ class LanceNamespace:
         """List the operations this server supports.
 
         Lists the operations that a client can call here, before it tries;
-        whatever is not in it answers Unsupported. It takes no identifier and
-        looks at neither catalog objects nor data.
+        operations that are not listed result in Unsupported. It has no
+        identifier and reads neither catalog objects nor data.
 
         Args:
             request: a `ListOperationsRequest`, a dict, or an object with
@@ -1808,12 +1809,11 @@ class LanceNamespace:
         """Set and unset properties of a namespace.
 
         Sets the properties in `set_properties` and removes the keys in
-        `unset_properties`; other properties stay. A key in both answers
-        InvalidInput and changes nothing, while unsetting a key that is not
-        there is fine. A missing namespace answers NamespaceNotFound, a change
-        made by someone else meanwhile ConcurrentModification, and a catalog
-        that cannot change properties Unsupported. Tables and data are not
-        touched.
+        `unset_properties`; other properties are kept. A key in both results in
+        InvalidInput and changes nothing, while unsetting a key that does not
+        exist is allowed. A missing namespace results in NamespaceNotFound, a
+        concurrent change ConcurrentModification, and a catalog that cannot
+        change properties Unsupported. Tables and data are not touched.
 
         Args:
             request: an `AlterNamespaceRequest`, a dict, or an object with
@@ -1839,11 +1839,11 @@ class LanceNamespace:
 
         Sets the properties in `set_properties` and removes the keys in
         `unset_properties` of the table's entry in the catalog; other properties
-        stay. A key in both answers InvalidInput and changes nothing, while
-        unsetting a key that is not there is fine. A missing table answers
-        TableNotFound, a change made by someone else meanwhile
-        ConcurrentModification, and a catalog that cannot change tables
-        Unsupported. The dataset is not touched and gets no new version.
+        are kept. A key in both results in InvalidInput and changes nothing,
+        while unsetting a key that does not exist is allowed. A missing table
+        results in TableNotFound, a concurrent change ConcurrentModification,
+        and a catalog that cannot change tables Unsupported. The dataset is not
+        changed, and no new version is created.
 
         Args:
             request: an `AlterTableRequest`, a dict, or an object with

@@ -289,7 +289,7 @@ UPDATE_TABLE_SCHEMA_METADATA: Operation[
 ] = Operation(
     name="UpdateTableSchemaMetadata",
     method_name="update_table_schema_metadata",
-    summary="Write key-value pairs into the schema metadata",
+    summary="Set key-value pairs in the schema metadata",
     tag="Table",
     http_method="POST",
     path="/v1/table/{id}/schema_metadata/update",
@@ -385,7 +385,7 @@ BATCH_CREATE_TABLE_VERSIONS: Operation[
 ] = Operation(
     name="BatchCreateTableVersions",
     method_name="batch_create_table_versions",
-    summary="Commit new versions of several tables at once",
+    summary="Commit new versions of several tables in one request",
     tag="Version",
     http_method="POST",
     path="/v1/table/version/batch-create",
@@ -401,7 +401,7 @@ BATCH_COMMIT_TABLES: Operation[
 ] = Operation(
     name="BatchCommitTables",
     method_name="batch_commit_tables",
-    summary="Commit several table operations at once",
+    summary="Commit several table operations in one request",
     tag="Transaction",
     http_method="POST",
     path="/v1/table/batch-commit",
@@ -417,7 +417,7 @@ ALTER_TABLE_ALTER_COLUMNS: Operation[
 ] = Operation(
     name="AlterTableAlterColumns",
     method_name="alter_table_alter_columns",
-    summary="Rename, retype or change the nullability of columns",
+    summary="Change the name, type or nullability of columns",
     tag="Column",
     http_method="POST",
     path="/v1/table/{id}/alter_columns",
@@ -434,7 +434,7 @@ UPDATE_FIELD_METADATA: Operation[
 ] = Operation(
     name="UpdateFieldMetadata",
     method_name="update_field_metadata",
-    summary="Change the metadata of single columns",
+    summary="Change the metadata of individual columns",
     tag="Column",
     http_method="POST",
     path="/v1/table/{id}/update_field_metadata",
@@ -657,7 +657,7 @@ ANALYZE_TABLE_QUERY_PLAN: Operation[
 ] = Operation(
     name="AnalyzeTableQueryPlan",
     method_name="analyze_table_query_plan",
-    summary="Run a query and report what it cost",
+    summary="Run a query and report its cost",
     tag="Data",
     http_method="POST",
     path="/v1/table/{id}/analyze_plan",
@@ -857,7 +857,7 @@ GET_TABLE_TAG_VERSION: Operation[
 ] = Operation(
     name="GetTableTagVersion",
     method_name="get_table_tag_version",
-    summary="Look up the version a tag stands for",
+    summary="Look up the version that a tag references",
     tag="Tag",
     http_method="POST",
     path="/v1/table/{id}/tags/version",
@@ -926,7 +926,7 @@ UPDATE_TABLE_TAG: Operation[
 ] = Operation(
     name="UpdateTableTag",
     method_name="update_table_tag",
-    summary="Point a tag to another version",
+    summary="Move a tag to another version",
     tag="Tag",
     http_method="POST",
     path="/v1/table/{id}/tags/update",

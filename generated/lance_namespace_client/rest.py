@@ -25,8 +25,8 @@ __all__ = ["RestNamespace"]
 class RestNamespace(Transport, LanceNamespace):
     """A namespace behind a server with the REST protocol.
 
-    Failures of the server raise the error class of their code; if the server does not answer, it
-    is `ServiceUnavailableError` (code 17).
+    A failure reported by the server raises the error class for its code; if the server does not
+    respond, `ServiceUnavailableError` (code 17) is raised.
     """
 
     def create_namespace(
@@ -131,7 +131,7 @@ class RestNamespace(Transport, LanceNamespace):
     def update_table_schema_metadata(
         self, request: models.UpdateTableSchemaMetadataRequest | RequestLike
     ) -> models.UpdateTableSchemaMetadataResponse:
-        """Write key-value pairs into the schema metadata.
+        """Set key-value pairs in the schema metadata.
 
         ``POST /v1/table/{id}/schema_metadata/update``
         """
@@ -170,7 +170,7 @@ class RestNamespace(Transport, LanceNamespace):
     def batch_create_table_versions(
         self, request: models.BatchCreateTableVersionsRequest | RequestLike
     ) -> models.BatchCreateTableVersionsResponse:
-        """Commit new versions of several tables at once.
+        """Commit new versions of several tables in one request.
 
         ``POST /v1/table/version/batch-create``
         """
@@ -179,7 +179,7 @@ class RestNamespace(Transport, LanceNamespace):
     def batch_commit_tables(
         self, request: models.BatchCommitTablesRequest | RequestLike
     ) -> models.BatchCommitTablesResponse:
-        """Commit several table operations at once.
+        """Commit several table operations in one request.
 
         ``POST /v1/table/batch-commit``
         """
@@ -188,7 +188,7 @@ class RestNamespace(Transport, LanceNamespace):
     def alter_table_alter_columns(
         self, request: models.AlterTableAlterColumnsRequest | RequestLike
     ) -> models.AlterTableAlterColumnsResponse:
-        """Rename, retype or change the nullability of columns.
+        """Change the name, type or nullability of columns.
 
         ``POST /v1/table/{id}/alter_columns``
         """
@@ -197,7 +197,7 @@ class RestNamespace(Transport, LanceNamespace):
     def update_field_metadata(
         self, request: models.UpdateFieldMetadataRequest | RequestLike
     ) -> models.UpdateFieldMetadataResponse:
-        """Change the metadata of single columns.
+        """Change the metadata of individual columns.
 
         ``POST /v1/table/{id}/update_field_metadata``
         """
@@ -278,10 +278,7 @@ class RestNamespace(Transport, LanceNamespace):
     def analyze_table_query_plan(
         self, request: models.AnalyzeTableQueryPlanRequest | RequestLike
     ) -> models.AnalyzeTableQueryPlanResponse:
-        """Run a query and report what it cost.
-
-        ``POST /v1/table/{id}/analyze_plan``
-        """
+        """Run a query and report its cost: ``POST /v1/table/{id}/analyze_plan``."""
         return self._call(operations.ANALYZE_TABLE_QUERY_PLAN, request)
 
     def alter_table_add_columns(
@@ -362,7 +359,7 @@ class RestNamespace(Transport, LanceNamespace):
     def get_table_tag_version(
         self, request: models.GetTableTagVersionRequest | RequestLike
     ) -> models.GetTableTagVersionResponse:
-        """Look up the version a tag stands for.
+        """Look up the version that a tag references.
 
         ``POST /v1/table/{id}/tags/version``
         """
@@ -395,7 +392,7 @@ class RestNamespace(Transport, LanceNamespace):
     def update_table_tag(
         self, request: models.UpdateTableTagRequest | RequestLike
     ) -> models.UpdateTableTagResponse:
-        """Point a tag to another version: ``POST /v1/table/{id}/tags/update``."""
+        """Move a tag to another version: ``POST /v1/table/{id}/tags/update``."""
         return self._call(operations.UPDATE_TABLE_TAG, request)
 
     def list_table_branches(

@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Encoding of HTTP requests and responses of the protocol."""
+"""Encodes the protocol's HTTP requests and responses."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = [
 ]
 
 STREAM_TYPE = "application/vnd.apache.arrow.stream"
-"""Media type of rows in a request."""
+"""Media type for rows in a request."""
 
 HEADER_PREFIX = "header."
-"""Prefix of the context keys of a request that are sent as HTTP headers."""
+"""Prefix of the keys in a request's context that are sent as HTTP headers."""
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""Pattern for the whole name of an HTTP header."""
+"""Pattern for a complete HTTP header name."""
 
-# A leading or trailing blank would be lost, or rejected by a library that shows the value.
+# A leading or trailing space would be lost, or rejected by a library that shows the value.
 HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
-"""Pattern for the whole value of an HTTP header that arrives unchanged."""
+"""Pattern for a complete HTTP header value that arrives unchanged."""
 
 
 @lru_cache(maxsize=4096)
 def path_segment(text: str) -> str:
-    """Return a text as a percent-encoded segment of a URL's path.
+    """Return a string as a percent-encoded segment of a URL's path.
 
-    Dots are also encoded, since clients resolve ``/./`` and ``/../``.
+    Dots are also encoded, because clients resolve ``/./`` and ``/../``.
     """
     return quote(text, safe="").replace(".", "%2E")
 
@@ -43,7 +43,7 @@ def retry_after_seconds(value: str | None) -> float | None:
     """Return the number of seconds in a Retry-After header.
 
     Args:
-        value: the header: seconds, or an HTTP date.
+        value: value of the header, a number of seconds or an HTTP date.
 
     Returns:
         None if the header is missing or invalid; 0 for a past date.

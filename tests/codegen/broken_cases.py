@@ -159,7 +159,7 @@ CASES = {
     "x-operation is no name": Case(
         "      x-operation: PourTable\n      x-request",
         "      x-operation: pour it\n      x-request",
-        "PourTable: 'pour it' is not a name like CreateTable",
+        "PourTable: 'pour it' is not a valid operation name; use CamelCase, such as CreateTable",
     ),
     "x-codes is no list": Case(
         "x-codes: [4, 14]", "x-codes: 4", "PaintTable: x-codes must be a list of error codes"
@@ -179,7 +179,7 @@ CASES = {
         "      x-action: read\n", "", "ListColors lacks x-action", at="  /v1/colors:\n    get:"
     ),
     "misspelt extension": Case(
-        "x-repeatable: true", "x-repeatble: true", "x-repeatble is not known; x-repeatable is"
+        "x-repeatable: true", "x-repeatble: true", "x-repeatble is unknown; did you mean x-repeatable?"
     ),
     "no summary": Case(
         "      summary: List the colors\n",
@@ -303,12 +303,12 @@ CASES = {
     "union of two types": Case(
         COLOR,
         "        color: {type: [string, integer], description: The color.}",
-        "only a union of one type with null can be generated",
+        "only unions of one type with null can be generated",
     ),
     "union of a model and a type": Case(
         NEXT,
         NEXT.replace("'null'", "string"),
-        "only a union of one type with null can be generated",
+        "only unions of one type with null can be generated",
         at="        next:",
     ),
     "field without a description": Case(
@@ -350,12 +350,12 @@ CASES = {
     "lower-case schema": Case(
         TAGS,
         TAGS.replace("    Limit:", "    tags_of_old:\n      type: string\n    Limit:"),
-        "the schema 'tags_of_old' needs a name like TableStats",
+        "the schema 'tags_of_old' needs a name in CamelCase, such as TableStats",
     ),
     "reserved schema": Case(
         TAGS,
         TAGS.replace("    Limit:", "    Model:\n      type: string\n    Limit:"),
-        "the name Model is taken in the generated package",
+        "the name Model is already used in the generated package",
     ),
     "schema named as a builtin": Case(
         TAGS,

@@ -44,7 +44,7 @@ PARTS = {
     "error of a name that is none": Case(
         LOST,
         LOST.replace("TableNotFound", "table not found"),
-        "'table not found' is not a name like NotFound",
+        "'table not found' is not a valid error name; use CamelCase, such as NotFound",
     ),
     "error whose status is a word": Case(
         LOST, LOST.replace("404", "gone"), "an error needs status, a whole number"
@@ -64,7 +64,7 @@ PARTS = {
     ),
     # Operations
     "misspelt part": Case(
-        COMMON, f"x-error-code: 5\n{COMMON}", "x-error-code is not known; x-error-codes is"
+        COMMON, f"x-error-code: 5\n{COMMON}", "x-error-code is unknown; did you mean x-error-codes?"
     ),
     "x-repeatable is a word": Case(
         "x-repeatable: true",
@@ -128,12 +128,12 @@ PARTS = {
         "path parameter limit must feed a field of type string",
     ),
     "misspelt x-field": Case(
-        "          x-field: from\n", "          x-feild: from\n", "x-feild is not known; x-field is"
+        "          x-field: from\n", "          x-feild: from\n", "x-feild is unknown; did you mean x-field?"
     ),
     "parameter of a name that is none": Case(
         "        - name: from\n",
         "        - name: the first\n",
-        "'the first' cannot be a parameter's name",
+        "'the first' cannot be the name of a parameter",
     ),
     # Schemas
     "response without a context": Case(
@@ -152,7 +152,7 @@ PARTS = {
     "schema named as an error": Case(
         TAGS,
         TAGS.replace("    Limit:", "    PaintError:\n      type: string\n    Limit:"),
-        "the name PaintError is taken in the generated package",
+        "the name PaintError is already used in the generated package",
     ),
     "field of a private name": Case(
         COATS,

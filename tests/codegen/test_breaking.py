@@ -169,7 +169,7 @@ BREAKING = {
                 "      x-response: ListColorsResponse\n      x-response-field: colors\n",
             )
         ],
-        "the bare field of the answer of GET /v1/colors was none and is colors",
+        "the bare field of the response of GET /v1/colors was none and is colors",
         "  /v1/colors:\n    get:",
     ),
     "fewest items changed": (

@@ -262,7 +262,7 @@ print(json.dumps([
     assert python(code, small) == [
         {"coats": 1, "until": None},
         datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat(),
-        [13, "PaintTableResponse.until is required; None is allowed, too"],
+        [13, "PaintTableResponse.until is required; None is also allowed"],
         2,
         {"color": "red", "coats": 3},
         [13, "PaintTableRequest.color must be one of red, green, not 'blue'"],

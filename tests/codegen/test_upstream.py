@@ -385,7 +385,7 @@ MUTATIONS: dict[str, tuple[Change, str]] = {
     ),
     "$ref to nothing": (
         lambda d: fields(d, "DropTableRequest").update(id=ref("Missing")),
-        f"{ID}: $ref is Missing upstream, a schema written out here",
+        f"{ID}: $ref is Missing upstream, an inline schema here",
     ),
     "alternatives": (
         rule(K, oneOf=[{"minimum": 1}, {"minimum": 9}]),

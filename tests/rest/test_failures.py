@@ -34,12 +34,12 @@ def failure(server: Script, open_client: OpenClient) -> Failing:
     return ask
 
 
-NOTHING = "it does not have this operation, or is not a Lance namespace server"
-OTHER = "is this a Lance namespace server?"
+NOTHING = "the server does not have this operation, or is not a Lance namespace server"
+OTHER = "check that this is a Lance namespace server"
 WITHOUT_CODE = {
     400: (13, OTHER), 401: (16, ""), 402: (13, OTHER), 403: (15, ""), 404: (0, NOTHING),
     405: (0, NOTHING), 406: (0, OTHER), 409: (14, OTHER),
-    413: (13, "the request is too large for it, send smaller parts"),
+    413: (13, "the request is too large for the server, so send smaller parts"),
     429: (21, ""), 500: (18, ""), 501: (0, NOTHING), 502: (17, ""), 503: (17, ""), 504: (17, ""),
     307: (18, OTHER),
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Every request and response of the protocol; each loads on first use."""
+"""All requests and responses of the protocol; each is loaded on first use."""
 
 from __future__ import annotations
 

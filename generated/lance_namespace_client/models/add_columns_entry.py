@@ -18,28 +18,29 @@ __all__ = ["AddColumnsEntry"]
 @define(kw_only=True)
 class AddColumnsEntry(Model):
     """One column to add, with exactly one of `expression`, `computed` and
-    `virtual_column` saying where its values come from, else the request is
-    InvalidInput (13).
+    `virtual_column` as the source of its values; otherwise, the request results
+    in InvalidInput (13).
     """
 
     name: str
     """Name of the new column."""
 
     expression: str | None = None
-    """SQL expression over the table's columns, worked out once for every row that
-    is there; one that does not fit the schema is TableSchemaValidationError
-    (20), a column in it that is not there TableColumnNotFound (12).
+    """SQL expression over the table's columns, evaluated once for every existing
+    row; an expression that does not match the schema results in
+    TableSchemaValidationError (20), a column in it that does not exist
+    TableColumnNotFound (12).
     """
 
     computed: str | None = None
     """SQL expression of a computed column, whose values the server derives itself,
-    also for rows added later. Servers without computed columns answer
+    also for rows added later. Servers without computed columns return
     Unsupported (0).
     """
 
     virtual_column: AddVirtualColumnEntry | None = None
     """Definition of a column that a user-defined function fills. Servers that run
-    no functions answer Unsupported (0).
+    no functions return Unsupported (0).
     """
 
 

@@ -22,8 +22,8 @@ class AddVirtualColumnEntry(Model):
     """
 
     input_columns: list[str]
-    """Columns handed to the function, in the order of its arguments; one the table
-    lacks is TableSchemaValidationError (20).
+    """Columns passed to the function, in the order of its arguments; one the table
+    lacks results in TableSchemaValidationError (20).
     """
 
     outputs: list[AddVirtualColumnOutputEntry]
@@ -39,23 +39,25 @@ class AddVirtualColumnEntry(Model):
     """Name of the function."""
 
     udf_version: str
-    """Version of the function; a changed one tells that values are out of date."""
+    """Version of the function; a changed one indicates that values are out of
+    date.
+    """
 
     udf_backend: str | None = None
-    """Engine that runs the function; the server's own choice if left out."""
+    """Engine that runs the function; the server's own choice if omitted."""
 
     auto_backfill: bool | None = None
-    """True to fill the columns by themselves when rows are added or inputs change;
-    left out, only AlterTableBackfillColumns fills them.
+    """True to fill the columns automatically when rows are added or inputs change;
+    if omitted, only AlterTableBackfillColumns fills them.
     """
 
     manifest: str | None = None
-    """Description of the environment the function needs, such as its packages;
-    left out, that of the image alone.
+    """Description of the environment the function needs, such as its packages; if
+    omitted, that of the image alone.
     """
 
     manifest_checksum: str | None = None
-    """Checksum of `manifest`, with which a changed environment can be noticed."""
+    """Checksum of `manifest`, with which a changed environment can be detected."""
 
     field_metadata: dict[str, str] | None = None
     """Key-value metadata to set on every column the function fills."""

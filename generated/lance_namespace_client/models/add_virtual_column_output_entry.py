@@ -20,15 +20,15 @@ class AddVirtualColumnOutputEntry(Model):
     """Name of the column to fill."""
 
     struct_field: str
-    """Field of the function's struct result from which the column is taken."""
+    """Field of the function's struct result from which the column is read."""
 
     data_type: dict[str, Any]
     """Arrow type of the column, written as in JsonArrowDataType; an unknown type
-    is TableSchemaValidationError (20).
+    results in TableSchemaValidationError (20).
     """
 
     nullable: bool
-    """True if the column may hold nulls, which it does until it is filled."""
+    """True if the column may contain nulls, which it does until it is filled."""
 
     metadata: dict[str, str] | None = None
     """Key-value metadata to set on this column."""

@@ -17,33 +17,33 @@ __all__ = ["AlterColumnsEntry"]
 
 @define(kw_only=True)
 class AlterColumnsEntry(Model):
-    """Change to one column; what is left out stays as it is, and an entry that
-    changes nothing is InvalidInput (13).
+    """Change to one column; what is omitted is unchanged, and an entry that
+    changes nothing results in InvalidInput (13).
     """
 
     path: str
-    """Path of the column, with dots between the levels of nested fields; one that
-    does not exist is TableColumnNotFound (12).
+    """Path of the column, with dots between the levels of nested fields; a path
+    that does not exist results in TableColumnNotFound (12).
     """
 
     data_type: dict[str, Any] | None = None
     """Arrow type to convert the column to, written as in JsonArrowDataType; a
-    conversion that cannot be done is TableSchemaValidationError (20).
+    conversion that cannot be done results in TableSchemaValidationError (20).
     """
 
     rename: str | None = None
-    """New name of the column, without its parents; one that is taken is
-    TableSchemaValidationError (20).
+    """New name of the column, without its parents; a name that is already in use
+    results in TableSchemaValidationError (20).
     """
 
     nullable: bool | None = None
-    """Whether the column may hold nulls from now on; false on a column that holds
-    some is TableSchemaValidationError (20).
+    """Whether the column may contain nulls from now on; false on a column that
+    holds some results in TableSchemaValidationError (20).
     """
 
     virtual_column: AlterVirtualColumnEntry | None = None
     """Changes to the function that fills the column. Servers that run no functions
-    answer Unsupported (0).
+    return Unsupported (0).
     """
 
 

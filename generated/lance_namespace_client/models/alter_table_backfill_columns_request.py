@@ -17,57 +17,59 @@ __all__ = ["AlterTableBackfillColumnsRequest"]
 
 @define(kw_only=True)
 class AlterTableBackfillColumnsRequest(Model):
-    """Starts a job that fills a column from its user-defined function; the answer
-    does not wait for its end. What is left out is chosen by the server, and
-    servers that run no functions answer Unsupported (0).
+    """Starts a job that fills a column from its user-defined function; the
+    response does not wait for the job. What is omitted is chosen by the server,
+    and servers that run no functions return Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     column: str
-    """Column to fill; one that no function fills is InvalidInput (13)."""
+    """Column to fill; a column that no function fills results in InvalidInput
+    (13).
+    """
 
     where: str | None = None
-    """SQL condition on the rows to fill; every row if left out."""
+    """SQL condition on the rows to fill; every row if omitted."""
 
     concurrency: int | None = None
-    """Number of workers to run at once."""
+    """Number of workers to run in one request."""
 
     intra_applier_concurrency: int | None = None
     """Number of threads within each worker."""
 
     min_checkpoint_size: int | None = None
-    """Smallest number of rows between two checkpoints, where the server adapts the
+    """Minimum number of rows between two checkpoints, if the server adapts the
     distance.
     """
 
     max_checkpoint_size: int | None = None
-    """Largest number of rows between two checkpoints, where the server adapts the
+    """Maximum number of rows between two checkpoints, if the server adapts the
     distance.
     """
 
     batch_checkpoint_flush_interval_seconds: float | None = None
-    """Longest time in seconds for which finished batches are held back before a
+    """Maximum time in seconds for which finished batches are held back before a
     checkpoint is written.
     """
 
     read_version: int | None = None
-    """Version number of the table to read the inputs from; the latest if left out."""
+    """Version number of the table to read the inputs from; the latest if omitted."""
 
     task_size: int | None = None
     """Number of rows in one unit of work."""
 
     num_frags: int | None = None
-    """Largest number of fragments to fill; all if left out."""
+    """Maximum number of fragments to fill; all if omitted."""
 
     checkpoint_size: int | None = None
     """Number of rows between two checkpoints, from which an interrupted job
@@ -86,13 +88,13 @@ class AlterTableBackfillColumnsRequest(Model):
     """Name of the environment the workers run in."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

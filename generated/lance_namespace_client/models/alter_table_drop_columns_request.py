@@ -17,34 +17,35 @@ __all__ = ["AlterTableDropColumnsRequest"]
 
 @define(kw_only=True)
 class AlterTableDropColumnsRequest(Model):
-    """Removes columns from a table and thereby makes a new version of it; older
-    versions keep them.
+    """Removes columns from a table and thereby creates a new version of it; older
+    versions still have them.
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     columns: list[str]
-    """Paths of the columns, with dots between the levels of nested fields; one
-    that does not exist is TableColumnNotFound (12), and then none is removed.
+    """Paths of the columns, with dots between the levels of nested fields; a path
+    that does not exist results in TableColumnNotFound (12), and no column is
+    removed.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

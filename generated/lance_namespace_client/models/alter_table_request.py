@@ -17,36 +17,36 @@ __all__ = ["AlterTableRequest"]
 
 @define(kw_only=True)
 class AlterTableRequest(Model):
-    """Asks to change the properties that the catalog holds for a table; its data
-    and schema stay as they are. A missing table is TableNotFound (4), a change
-    that another one got ahead of ConcurrentModification (14).
+    """Request to change the properties that the catalog stores for a table; its
+    data and schema are unchanged. A missing table results in TableNotFound (4),
+    a conflict with a concurrent change ConcurrentModification (14).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     set_properties: dict[str, str] | None = None
-    """Properties to add or to give a new value; the others keep theirs. A key that
-    is also in `unset_properties`, or that the catalog cannot store, is
+    """Properties to add or change; other properties are kept. A key that is also
+    in `unset_properties`, or that the catalog cannot store, results in
     InvalidInput (13).
     """
 
     unset_properties: list[str] | None = None
-    """Keys of the properties to remove; one that is not set is passed over. A key
-    that is also in `set_properties` is InvalidInput (13).
+    """Keys of the properties to remove; a value that is not set is ignored. A key
+    that is also in `set_properties` results in InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -19,8 +19,8 @@ __all__ = ["AlterTransactionAction"]
 
 @define(kw_only=True)
 class AlterTransactionAction(Model):
-    """One step of AlterTransaction; exactly one of its fields must be given, else
-    the request is InvalidInput (13).
+    """One step of AlterTransaction; exactly one of its fields must be set;
+    otherwise, the request results in InvalidInput (13).
     """
 
     set_status_action: AlterTransactionSetStatus | None = None

@@ -20,28 +20,29 @@ __all__ = ["AlterTransactionRequest"]
 class AlterTransactionRequest(Model):
     """Changes the status or the properties of one transaction.
 
-    An unknown one is TransactionNotFound (10), a change that lost a race
-    ConcurrentModification (14).
+    An unknown name results in TransactionNotFound (10), a conflict with a
+    concurrent change ConcurrentModification (14).
     """
 
     id: list[str] | None = None
     """Identifier of the transaction as a list of strings; over HTTP it is the
-    route's `{id}`, and the two must agree or the answer is InvalidInput (13).
+    route's `{id}`, and both must match, or the request results in InvalidInput
+    (13).
     """
 
     actions: list[AlterTransactionAction]
-    """The steps, applied in the order given and all or none; an empty list is
-    InvalidInput (13).
+    """The steps, applied in the specified order and atomically; an empty list
+    results in InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

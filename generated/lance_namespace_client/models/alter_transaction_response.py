@@ -15,14 +15,14 @@ class AlterTransactionResponse(Model):
     """The transaction after all steps were applied."""
 
     status: str
-    """Where the transaction stands after the change."""
+    """Status of the transaction after the change."""
 
     properties: dict[str, str] | None = None
     """All properties of the transaction after the change."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -21,7 +21,7 @@ class AlterTransactionSetProperty(Model):
     """Value to store under the name."""
 
     mode: str | None = None
-    """What to do when the property is already set; `Overwrite` if left out."""
+    """What to do when the property is already set; `Overwrite` if omitted."""
 
 
 AlterTransactionSetProperty._wire = (

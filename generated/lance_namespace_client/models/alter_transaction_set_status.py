@@ -15,7 +15,7 @@ class AlterTransactionSetStatus(Model):
     """Step of AlterTransaction that moves the transaction to another status."""
 
     status: str | None = None
-    """The status to move to. A change the current status does not allow is
+    """The status to move to. A change the current status does not allow results in
     ConcurrentModification (14).
     """
 

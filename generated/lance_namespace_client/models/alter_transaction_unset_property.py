@@ -18,7 +18,7 @@ class AlterTransactionUnsetProperty(Model):
     """Name of the property to remove."""
 
     mode: str | None = None
-    """What to do when the property is not set; `Skip` if left out."""
+    """What to do when the property is not set; `Skip` if omitted."""
 
 
 AlterTransactionUnsetProperty._wire = (

@@ -12,12 +12,10 @@ __all__ = ["AlterVirtualColumnEntry"]
 
 @define(kw_only=True)
 class AlterVirtualColumnEntry(Model):
-    """Changes to the function that fills a column; what is left out stays as it
-    is.
-    """
+    """Changes to the function that fills a column; what is omitted is unchanged."""
 
     input_columns: list[str] | None = None
-    """Columns handed to the function, in the order of its arguments."""
+    """Columns passed to the function, in the order of its arguments."""
 
     image: str | None = None
     """Container image in which the function runs."""
@@ -29,13 +27,15 @@ class AlterVirtualColumnEntry(Model):
     """Name of the function."""
 
     udf_version: str | None = None
-    """Version of the function; a changed one tells that values are out of date."""
+    """Version of the function; a changed one indicates that values are out of
+    date.
+    """
 
     udf_backend: str | None = None
     """Engine that runs the function."""
 
     auto_backfill: bool | None = None
-    """True to fill the column by itself when rows are added or inputs change,
+    """True to fill the column automatically when rows are added or inputs change,
     false to leave that to AlterTableBackfillColumns.
     """
 
@@ -43,7 +43,7 @@ class AlterVirtualColumnEntry(Model):
     """Description of the environment the function needs, such as its packages."""
 
     manifest_checksum: str | None = None
-    """Checksum of `manifest`, with which a changed environment can be noticed."""
+    """Checksum of `manifest`, with which a changed environment can be detected."""
 
     field_metadata: dict[str, str] | None = None
     """Key-value metadata to set on the column."""

@@ -15,13 +15,13 @@ class AnalyzeTableQueryPlanResponse(Model):
     """The measured plan of a query; over HTTP the body is the bare string."""
 
     analysis: str
-    """The plan with its measurements as text for people to read; its form is not
+    """The plan with its measurements as text for human readers; its format is not
     fixed.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -18,22 +18,22 @@ __all__ = ["BatchCommitTablesRequest"]
 
 @define(kw_only=True)
 class BatchCommitTablesRequest(Model):
-    """Carries out changes to several tables at once, all or none.
+    """Executes changes to several tables in one request, atomically.
 
-    Namespaces that leave versions to storage answer Unsupported (0).
+    Namespaces that leave versions to storage return Unsupported (0).
     """
 
     operations: list[CommitTableOperation]
-    """The changes, applied in the order given."""
+    """The changes, applied in the specified order."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

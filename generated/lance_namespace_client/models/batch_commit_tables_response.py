@@ -17,19 +17,19 @@ __all__ = ["BatchCommitTablesResponse"]
 
 @define(kw_only=True)
 class BatchCommitTablesResponse(Model):
-    """Confirms that all changes of the batch were made."""
+    """Confirms that all changes of the batch were created."""
 
     transaction_id: str | None = None
     """Identifier of the one transaction that covers the whole batch, if the server
-    keeps transactions.
+    stores transactions.
     """
 
     results: list[CommitTableResult]
-    """One result a change, in the order of the request's operations."""
+    """One result per change, in the order of the request's operations."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

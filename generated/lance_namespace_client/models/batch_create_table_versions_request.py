@@ -18,24 +18,24 @@ __all__ = ["BatchCreateTableVersionsRequest"]
 
 @define(kw_only=True)
 class BatchCreateTableVersionsRequest(Model):
-    """Records new versions of several tables at once, all or none.
+    """Records new versions of several tables in one request, atomically.
 
-    Namespaces that leave versions to storage answer Unsupported (0).
+    Namespaces that leave versions to storage return Unsupported (0).
     """
 
     entries: list[CreateTableVersionEntry]
-    """The versions to record; each table and branch appears at most once, else the
-    request is InvalidInput (13).
+    """The versions to record; each table and branch appears at most once;
+    otherwise, the request results in InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

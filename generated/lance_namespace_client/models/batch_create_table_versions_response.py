@@ -21,15 +21,15 @@ class BatchCreateTableVersionsResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the one transaction that covers the whole batch, if the server
-    keeps transactions.
+    stores transactions.
     """
 
     versions: list[TableVersion]
     """The new versions, in the order of the request's entries."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

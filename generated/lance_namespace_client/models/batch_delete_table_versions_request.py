@@ -18,30 +18,30 @@ __all__ = ["BatchDeleteTableVersionsRequest"]
 
 @define(kw_only=True)
 class BatchDeleteTableVersionsRequest(Model):
-    """Removes versions of a table, given as ranges of version numbers."""
+    """Removes versions of a table, specified as ranges of version numbers."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     ranges: list[VersionRange]
-    """Ranges to remove; numbers in them that do not exist are passed over."""
+    """Ranges to remove; numbers in them that do not exist are ignored."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

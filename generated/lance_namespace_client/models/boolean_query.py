@@ -17,13 +17,13 @@ __all__ = ["BooleanQuery"]
 
 @define(kw_only=True)
 class BooleanQuery(Model):
-    """Combines queries; a list with nothing in it is given as `[]`."""
+    """Combines queries; a list with nothing in it is specified as `[]`."""
 
     must: list[FtsQuery]
     """Queries that a row has to match, all of them; their scores add up."""
 
     must_not: list[FtsQuery]
-    """Queries of which a row may match none; they give no score."""
+    """Queries that a row must not match; they do not affect the score."""
 
     should: list[FtsQuery]
     """Queries that add to the score of a row; without any `must`, a row has to

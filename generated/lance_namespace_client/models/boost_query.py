@@ -25,7 +25,7 @@ class BoostQuery(Model):
     """Query whose hits are returned."""
 
     negative: FtsQuery
-    """Query whose hits are ranked lower, though not left out."""
+    """Query whose hits are ranked lower, but not omitted."""
 
     negative_boost: float = 0.5
     """Weight with which the score of the negative query counts against a row; 0.5

@@ -15,19 +15,19 @@ class BranchContents(Model):
     """Where a branch started and what is kept about it."""
 
     parent_branch: str | None = None
-    """Branch it was made from; absent for the main branch."""
+    """Branch it was created from; absent for the main branch."""
 
     parent_version: int
     """Version number of the parent at which the branch starts."""
 
     create_at: int
-    """Time the branch was made, in seconds since 1970-01-01 UTC."""
+    """Time the branch was created, in seconds since 1970-01-01 UTC."""
 
     manifest_size: int
     """Size in bytes of the manifest file of the version the branch starts at."""
 
     metadata: dict[str, str] | None = None
-    """Key-value pairs kept with the branch; empty or absent when there are none."""
+    """Key-value pairs stored with the branch; empty or absent when there are none."""
 
 
 BranchContents._wire = (

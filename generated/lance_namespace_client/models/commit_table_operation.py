@@ -20,8 +20,8 @@ __all__ = ["CommitTableOperation"]
 
 @define(kw_only=True)
 class CommitTableOperation(Model):
-    """One change in BatchCommitTables; exactly one of its fields must be given,
-    else the request is InvalidInput (13).
+    """One change in BatchCommitTables; exactly one of its fields must be set;
+    otherwise, the request results in InvalidInput (13).
     """
 
     declare_table: DeclareTableRequest | None = None
@@ -34,7 +34,7 @@ class CommitTableOperation(Model):
     """Removes versions of a table."""
 
     deregister_table: DeregisterTableRequest | None = None
-    """Takes a table out of the catalog and leaves its data."""
+    """Removes a table from the catalog but keeps its data."""
 
 
 CommitTableOperation._wire = (

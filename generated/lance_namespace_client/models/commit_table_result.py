@@ -20,8 +20,8 @@ __all__ = ["CommitTableResult"]
 
 @define(kw_only=True)
 class CommitTableResult(Model):
-    """Result of one change in BatchCommitTables; the field of the same name as in
-    the operation is filled.
+    """Result of one change in BatchCommitTables; the field with the same name as
+    in the operation is filled.
     """
 
     declare_table: DeclareTableResponse | None = None
@@ -34,7 +34,7 @@ class CommitTableResult(Model):
     """Result of removing versions."""
 
     deregister_table: DeregisterTableResponse | None = None
-    """Result of taking a table out of the catalog."""
+    """Result of removing a table from the catalog."""
 
 
 CommitTableResult._wire = (

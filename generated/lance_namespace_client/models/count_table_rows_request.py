@@ -17,38 +17,38 @@ __all__ = ["CountTableRowsRequest"]
 
 @define(kw_only=True)
 class CountTableRowsRequest(Model):
-    """Asks how many rows a table has, or how many meet a condition."""
+    """Request to find out how many rows a table has, or how many meet a condition."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     version: int | None = None
-    """Version to count in, the latest by default. A version that does not exist is
-    TableVersionNotFound (11).
+    """Version to count in, the latest by default. A version that does not exist
+    results in TableVersionNotFound (11).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableVersionNotFound (11).
     """
 
     predicate: str | None = None
     """SQL condition on the rows to count, such as `age > 30`; all rows by default.
-    One that cannot be parsed is InvalidInput (13), a column that is not there
-    TableColumnNotFound (12).
+    A condition that cannot be parsed results in InvalidInput (13), and a column
+    that does not exist in TableColumnNotFound (12).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

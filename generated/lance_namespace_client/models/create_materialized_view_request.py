@@ -18,51 +18,56 @@ __all__ = ["CreateMaterializedViewRequest"]
 
 @define(kw_only=True)
 class CreateMaterializedViewRequest(Model):
-    """Creates a table that holds the result of a query or of a function over
-    another table. Servers without materialized views answer Unsupported (0).
+    """Creates a table that contains the result of a query, or of a function
+    applied to another table. Servers without materialized views return
+    Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     kind: Literal["query", "udtf", "chunker"]
-    """What fills the view: `query` (the query alone), `udtf` (a table function) or
-    `chunker` (a function that makes several rows of one). Any other value is
-    InvalidInput (13).
+    """Source of the rows of the view: `query` (the query alone), `udtf` (a table
+    function) or `chunker` (a function that produces several rows from one). Any
+    other value results in InvalidInput (13).
     """
 
     source_query: str
-    """Query that yields the source rows, written as text in the server's own form."""
+    """Query that yields the source rows, as text in a format that the server
+    defines.
+    """
 
     output_schema: str
-    """Arrow schema of the view's rows, written as text in the server's own form."""
+    """Arrow schema of the view's rows, written as text in a format that the server
+    defines.
+    """
 
     udtf_spec: MaterializedViewUdtfEntry | None = None
     """The function; required when `kind` is `udtf` or `chunker` and not allowed
-    with `query`, else InvalidInput (13).
+    with `query`; otherwise, the result is InvalidInput (13).
     """
 
     with_no_data: bool = True
-    """True (default) makes the view empty and leaves filling it to
-    RefreshMaterializedView, false starts a first refresh at once.
+    """True (default) creates an empty view and leaves filling it to
+    RefreshMaterializedView, false immediately starts a first refresh.
     """
 
     auto_refresh: bool = False
-    """True to refresh the view by itself when its source changes; false by
+    """True to refresh the view automatically when its source changes; false by
     default.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -12,7 +12,7 @@ __all__ = ["CreateMaterializedViewResponse"]
 
 @define(kw_only=True)
 class CreateMaterializedViewResponse(Model):
-    """Confirms that the view was made (status 201)."""
+    """Confirms that the view was created (status 201)."""
 
     version: int
     """Version number of the view after the call."""
@@ -21,8 +21,8 @@ class CreateMaterializedViewResponse(Model):
     """Identifier of the first refresh, when `with_no_data` was false; else absent."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

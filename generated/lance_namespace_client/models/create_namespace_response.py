@@ -12,21 +12,19 @@ __all__ = ["CreateNamespaceResponse"]
 
 @define(kw_only=True)
 class CreateNamespaceResponse(Model):
-    """A namespace as it is after CreateNamespace."""
+    """The namespace after CreateNamespace."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     properties: dict[str, str] | None = None
-    """Properties of the namespace as the catalog holds them afterwards; with
-    `ExistOk` those of the namespace that was already there.
+    """Properties of the namespace as stored in the catalog; with `ExistOk` those
+    of the existing namespace.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -22,30 +22,32 @@ class CreateTableBranchRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     name: str
-    """Name of the new branch; one that exists is TableBranchAlreadyExists (23)."""
+    """Name of the new branch; a name that exists results in
+    TableBranchAlreadyExists (23).
+    """
 
     from_branch: str | None = None
-    """Branch to start from; the main branch if left out. One that does not exist
-    is TableNotFound (4).
+    """Branch to start from; the main branch if omitted. A branch that does not
+    exist results in TableNotFound (4).
     """
 
     from_version: int | None = None
-    """Version number on that branch to start from; its latest if left out. One
-    that does not exist is TableNotFound (4).
+    """Version number on that branch to start from; its latest if omitted. A
+    version that does not exist results in TableNotFound (4).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -17,25 +17,25 @@ __all__ = ["CreateTableIndexRequest"]
 
 @define(kw_only=True)
 class CreateTableIndexRequest(Model):
-    """Asks to build an index on a column.
+    """Request to build an index on a column.
 
-    Options that do not belong to the chosen `index_type` have no effect; where
-    one is absent or null the engine uses its own default.
+    Options that do not belong to the chosen `index_type` have no effect; if one
+    is absent or null, the engine uses its own default.
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     column: str
-    """Name of the column to index. One that is not in the table is
+    """Name of the column to index. A column that is not in the table results in
     TableColumnNotFound (12), one whose type does not suit the index
     InvalidInput (13).
     """
@@ -43,14 +43,14 @@ class CreateTableIndexRequest(Model):
     index_type: str
     """Kind of index: `IVF_FLAT`, `IVF_SQ`, `IVF_PQ`, `IVF_RQ`, `IVF_HNSW_FLAT`,
     `IVF_HNSW_SQ` or `IVF_HNSW_PQ` for vectors, `BTREE`, `BITMAP`, `LABEL_LIST`,
-    `NGRAM`, `ZONEMAP` or `BLOOMFILTER` for plain values, `FTS` or `INVERTED`
-    for full text. One that is unknown or that the engine cannot build is
-    InvalidInput (13).
+    `NGRAM`, `ZONEMAP` or `BLOOMFILTER` for scalar values, `FTS` or `INVERTED`
+    for full text. An index that is unknown or that the engine cannot build
+    results in InvalidInput (13).
     """
 
     name: str | None = None
-    """Name of the index; by default made from the column's name. A name already in
-    use is TableIndexAlreadyExists (7).
+    """Name of the index; by default, it is derived from the column's name. A name
+    already in use results in TableIndexAlreadyExists (7).
     """
 
     distance_type: str | None = None
@@ -60,52 +60,52 @@ class CreateTableIndexRequest(Model):
 
     num_partitions: int | None = None
     """For IVF indexes, the number of partitions the vectors are clustered into, at
-    least 1; more of them make each probe cheaper but need more probes for the
-    same recall. Takes precedence over `target_partition_size`.
+    least 1; with more partitions, each probe is cheaper, but more probes are
+    needed for the same recall. Takes precedence over `target_partition_size`.
     """
 
     num_sub_vectors: int | None = None
-    """For PQ indexes, the number of parts each vector is cut into, at least 1,
-    best a divisor of the dimension; more parts are more exact and make a bigger
-    index.
+    """For PQ indexes, the number of subvectors into which each vector is split, at
+    least 1, preferably a divisor of the dimension; more parts are more exact
+    and increase the size of the index.
     """
 
     num_bits: int | None = None
     """For quantized indexes, the number of bits that encode one part or dimension,
-    at least 1; more bits are more exact and make a bigger index. Lance takes 4
-    or 8 for PQ, with 8 as default, and 8 for SQ.
+    at least 1; more bits are more exact and increase the size of the index.
+    Lance accepts 4 or 8 for PQ (default 8), and 8 for SQ.
     """
 
     sample_rate: int | None = None
     """For vector indexes, the number of vectors sampled for each cluster to train
-    the clustering and quantizer, at least 1; more gives better clusters and
-    slower training.
+    the clustering and quantizer, at least 1; a larger sample improves the
+    clusters but slows down training.
     """
 
     max_iterations: int | None = None
-    """For vector indexes, the most k-means rounds in training, at least 1;
-    training stops earlier once it has converged.
+    """For vector indexes, the maximum number of k-means iterations in training, at
+    least 1; training stops earlier once it has converged.
     """
 
     target_partition_size: int | None = None
-    """For IVF indexes, the number of rows a partition should hold, at least 1; the
-    number of partitions follows from it when `num_partitions` is absent.
+    """For IVF indexes, the target number of rows per partition, at least 1; it
+    determines the number of partitions if `num_partitions` is absent.
     """
 
     m: int | None = None
-    """For `IVF_HNSW` indexes, the number of edges each graph node keeps, at least
-    1; more gives better recall, a bigger index and slower building.
+    """For `IVF_HNSW` indexes, the number of edges per graph node, at least 1; more
+    edges improve recall, but increase the size of the index and the build time.
     """
 
     ef_construction: int | None = None
-    """For `IVF_HNSW` indexes, the number of candidates looked at when a node is
-    linked into the graph, at least 1; more makes a better graph and slower
-    building.
+    """For `IVF_HNSW` indexes, the number of candidates considered when a node is
+    linked into the graph, at least 1; more candidates improve the graph but
+    slow down the build.
     """
 
     with_position: bool | None = None
     """For full-text indexes, whether word positions are stored, which phrase
-    queries need and which makes the index much bigger; false by default in
+    queries need and which makes the index much larger; false by default in
     Lance.
     """
 
@@ -121,7 +121,7 @@ class CreateTableIndexRequest(Model):
     """
 
     max_token_length: int | None = None
-    """For full-text indexes, the length above which a token is left out of the
+    """For full-text indexes, the length above which a token is omitted of the
     index; 40 by default in Lance.
     """
 
@@ -137,8 +137,8 @@ class CreateTableIndexRequest(Model):
     """
 
     remove_stop_words: bool | None = None
-    """For full-text indexes, whether very common words of the language are left
-    out; true by default in Lance, but for the tokenizer `ngram`.
+    """For full-text indexes, whether very common words of the language are
+    omitted; true by default in Lance, but for the tokenizer `ngram`.
     """
 
     ascii_folding: bool | None = None
@@ -147,13 +147,13 @@ class CreateTableIndexRequest(Model):
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

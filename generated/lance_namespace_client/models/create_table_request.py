@@ -17,42 +17,43 @@ __all__ = ["CreateTableRequest"]
 
 @define(kw_only=True)
 class CreateTableRequest(Model):
-    """What CreateTable needs besides the rows, which travel as the Arrow IPC
+    """What CreateTable needs besides the rows, which are sent as the Arrow IPC
     stream in the body; over HTTP these fields are therefore query parameters.
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     mode: str | None = None
-    """What to do where the name is taken, in any letter case: `Create` (default)
-    fails with TableAlreadyExists (5), `ExistOk` keeps the table and returns its
-    properties, `Overwrite` replaces its rows, schema and properties. Any other
-    value is InvalidInput (13).
+    """What to do if the name is already in use, in upper or lower case: `Create`
+    (default) fails with TableAlreadyExists (5), `ExistOk` keeps the table and
+    returns its properties, `Overwrite` replaces its rows, schema and
+    properties. Any other value results in InvalidInput (13).
     """
 
     properties: dict[str, str] | None = None
     """Properties to store with the table in the catalog; as a query parameter it
-    is the text of a JSON object, and malformed text is InvalidInput (13).
+    is the text of a JSON object; malformed text results in InvalidInput (13).
     """
 
     storage_options: dict[str, str] | None = None
     """Options for the object store the table is written to, such as region or
     credentials, overriding the namespace's own key by key; as a query parameter
-    it is the text of a JSON object, and malformed text is InvalidInput (13).
+    it is the text of a JSON object; malformed text results in InvalidInput
+    (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -15,15 +15,13 @@ class CreateTableResponse(Model):
     """The table as it stands after CreateTable."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     location: str | None = None
-    """URI of the directory that holds the table's data."""
+    """URI of the directory that contains the table's data."""
 
     version: int | None = None
-    """Version number of the table after the call, counted from 1."""
+    """Version number of the table after the call, starting at 1."""
 
     storage_options: dict[str, str] | None = None
     """Options a client needs to reach `location`. Temporary credentials come with
@@ -31,13 +29,13 @@ class CreateTableResponse(Model):
     """
 
     properties: dict[str, str] | None = None
-    """The table's properties as the catalog now holds them; with `ExistOk` on an
+    """The table's properties as stored in the catalog; with `ExistOk` on an
     existing table these are the ones it already had.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

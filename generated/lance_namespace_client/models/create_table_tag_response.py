@@ -12,16 +12,14 @@ __all__ = ["CreateTableTagResponse"]
 
 @define(kw_only=True)
 class CreateTableTagResponse(Model):
-    """Confirms that the tag was made."""
+    """Confirms that the tag was created."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -19,8 +19,8 @@ class CreateTableVersionEntry(Model):
     """
 
     id: list[str]
-    """Identifier of the table, one entry a level; a table that is not there is
-    TableNotFound (4).
+    """Identifier of the table, one entry per level; a table that does not exist
+    results in TableNotFound (4).
     """
 
     version: int
@@ -29,9 +29,9 @@ class CreateTableVersionEntry(Model):
     """
 
     branch: str | None = None
-    """Branch of this table to which the version is added; the main branch if left
-    out. One that does not exist is TableNotFound (4). One that does not exist
-    is TableNotFound (4).
+    """Branch of this table to which the version is added; the main branch if
+    omitted. A branch that does not exist results in TableNotFound (4). A branch
+    that does not exist results in TableNotFound (4).
     """
 
     manifest_path: str
@@ -44,11 +44,11 @@ class CreateTableVersionEntry(Model):
 
     e_tag: str | None = None
     """Entity tag the object store gave the manifest file, with which a later
-    change to it can be noticed.
+    change to it can be detected.
     """
 
     metadata: dict[str, str] | None = None
-    """Key-value pairs to keep with the version."""
+    """Key-value pairs to store with the version."""
 
     naming_scheme: str | None = None
     """How the final manifest file is to be named."""

@@ -17,23 +17,23 @@ __all__ = ["CreateTableVersionRequest"]
 
 @define(kw_only=True)
 class CreateTableVersionRequest(Model):
-    """Records a new version of a table whose manifest has already been written. A
-    version that exists is ConcurrentModification (14); namespaces that leave
-    versions to storage answer Unsupported (0).
+    """Records a new version of a table whose manifest has already been written. An
+    existing version results in ConcurrentModification (14); namespaces that
+    leave versions to storage return Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     version: int
     """Number of the new version, one more than the latest."""
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     manifest_path: str
@@ -46,23 +46,23 @@ class CreateTableVersionRequest(Model):
 
     e_tag: str | None = None
     """Entity tag the object store gave the manifest file, with which a later
-    change to it can be noticed.
+    change to it can be detected.
     """
 
     metadata: dict[str, str] | None = None
-    """Key-value pairs to keep with the version."""
+    """Key-value pairs to store with the version."""
 
     naming_scheme: str | None = None
     """How the final manifest file is to be named."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

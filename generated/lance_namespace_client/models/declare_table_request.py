@@ -18,37 +18,38 @@ __all__ = ["DeclareTableRequest"]
 @define(kw_only=True)
 class DeclareTableRequest(Model):
     """Asks the catalog to reserve a table name and a location without writing any
-    data. A name in use is TableAlreadyExists (5), a missing parent
+    data. A name in use results in TableAlreadyExists (5), a missing parent
     NamespaceNotFound (1).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     location: str | None = None
-    """URI where the data is going to be written; left out, the namespace picks its
-    default location, and where it has none the answer is InvalidInput (13).
+    """URI where the data is going to be written; if omitted, the namespace picks
+    its default location; if it has none, the request results in InvalidInput
+    (13).
     """
 
     vend_credentials: bool | None = None
-    """Whether `storage_options` in the answer should carry credentials for the
-    location; left out, the server decides.
+    """Whether `storage_options` in the response should carry credentials for the
+    location; if omitted, the server decides.
     """
 
     properties: dict[str, str] | None = None
     """Properties to store with the table in the catalog."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -15,9 +15,7 @@ class DeclareTableResponse(Model):
     """The reserved table: where to write it and with which options."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     location: str | None = None
     """URI to which the client should write the dataset."""
@@ -28,7 +26,7 @@ class DeclareTableResponse(Model):
     """
 
     properties: dict[str, str] | None = None
-    """The table's properties as the catalog now holds them."""
+    """The table's properties as stored in the catalog."""
 
     managed_versioning: bool | None = None
     """True when the namespace keeps the table's versions and commits must go
@@ -36,8 +34,8 @@ class DeclareTableResponse(Model):
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,33 +17,33 @@ __all__ = ["DeleteFromTableRequest"]
 
 @define(kw_only=True)
 class DeleteFromTableRequest(Model):
-    """Asks to delete the rows of a table that meet a condition."""
+    """Request to delete the rows of a table that meet a condition."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     predicate: str
-    """SQL condition on the rows to delete; `true` deletes all of them. One that is
-    empty or cannot be parsed is InvalidInput (13), a column that is not there
-    TableColumnNotFound (12).
+    """SQL condition on the rows to delete; `true` deletes all of them. A condition
+    that is empty or cannot be parsed results in InvalidInput (13), and a column
+    that does not exist in TableColumnNotFound (12).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -12,17 +12,15 @@ __all__ = ["DeregisterTableResponse"]
 
 @define(kw_only=True)
 class DeregisterTableResponse(Model):
-    """What was taken out of the catalog by DeregisterTable, enough to register it
+    """What was removed from the catalog by DeregisterTable, enough to register it
     again.
     """
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     id: list[str] | None = None
-    """Identifier the table had, one entry a level."""
+    """Identifier the table had, one entry per level."""
 
     location: str | None = None
     """URI where the table's data still is."""
@@ -31,8 +29,8 @@ class DeregisterTableResponse(Model):
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

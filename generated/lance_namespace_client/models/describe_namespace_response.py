@@ -15,13 +15,13 @@ class DescribeNamespaceResponse(Model):
     """What the catalog keeps about a namespace."""
 
     properties: dict[str, str] | None = None
-    """All properties of the namespace; an empty map where none are set, null where
-    the catalog keeps no namespace properties.
+    """All properties of the namespace; an empty map where none are set, null if
+    the catalog stores no namespace properties.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

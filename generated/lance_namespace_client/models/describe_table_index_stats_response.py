@@ -12,9 +12,7 @@ __all__ = ["DescribeTableIndexStatsResponse"]
 
 @define(kw_only=True)
 class DescribeTableIndexStatsResponse(Model):
-    """Figures about one index of a table; a figure that is not known is null or
-    absent.
-    """
+    """Statistics about one index of a table; unknown values are null or absent."""
 
     distance_type: str | None = None
     """Distance a vector index was built for, such as `l2`; null for other indexes."""
@@ -32,8 +30,8 @@ class DescribeTableIndexStatsResponse(Model):
     """Number of physical parts (delta indexes) that together make up the index."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

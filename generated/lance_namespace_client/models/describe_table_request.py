@@ -17,58 +17,57 @@ __all__ = ["DescribeTableRequest"]
 
 @define(kw_only=True)
 class DescribeTableRequest(Model):
-    """Asks where a table is and, if wanted, what is in it.
-
-    Of version, tag and branch at most one may be given, else the request is
-    InvalidInput (13).
+    """Request for the location of a table and, optionally, details of its content.
+    At most one of version, tag and branch may be set; otherwise, the request
+    results in InvalidInput (13).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     version: int | None = None
-    """Version to describe, the latest by default. A version that does not exist is
-    TableVersionNotFound (11).
+    """Version to describe, the latest by default. A version that does not exist
+    results in TableVersionNotFound (11).
     """
 
     tag: str | None = None
-    """Name of the tag whose version is described. An unknown one is
+    """Name of the tag whose version is described. An unknown name results in
     TableVersionNotFound (11).
     """
 
     branch: str | None = None
     """Name of the branch whose latest version is described, the main branch by
-    default. An unknown one is TableVersionNotFound (11).
+    default. An unknown name results in TableVersionNotFound (11).
     """
 
     with_table_uri: bool = False
-    """Whether `table_uri` is filled in the answer; false by default."""
+    """Whether `table_uri` is filled in the response; false by default."""
 
     load_detailed_metadata: bool | None = None
     """Whether the dataset is opened to fill version, schema, stats and metadata;
-    false by default, which answers from the catalog alone and is faster.
+    false by default, which reads only the catalog and is faster.
     """
 
     check_declared: bool = False
-    """Whether storage is looked at to fill `is_only_declared`; false by default."""
+    """Whether storage is examined to fill `is_only_declared`; false by default."""
 
     vend_credentials: bool | None = None
     """Whether `storage_options` should carry credentials for reading and writing
     the data; when absent the server decides. A server may withhold credentials
-    even when asked for them.
+    even when they are requested.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

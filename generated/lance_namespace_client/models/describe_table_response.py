@@ -18,23 +18,23 @@ __all__ = ["DescribeTableResponse"]
 
 @define(kw_only=True)
 class DescribeTableResponse(Model):
-    """Where a table is and how to open it, with details of its content where they
-    were asked for.
+    """Where a table is and how to open it, with details of its content if they
+    were requested.
     """
 
     table: str | None = None
     """The table's own name, the last level of its identifier."""
 
     namespace: list[str] | None = None
-    """Levels of the namespace that holds the table, outermost first; empty for a
-    table in the root.
+    """Levels of the namespace that contains the table, outermost first; empty for
+    a table in the root.
     """
 
     version: int | None = None
-    """Version that was described; filled when detailed metadata was asked for."""
+    """Version that was described; filled when detailed metadata was requested."""
 
     location: str | None = None
-    """Where the table's data is, as the catalog holds it; this is what a client
+    """Where the table's data is, as stored in the catalog; this is what a client
     opens together with `storage_options`.
     """
 
@@ -45,46 +45,46 @@ class DescribeTableResponse(Model):
 
     schema: JsonArrowSchema | None = None
     """Arrow schema of the described version, filled when detailed metadata was
-    asked for. Some catalogs also give the columns they hold themselves without
-    that, which may lag behind the dataset.
+    requested. Some catalogs also return the columns that they store, which may
+    be outdated.
     """
 
     storage_options: dict[str, str] | None = None
-    """Options for the object store to open the location with; they take precedence
-    over the caller's own. Temporary credentials come with `expires_at_millis`,
-    the time of expiry in milliseconds since 1970-01-01 UTC; secrets may have
-    been left out.
+    """Options for the object store with which to open the location; they take
+    precedence over the caller's own. Temporary credentials come with
+    `expires_at_millis`, the time of expiry in milliseconds since 1970-01-01
+    UTC; secrets may have been omitted.
     """
 
     stats: TableBasicStats | None = None
     """Basic figures of the described version; filled when detailed metadata was
-    asked for.
+    requested.
     """
 
     metadata: dict[str, str] | None = None
-    """Metadata entries of the dataset itself, kept with its schema in storage;
-    filled when detailed metadata was asked for.
+    """Metadata entries of the dataset itself, stored with its schema; filled when
+    detailed metadata was requested.
     """
 
     properties: dict[str, str] | None = None
-    """Properties that the catalog holds for the table, apart from its storage
-    options; null where the catalog keeps no table properties.
+    """Properties that the catalog stores for the table, apart from its storage
+    options; null if the catalog stores no table properties.
     """
 
     managed_versioning: bool | None = None
-    """True where the namespace keeps the list of table versions and new ones must
-    be committed through it; false or absent where storage alone decides which
-    version is the latest.
+    """True if the namespace keeps the list of table versions and new ones must be
+    committed through it; false or absent if storage alone decides which version
+    is the latest.
     """
 
     is_only_declared: bool | None = None
-    """True where the catalog knows the table and storage holds no dataset for it
-    yet; null or absent unless `check_declared` was true.
+    """True if the catalog knows the table and storage holds no dataset for it yet;
+    null or absent unless `check_declared` was true.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,32 +17,32 @@ __all__ = ["DescribeTableVersionRequest"]
 
 @define(kw_only=True)
 class DescribeTableVersionRequest(Model):
-    """Asks for one version of a table or of one of its branches."""
+    """Request for one version of a table or of one of its branches."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     version: int | None = None
-    """Version number; the latest if left out. One that does not exist is
-    TableVersionNotFound (11).
+    """Version number; the latest if omitted. A version that does not exist results
+    in TableVersionNotFound (11).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableVersionNotFound (11).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -20,11 +20,11 @@ class DescribeTableVersionResponse(Model):
     """One version of a table."""
 
     version: TableVersion
-    """The version asked for."""
+    """The requested version."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,23 +17,24 @@ __all__ = ["DescribeTransactionRequest"]
 
 @define(kw_only=True)
 class DescribeTransactionRequest(Model):
-    """Asks for the state of one transaction; an unknown one is TransactionNotFound
-    (10).
+    """Request for the state of one transaction; an unknown name results in
+    TransactionNotFound (10).
     """
 
     id: list[str] | None = None
     """Identifier of the transaction as a list of strings; over HTTP it is the
-    route's `{id}`, and the two must agree or the answer is InvalidInput (13).
+    route's `{id}`, and both must match, or the request results in InvalidInput
+    (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -17,7 +17,7 @@ __all__ = ["DropNamespaceRequest"]
 
 @define(kw_only=True)
 class DropNamespaceRequest(Model):
-    """Asks to remove a namespace from the catalog.
+    """Request to remove a namespace from the catalog.
 
     The data of tables in it is never deleted, not even with `Cascade`.
     """
@@ -25,32 +25,32 @@ class DropNamespaceRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     mode: str | None = None
-    """What to do if the namespace is missing, in any letter case: `Fail` (default)
-    returns NamespaceNotFound (1), `Skip` succeeds without doing anything. An
-    Iceberg REST catalog succeeds in either mode. Any other value is
-    InvalidInput (13).
+    """What to do if the namespace is missing, in upper or lower case: `Fail`
+    (default) returns NamespaceNotFound (1), `Skip` succeeds without doing
+    anything. An Iceberg REST catalog succeeds in either mode. Any other value
+    results in InvalidInput (13).
     """
 
     behavior: str | None = None
-    """What to do where the namespace still holds objects of any kind, in any
-    letter case: `Restrict` (default) fails with NamespaceNotEmpty (3),
-    `Cascade` takes every child out of the catalog first. A catalog without
-    cascading drops refuses `Cascade` with Unsupported (0), and an unknown value
-    is InvalidInput (13).
+    """What to do if the namespace still contains objects of any kind, in upper or
+    lower case: `Restrict` (default) fails with NamespaceNotEmpty (3), `Cascade`
+    removes every child from the catalog first. A catalog without cascading
+    drops rejects `Cascade` with Unsupported (0), and an unknown value results
+    in InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

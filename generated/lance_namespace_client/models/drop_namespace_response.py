@@ -12,22 +12,22 @@ __all__ = ["DropNamespaceResponse"]
 
 @define(kw_only=True)
 class DropNamespaceResponse(Model):
-    """What DropNamespace took out of the catalog."""
+    """What DropNamespace removed from the catalog."""
 
     properties: dict[str, str] | None = None
-    """Properties the namespace had before it was dropped, where the catalog
-    returns them.
+    """Properties the namespace had before it was dropped, if the catalog returns
+    them.
     """
 
     transaction_id: list[str] | None = None
-    """Identifiers of the transactions that carry out the drop, absent where it is
+    """Identifiers of the transactions that execute the drop, absent if it is
     already complete. This is a list, because a cascading drop may need several
     transactions; in other responses the field is one string.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -15,12 +15,10 @@ class DropTableResponse(Model):
     """What was removed by DropTable."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     id: list[str] | None = None
-    """Identifier of the dropped table, one entry a level."""
+    """Identifier of the dropped table, one entry per level."""
 
     location: str | None = None
     """URI where the table's data was; it is deleted by the call."""
@@ -29,8 +27,8 @@ class DropTableResponse(Model):
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

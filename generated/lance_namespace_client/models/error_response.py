@@ -12,17 +12,17 @@ __all__ = ["ErrorResponse"]
 
 @define(kw_only=True)
 class ErrorResponse(Model):
-    """Body of every answer with a 4XX or 5XX status; the numeric code, not the
-    HTTP status alone, says what went wrong.
+    """Body of every response with a 4XX or 5XX status; the numeric code, not the
+    HTTP status alone, identifies the failure.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
     error: str | None = None
-    """Short message for people, safe to show in a log; programs should look at
+    """Short message for humans, safe to show in a log; programs should look at
     code instead.
     """
 
@@ -32,8 +32,8 @@ class ErrorResponse(Model):
     """
 
     detail: str | None = None
-    """Longer explanation for people, such as the cause the catalog gave or what to
-    do next; never holds secrets.
+    """Longer explanation for humans, such as the cause that the catalog reported,
+    or what to do next; never contains secrets.
     """
 
     instance: str | None = None

@@ -17,8 +17,8 @@ __all__ = ["FragmentStats"]
 
 @define(kw_only=True)
 class FragmentStats(Model):
-    """Figures on the fragments of a table, from which the need for compaction
-    shows.
+    """Statistics about the fragments of a table, which indicate whether compaction
+    is needed.
     """
 
     num_fragments: int
@@ -30,7 +30,7 @@ class FragmentStats(Model):
     """
 
     lengths: FragmentSummary
-    """How long the fragments are."""
+    """Summary of the lengths of fragments."""
 
 
 FragmentStats._wire = (

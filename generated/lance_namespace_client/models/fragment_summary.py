@@ -12,8 +12,8 @@ __all__ = ["FragmentSummary"]
 
 @define(kw_only=True)
 class FragmentSummary(Model):
-    """Spread of the fragments' lengths, all in rows; 0 throughout for a table
-    without fragments.
+    """Distribution of the lengths of fragments, in rows; all values are 0 for a
+    table without fragments.
     """
 
     min: int

@@ -21,18 +21,18 @@ __all__ = ["FtsQuery"]
 
 @define(kw_only=True)
 class FtsQuery(Model):
-    """One node of a full-text query tree; exactly one of its fields must be given,
-    else the request is InvalidInput (13).
+    """One node of a full-text query tree; exactly one of its fields must be set;
+    otherwise, the request results in InvalidInput (13).
     """
 
     match: MatchQuery | None = None
     """Looks for terms in one column."""
 
     phrase: PhraseQuery | None = None
-    """Looks for terms standing together in the given order."""
+    """Looks for consecutive terms in the specified order."""
 
     boost: BoostQuery | None = None
-    """Ranks the hits of one query lower where a second query hits too."""
+    """Ranks the hits of one query lower if a second query also hits."""
 
     multi_match: MultiMatchQuery | None = None
     """Runs several match queries and keeps the best score of each row."""

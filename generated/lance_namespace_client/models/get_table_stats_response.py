@@ -17,23 +17,23 @@ __all__ = ["GetTableStatsResponse"]
 
 @define(kw_only=True)
 class GetTableStatsResponse(Model):
-    """Figures on the size and layout of a table."""
+    """Statistics about the size and layout of a table."""
 
     total_bytes: int
-    """Size in bytes of the table's data on storage."""
+    """Size in bytes of the table's data in storage."""
 
     num_rows: int
-    """Number of rows, deleted ones not counted."""
+    """Number of rows, excluding deleted rows."""
 
     num_indices: int
     """Number of indexes on the table."""
 
     fragment_stats: FragmentStats
-    """Figures on the table's fragments."""
+    """Statistics about the table's fragments."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

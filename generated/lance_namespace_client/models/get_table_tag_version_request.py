@@ -17,25 +17,25 @@ __all__ = ["GetTableTagVersionRequest"]
 
 @define(kw_only=True)
 class GetTableTagVersionRequest(Model):
-    """Asks which version a tag stands for."""
+    """Request to find out which version a tag references."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     tag: str
-    """Name of the tag; an unknown one is TableTagNotFound (8)."""
+    """Name of the tag; an unknown name results in TableTagNotFound (8)."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

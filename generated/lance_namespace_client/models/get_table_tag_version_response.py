@@ -12,7 +12,7 @@ __all__ = ["GetTableTagVersionResponse"]
 
 @define(kw_only=True)
 class GetTableTagVersionResponse(Model):
-    """The version a tag stands for."""
+    """The version that a tag references."""
 
     version: int
     """Version number on the branch."""
@@ -21,8 +21,8 @@ class GetTableTagVersionResponse(Model):
     """Branch the version belongs to; absent for the main branch."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

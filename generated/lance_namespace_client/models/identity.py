@@ -12,17 +12,18 @@ __all__ = ["Identity"]
 
 @define(kw_only=True)
 class Identity(Model):
-    """Who is calling, for servers that ask for credentials.
+    """Identity of the caller, for servers that require credentials.
 
-    Over HTTP the credentials travel as headers, and a header wins over the same
-    value in the body; missing or bad ones are Unauthenticated (16).
+    Over HTTP the credentials are sent as headers, and a header takes precedence
+    over the same value in the body; missing or invalid credentials result in
+    Unauthenticated (16).
     """
 
     api_key: str | None = None
-    """API key of the caller, a secret; it travels as the `x-api-key` header."""
+    """API key of the caller, a secret; it is sent as the `x-api-key` header."""
 
     auth_token: str | None = None
-    """Bearer token of the caller without the word Bearer, a secret; it travels as
+    """Bearer token of the caller without the word Bearer, a secret; it is sent as
     the `Authorization` header.
     """
 

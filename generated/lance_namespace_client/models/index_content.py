@@ -28,14 +28,12 @@ class IndexContent(Model):
     """Names of the columns the index is on."""
 
     status: str
-    """State of the index in the server's own words, such as `pending` or `ready`;
+    """State of the index as the server reports it, such as `pending` or `ready`;
     not a closed list.
     """
 
     index_type: str | None = None
-    """Kind of index, such as `BTREE` or `IVF_PQ`; absent where the server cannot
-    tell.
-    """
+    """Kind of index, such as `BTREE` or `IVF_PQ`; absent if unknown."""
 
     type_url: str | None = None
     """Protobuf type URL of the index details, which names the exact kind of index
@@ -51,13 +49,13 @@ class IndexContent(Model):
     """
 
     size_bytes: int | None = None
-    """Size of the index files in bytes; null or absent where unknown."""
+    """Size of the index files in bytes; null or absent if unknown."""
 
     num_segments: int | None = None
     """Number of segments the index is stored in."""
 
     created_at: datetime | None = None
-    """When the index was made, as an RFC 3339 date and time; null or absent where
+    """When the index was created, as an RFC 3339 date and time; null or absent if
     unknown.
     """
 
@@ -66,7 +64,7 @@ class IndexContent(Model):
 
     index_details: str | None = None
     """Further details of the index as JSON text, such as its parameters; null or
-    absent where there are none.
+    absent if there are none.
     """
 
 

@@ -15,19 +15,17 @@ class InsertIntoTableResponse(Model):
     """What an insert did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     num_inserted_rows: int | None = None
     """Number of rows that were written."""
 
     version: int | None = None
-    """Version of the table that the write made."""
+    """Version of the table that the write created."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -21,7 +21,7 @@ class JsonArrowDataType(Model):
 
     fields: list[JsonArrowField] | None = None
     """Child fields of a nested type: the members of a struct, the one item of a
-    list, the entries of a map; absent for plain types.
+    list, the entries of a map; absent for other types.
     """
 
     index_type: str | None = None
@@ -36,20 +36,19 @@ class JsonArrowDataType(Model):
     """
 
     timezone: str | None = None
-    """Time zone of a timestamp, such as `UTC` or `+02:00`; absent where it has
-    none.
-    """
+    """Time zone of a timestamp, such as `UTC` or `+02:00`; absent if it has none."""
 
     type: str
     """Arrow's name of the type in lower case, such as `int64`, `utf8`, `float32`,
     `date32`, `timestamp`, `decimal128`, `struct`, `list` or `fixed_size_list`;
-    a reader takes Lance's own names too, such as `string`, `float` or
-    `timestamp:us:-`. A name that the reader does not know is InvalidInput (13).
+    readers also accept Lance's own names, such as `string`, `float` or
+    `timestamp:us:-`. A name that the reader does not know results in
+    InvalidInput (13).
     """
 
     unit: str | None = None
-    """Unit of a timestamp, time or duration: `s`, `ms`, `us` or `ns`; where it is
-    absent a reader takes `us`, and `s` for `time32`.
+    """Unit of a timestamp, time or duration: `s`, `ms`, `us` or `ns`; if it is
+    absent readers assume `us`, and `s` for `time32`.
     """
 
 

@@ -26,7 +26,7 @@ class JsonArrowField(Model):
     """Name of the field, unique among its siblings."""
 
     nullable: bool
-    """Whether the field may hold nulls."""
+    """Whether the field may contain nulls."""
 
     type: JsonArrowDataType
     """Data type of the field."""

@@ -15,16 +15,16 @@ class ListNamespacesResponse(Model):
     """One page of child namespaces, sorted by name."""
 
     namespaces: list[str]
-    """The children's own names, without their parent's levels; empty where there
-    are none.
+    """The names of the children, without the levels of their parent; empty if
+    there are none.
     """
 
     page_token: str | None = None
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,16 +17,18 @@ __all__ = ["ListOperationsRequest"]
 
 @define(kw_only=True)
 class ListOperationsRequest(Model):
-    """Asks which operations the namespace supports; it has no fields of its own."""
+    """Request to find out which operations the namespace supports; it has no
+    fields.
+    """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -16,12 +16,12 @@ class ListOperationsResponse(Model):
 
     operations: list[str]
     """Operation names, such as CreateNamespace, that the implementation supports;
-    calling one that is not listed gives Unsupported (0).
+    calling an operation that is not listed results in Unsupported (0).
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,32 +17,34 @@ __all__ = ["ListTableBranchesRequest"]
 
 @define(kw_only=True)
 class ListTableBranchesRequest(Model):
-    """Asks for a table's branches, a page at a time; a table that is not there is
-    TableNotFound (4).
+    """Request for a table's branches, one page at a time; a table that does not
+    exist results in TableNotFound (4).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     page_token: str | None = None
-    """Where to go on: the token of the page before. Absent starts at the
-    beginning; a token of another listing is InvalidInput (13).
+    """Token of the previous page, if any; if absent, the listing starts at the
+    beginning; a token from another listing results in InvalidInput (13).
     """
 
     limit: int | None = None
-    """Most entries on the page, 1 or more; absent leaves the size to the server."""
+    """Maximum number of entries on the page, 1 or more; absent leaves the size to
+    the server.
+    """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -17,7 +17,7 @@ __all__ = ["ListTableBranchesResponse"]
 
 @define(kw_only=True)
 class ListTableBranchesResponse(Model):
-    """One page of a table's branches, the main branch left out."""
+    """One page of a table's branches, except the main branch."""
 
     branches: dict[str, BranchContents]
     """Branches by name; empty when there are none."""
@@ -26,8 +26,8 @@ class ListTableBranchesResponse(Model):
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

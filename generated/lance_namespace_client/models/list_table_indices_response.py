@@ -20,14 +20,14 @@ class ListTableIndicesResponse(Model):
     """One page of the indexes of a table."""
 
     indexes: list[IndexContent]
-    """The indexes, sorted by name; empty where the table has none."""
+    """The indexes, sorted by name; empty if the table has none."""
 
     page_token: str | None = None
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,28 +17,30 @@ __all__ = ["ListTableVersionsRequest"]
 
 @define(kw_only=True)
 class ListTableVersionsRequest(Model):
-    """Asks for the versions of a table or of one of its branches, a page at a
-    time; a table that is not there is TableNotFound (4).
+    """Request for the versions of a table or of one of its branches, one page at a
+    time; a table that does not exist results in TableNotFound (4).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     page_token: str | None = None
-    """Where to go on: the token of the page before. Absent starts at the
-    beginning; a token of another listing is InvalidInput (13).
+    """Token of the previous page, if any; if absent, the listing starts at the
+    beginning; a token from another listing results in InvalidInput (13).
     """
 
     limit: int | None = None
-    """Most entries on the page, 1 or more; absent leaves the size to the server."""
+    """Maximum number of entries on the page, 1 or more; absent leaves the size to
+    the server.
+    """
 
     descending: bool | None = None
     """Whether the newest version comes first; otherwise the order is the server's
@@ -46,13 +48,13 @@ class ListTableVersionsRequest(Model):
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

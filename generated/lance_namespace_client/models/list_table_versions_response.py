@@ -20,7 +20,7 @@ class ListTableVersionsResponse(Model):
     """One page of a table's versions."""
 
     versions: list[TableVersion]
-    """The versions, in the order asked for; versions that were cleaned up are not
+    """The versions, in the requested order; versions that were cleaned up are not
     among them.
     """
 
@@ -28,8 +28,8 @@ class ListTableVersionsResponse(Model):
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

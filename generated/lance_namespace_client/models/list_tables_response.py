@@ -15,17 +15,17 @@ class ListTablesResponse(Model):
     """One page of tables, sorted by name."""
 
     tables: list[str]
-    """Names of the tables: their own names from ListTables, full string
-    identifiers joined by the delimiter from ListAllTables. Empty where there
-    are none or where this level of the catalog cannot hold tables.
+    """Names of the tables: plain names from ListTables, full string identifiers
+    from ListAllTables. Empty if there are none or if this level of the catalog
+    cannot contain tables.
     """
 
     page_token: str | None = None
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

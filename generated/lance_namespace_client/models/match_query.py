@@ -12,16 +12,16 @@ __all__ = ["MatchQuery"]
 
 @define(kw_only=True)
 class MatchQuery(Model):
-    """Looks for one or more terms in a column, allowing for spelling differences
-    if asked.
+    """Looks for one or more terms in a column, optionally with spelling
+    differences.
     """
 
     boost: float | None = None
-    """Factor by which the scores of this query are multiplied; 1.0 if left out."""
+    """Factor by which the scores of this query are multiplied; 1.0 if omitted."""
 
     column: str | None = None
-    """Text column to search; left out, every column with a full-text index. A
-    column the table lacks is TableColumnNotFound (12).
+    """Text column to search; if omitted, every column with a full-text index. A
+    column the table lacks results in TableColumnNotFound (12).
     """
 
     fuzziness: int | None = None
@@ -30,7 +30,9 @@ class MatchQuery(Model):
     """
 
     max_expansions: int | None = None
-    """Largest number of indexed terms a fuzzy term may stand for; 50 if left out."""
+    """Maximum number of indexed terms to which a fuzzy term may expand; 50 if
+    omitted.
+    """
 
     operator: str | None = None
     """Whether every term has to match (`And`) or one is enough (`Or`, the
@@ -39,7 +41,7 @@ class MatchQuery(Model):
 
     prefix_length: int | None = None
     """Number of leading characters that must match exactly in a fuzzy match; 0 if
-    left out.
+    omitted.
     """
 
     terms: str

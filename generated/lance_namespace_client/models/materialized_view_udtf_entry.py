@@ -28,9 +28,9 @@ class MaterializedViewUdtfEntry(Model):
     """The function that fills a materialized view, and what it needs to run."""
 
     kind: Literal["udtf", "chunker"]
-    """What the function does: `udtf` makes rows of a group of rows, `chunker`
-    makes several rows of one. It must agree with the view's `kind`, else
-    InvalidInput (13).
+    """What the function does: `udtf` produces rows from a group of rows, `chunker`
+    produces several rows from one. It must agree with the view's `kind`;
+    otherwise, the result is InvalidInput (13).
     """
 
     udtf: str
@@ -38,56 +38,60 @@ class MaterializedViewUdtfEntry(Model):
 
     udtf_sha: str
     """SHA digest of the function, with which a damaged or changed one can be
-    noticed.
+    detected.
     """
 
     udtf_name: str
     """Name of the function."""
 
     udtf_version: str
-    """Version of the function; a changed one tells that the view is out of date."""
+    """Version of the function; a changed one indicates that the view is out of
+    date.
+    """
 
     input_columns: list[str] | None = None
-    """Source columns handed to the function, in the order of its arguments; all of
-    them if left out.
+    """Source columns passed to the function, in the order of its arguments; all of
+    them if omitted.
     """
 
     partition_by: str | None = None
     """Source column whose equal values form the groups the function is called
-    with; no grouping if left out.
+    with; no grouping if omitted.
     """
 
     partition_by_indexed_column: str | None = None
     """Source column whose index forms the groups the function is called with; at
-    most one of this and `partition_by` may be given, else InvalidInput (13).
+    most one of this and `partition_by` may be set; otherwise, the result is
+    InvalidInput (13).
     """
 
     num_cpus: float | None = None
-    """Processors for each worker, fractions allowed; chosen by the server if left
-    out.
+    """Processors for each worker, fractions allowed; chosen by the server if
+    omitted.
     """
 
     num_gpus: float | None = None
-    """Graphics processors for each worker, fractions allowed; none if left out."""
+    """Graphics processors for each worker, fractions allowed; none if omitted."""
 
     memory: int | None = None
-    """Memory for each worker in bytes; chosen by the server if left out."""
+    """Memory for each worker in bytes; chosen by the server if omitted."""
 
     error_handling: dict[str, Any] | None = None
     """What to do with rows at which the function fails, such as retrying or
-    skipping them, in the server's own form; left out, a failure ends the job.
+    skipping them, in a format that the server defines; if omitted, a failure
+    ends the job.
     """
 
     batch: bool | None = None
-    """True if the function takes a batch of rows a call, false if it takes one
-    row; the server goes by the function if left out.
+    """True if the function accepts a batch of rows per call, false if it accepts
+    one row; if omitted, the server decides based on the function.
     """
 
     manifest: str | None = None
     """Description of the environment the function needs, such as its packages."""
 
     manifest_checksum: str | None = None
-    """Checksum of `manifest`, with which a changed environment can be noticed."""
+    """Checksum of `manifest`, with which a changed environment can be detected."""
 
 
 MaterializedViewUdtfEntry._wire = (

@@ -17,29 +17,29 @@ __all__ = ["MergeInsertIntoTableRequest"]
 
 @define(kw_only=True)
 class MergeInsertIntoTableRequest(Model):
-    """Asks to merge rows into a table by a key column: to update, insert and
+    """Request to merge rows into a table by a key column: to update, insert and
     delete in one commit. Over HTTP the source rows are the body, as an Arrow
     IPC stream, and these fields are path or query parameters; a request that
-    chooses no action is InvalidInput (13).
+    chooses no action results in InvalidInput (13).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     on: list[str] | None = None
-    """Names of the key columns by which source rows and table rows are matched,
-    together; needed for every merge. One name may stand without the array. A
-    key that is null, or has a null in it, never matches; a key that occurs
-    twice in the source is InvalidInput (13). A column that is not in the table
-    is TableColumnNotFound (12).
+    """Names of the key columns by which source rows and table rows are matched;
+    required for every merge. A single name may be sent without an array. A key
+    that is null, or contains a null, never matches; a key that occurs twice in
+    the source results in InvalidInput (13). A column that is not in the table
+    results in TableColumnNotFound (12).
     """
 
     when_matched_update_all: bool = False
@@ -70,8 +70,8 @@ class MergeInsertIntoTableRequest(Model):
     """
 
     timeout: str | None = None
-    """Longest time the merge may take, as a number with a unit, such as `30s` or
-    `5m`; the server's own limit by default. A value that cannot be read is
+    """Maximum time the merge may take, as a number with a unit, such as `30s` or
+    `5m`; the server's own limit by default. An invalid value results in
     InvalidInput (13).
     """
 
@@ -81,13 +81,13 @@ class MergeInsertIntoTableRequest(Model):
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -15,9 +15,7 @@ class MergeInsertIntoTableResponse(Model):
     """What a merge did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     num_updated_rows: int | None = None
     """Number of table rows that were updated."""
@@ -26,7 +24,7 @@ class MergeInsertIntoTableResponse(Model):
     """Number of source rows that were inserted."""
 
     num_deleted_rows: int | None = None
-    """Number of table rows deleted for want of a match in the source; rows
+    """Number of table rows deleted because they have no match in the source; rows
     rewritten by an update do not count.
     """
 
@@ -34,8 +32,8 @@ class MergeInsertIntoTableResponse(Model):
     """Version of the table after the merge."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,7 +17,7 @@ __all__ = ["MultiMatchQuery"]
 
 @define(kw_only=True)
 class MultiMatchQuery(Model):
-    """Runs several match queries, usually one a column, and gives each row its
+    """Runs several match queries, usually one per column, and assigns each row its
     best score.
     """
 

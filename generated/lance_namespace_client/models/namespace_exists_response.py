@@ -12,14 +12,14 @@ __all__ = ["NamespaceExistsResponse"]
 
 @define(kw_only=True)
 class NamespaceExistsResponse(Model):
-    """The positive answer of NamespaceExists; it says nothing beyond its status,
-    and over HTTP there is no body. A missing namespace is NamespaceNotFound
-    (1).
+    """The response if the namespace exists; over HTTP, it has no body.
+
+    A missing namespace results in NamespaceNotFound (1).
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

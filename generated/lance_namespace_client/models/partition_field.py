@@ -19,7 +19,8 @@ __all__ = ["PartitionField"]
 @define(kw_only=True)
 class PartitionField(Model):
     """One level of a partitioning, computed either by `transform` or by
-    `expression`; exactly one of the two must be given, else InvalidInput (13).
+    `expression`; exactly one of the two must be set; otherwise, the result is
+    InvalidInput (13).
     """
 
     field_id: str
@@ -28,16 +29,16 @@ class PartitionField(Model):
     """
 
     source_ids: list[int]
-    """Field ids of the source columns in the schema, in the order the transform or
-    expression takes them.
+    """Field ids of the source columns in the schema, in the order that the
+    transform or expression expects.
     """
 
     transform: PartitionTransform | None = None
-    """Well-known transform that gives the partition value."""
+    """Well-known transform that yields the partition value."""
 
     expression: str | None = None
-    """SQL expression that gives the partition value, with the source columns named
-    `col0`, `col1` and so on in the order of `source_ids`.
+    """SQL expression that yields the partition value, with the source columns
+    named `col0`, `col1` and so on in the order of `source_ids`.
     """
 
     result_type: JsonArrowDataType

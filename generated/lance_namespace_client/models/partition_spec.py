@@ -20,8 +20,8 @@ class PartitionSpec(Model):
     """A versioned description of how a namespace's rows are split into partitions."""
 
     id: int
-    """Number of the spec, raised by one with every change of the partitioning; not
-    a table or namespace identifier.
+    """Number of the spec, incremented with every change to the partitioning; not a
+    table or namespace identifier.
     """
 
     fields: list[PartitionField]

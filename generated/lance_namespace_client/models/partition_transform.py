@@ -12,21 +12,21 @@ __all__ = ["PartitionTransform"]
 
 @define(kw_only=True)
 class PartitionTransform(Model):
-    """A well-known way to make a partition value of source columns."""
+    """A well-known transform that computes a partition value from source columns."""
 
     type: str
     """Name of the transform: `identity`, `year`, `month`, `day`, `hour`, `bucket`,
-    `multi_bucket` or `truncate`. Any other value is InvalidInput (13).
+    `multi_bucket` or `truncate`. Any other value results in InvalidInput (13).
     """
 
     num_buckets: int | None = None
     """Number of buckets, at least 1; required with `bucket` and `multi_bucket` and
-    unused elsewhere.
+    otherwise unused.
     """
 
     width: int | None = None
-    """Width to cut to, at least 1: characters of a string or the step of a number;
-    required with `truncate` and unused elsewhere.
+    """Width of the truncation, at least 1: number of characters for strings, step
+    size for numbers; required with `truncate` and otherwise unused.
     """
 
 

@@ -12,17 +12,17 @@ __all__ = ["PhraseQuery"]
 
 @define(kw_only=True)
 class PhraseQuery(Model):
-    """Looks for terms standing together in the given order; the index must have
-    been made with `with_position`.
+    """Looks for consecutive terms in the specified order; the index must have been
+    created with `with_position`.
     """
 
     column: str | None = None
-    """Text column to search; left out, every column with a full-text index. A
-    column the table lacks is TableColumnNotFound (12).
+    """Text column to search; if omitted, every column with a full-text index. A
+    column the table lacks results in TableColumnNotFound (12).
     """
 
     slop: int | None = None
-    """Number of other words that may stand between the terms; 0 (default) asks for
+    """Number of other words that may occur between the terms; 0 (default) requires
     the exact phrase.
     """
 

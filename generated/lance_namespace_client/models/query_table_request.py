@@ -20,20 +20,20 @@ __all__ = ["QueryTableRequest"]
 
 @define(kw_only=True)
 class QueryTableRequest(Model):
-    """Asks for rows of a table by vector search, full-text search, a condition, or
-    a mixture of these. Where no search is given it is a plain scan, and the
-    options of vector search have no effect.
+    """Request for rows of a table by vector search, full-text search, a condition,
+    or a mixture of these. Without a search, it is a plain scan, and the options
+    of vector search have no effect.
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableVersionNotFound (11).
     """
 
     bypass_vector_index: bool | None = None
@@ -43,18 +43,18 @@ class QueryTableRequest(Model):
 
     columns: QueryTableRequestColumns | None = None
     """Which columns to return; absent or null returns all of them. A column that
-    is not in the table is TableColumnNotFound (12).
+    is not in the table results in TableColumnNotFound (12).
     """
 
     distance_type: str | None = None
-    """How the distance between vectors is measured: `l2`, `cosine`, `dot` or
-    `hamming`. By default that of the vector index, or `l2` where there is none;
-    where it differs from the index, the index cannot be used.
+    """Metric for the distance between vectors: `l2`, `cosine`, `dot` or `hamming`.
+    Defaults to the metric of the vector index, or `l2` if there is none; with
+    another metric, the index cannot be used.
     """
 
     ef: int | None = None
     """Size of the candidate list while an HNSW graph is searched; more is more
-    exact and slower. Only used with `IVF_HNSW` indexes; by default the engine
+    exact and slower. Only used with `IVF_HNSW` indexes; by default, the engine
     chooses.
     """
 
@@ -64,8 +64,8 @@ class QueryTableRequest(Model):
     """
 
     filter: str | None = None
-    """SQL condition that the returned rows must meet; none by default. One that
-    cannot be parsed is InvalidInput (13).
+    """SQL condition that the returned rows must meet; none by default. A condition
+    that cannot be parsed results in InvalidInput (13).
     """
 
     full_text_query: QueryTableRequestFullTextQuery | None = None
@@ -74,7 +74,7 @@ class QueryTableRequest(Model):
     """
 
     k: int = 10
-    """Highest number of rows to return: the nearest ones in a vector search, the
+    """Maximum number of rows to return: the nearest ones in a vector search, the
     best scored ones in a full-text search, the first ones otherwise. 0 is no
     limit there, and code 13 in a search.
     """
@@ -85,9 +85,9 @@ class QueryTableRequest(Model):
     """
 
     nprobes: int | None = None
-    """Number of IVF partitions to search; more finds more of the true neighbours
-    and is slower. It sets `minimum_nprobes` and `maximum_nprobes` at once; by
-    default the engine chooses.
+    """Number of IVF partitions to search; more finds more of the true neighbors
+    and is slower. It sets `minimum_nprobes` and `maximum_nprobes` in one
+    request; by default, the engine chooses.
     """
 
     offset: int | None = None
@@ -101,9 +101,9 @@ class QueryTableRequest(Model):
     """
 
     refine_factor: int | None = None
-    """Makes the search fetch `k` times this many candidates from the index and
-    rank them again by their full vectors, which makes up for compression in the
-    index. No re-ranking by default; 1 re-ranks just `k` rows and gives exact
+    """Lets the search fetch `k` times this many candidates from the index and rank
+    them again by their full vectors, which compensates for compression in the
+    index. No re-ranking by default; 1 re-ranks just `k` rows and yields exact
     distances.
     """
 
@@ -114,17 +114,17 @@ class QueryTableRequest(Model):
 
     vector: QueryTableRequestVector | None = None
     """Query vector or vectors; null means no vector search. Vectors of another
-    dimension than the column's are InvalidInput (13).
+    dimension than the column's result in InvalidInput (13).
     """
 
     vector_column: str | None = None
-    """Name of the vector column to search; it may be left out where the table has
-    just one. A column that is not in the table is TableColumnNotFound (12).
+    """Name of the vector column to search; it may be omitted if the table has only
+    one. A column that is not in the table results in TableColumnNotFound (12).
     """
 
     version: int | None = None
-    """Version to query, the latest by default. A version that does not exist is
-    TableVersionNotFound (11).
+    """Version to query, the latest by default. A version that does not exist
+    results in TableVersionNotFound (11).
     """
 
     with_row_id: bool | None = None
@@ -133,25 +133,25 @@ class QueryTableRequest(Model):
     """
 
     minimum_nprobes: int | None = None
-    """Number of IVF partitions that are always searched; by default the engine
+    """Number of IVF partitions that are always searched; by default, the engine
     chooses. Takes precedence over `nprobes`.
     """
 
     maximum_nprobes: int | None = None
-    """Most IVF partitions to search where the first ones gave fewer than `k` rows,
-    which happens with selective filters; by default there is no such limit.
-    Takes precedence over `nprobes`; less than `minimum_nprobes` is InvalidInput
-    (13).
+    """Maximum number of IVF partitions to search if the first ones yield fewer
+    than `k` rows, which happens with selective filters; by default there is no
+    such limit. Takes precedence over `nprobes`; less than `minimum_nprobes`
+    results in InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

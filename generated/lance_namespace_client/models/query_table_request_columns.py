@@ -14,7 +14,7 @@ __all__ = ["QueryTableRequestColumns"]
 class QueryTableRequestColumns(Model):
     """Choice of the columns that a query returns.
 
-    Exactly one of the two fields must be given, else the request is
+    Exactly one of the two fields must be set; otherwise, the request results in
     InvalidInput (13).
     """
 
@@ -22,8 +22,8 @@ class QueryTableRequestColumns(Model):
     """Names of the columns to return, in this order and under their own names."""
 
     column_aliases: dict[str, str] | None = None
-    """Map from the name a column gets in the answer to the table column it is
-    taken from.
+    """Map from the name of a column in the response to the table column from which
+    it is read.
     """
 
 

@@ -20,7 +20,7 @@ __all__ = ["QueryTableRequestFullTextQuery"]
 class QueryTableRequestFullTextQuery(Model):
     """A full-text search in one of two forms.
 
-    Exactly one of the two fields must be given, else the request is
+    Exactly one of the two fields must be set; otherwise, the request results in
     InvalidInput (13).
     """
 

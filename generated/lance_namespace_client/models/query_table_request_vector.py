@@ -14,7 +14,7 @@ __all__ = ["QueryTableRequestVector"]
 class QueryTableRequestVector(Model):
     """What a vector search looks for.
 
-    Exactly one of the two fields must be given, else the request is
+    Exactly one of the two fields must be set; otherwise, the request results in
     InvalidInput (13).
     """
 
@@ -22,8 +22,8 @@ class QueryTableRequestVector(Model):
     """One query vector, with as many numbers as the vector column has dimensions."""
 
     multi_vector: list[list[float]] | None = None
-    """Several query vectors of the same dimension, for a column that holds many
-    vectors in a row or for several searches at once.
+    """Several query vectors of the same dimension, for a column that holds several
+    vectors per row or for several searches in one request.
     """
 
 

@@ -18,26 +18,26 @@ __all__ = ["RefreshMaterializedViewRequest"]
 @define(kw_only=True)
 class RefreshMaterializedViewRequest(Model):
     """Starts a job that brings a materialized view up to date with its source; the
-    answer does not wait for its end. What is left out is chosen by the server,
-    and servers without materialized views answer Unsupported (0).
+    response does not wait for the job. What is omitted is chosen by the server,
+    and servers without materialized views return Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     src_version: int | None = None
     """Version number of the source table to bring the view up to; the latest if
-    left out.
+    omitted.
     """
 
     max_rows_per_fragment: int | None = None
-    """Largest number of rows in one fragment of the view."""
+    """Maximum number of rows in one fragment of the view."""
 
     concurrency: int | None = None
-    """Number of workers to run at once."""
+    """Number of workers to run in one request."""
 
     intra_applier_concurrency: int | None = None
     """Number of threads within each worker."""
@@ -49,19 +49,19 @@ class RefreshMaterializedViewRequest(Model):
     """Name of the compute cluster that runs the job."""
 
     output_limit: int | None = None
-    """Largest number of rows to write to the view; no limit if left out."""
+    """Maximum number of rows to write to the view; no limit if omitted."""
 
     manifest: str | None = None
     """Name of the environment the workers run in."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

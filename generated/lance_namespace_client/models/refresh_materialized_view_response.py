@@ -12,14 +12,14 @@ __all__ = ["RefreshMaterializedViewResponse"]
 
 @define(kw_only=True)
 class RefreshMaterializedViewResponse(Model):
-    """Confirms that the job was taken on (status 202)."""
+    """Confirms that the job was accepted (status 202)."""
 
     job_id: str
     """Identifier of the job, with which the server's own tools follow it."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

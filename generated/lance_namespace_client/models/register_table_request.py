@@ -17,41 +17,40 @@ __all__ = ["RegisterTableRequest"]
 
 @define(kw_only=True)
 class RegisterTableRequest(Model):
-    """Asks to put a Lance table that is already in storage into the catalog.
-
-    Its data is neither copied nor moved; a missing parent namespace is
+    """Request to put a Lance table that is already in storage into the catalog.
+    Its data is neither copied nor moved; a missing parent namespace results in
     NamespaceNotFound (1).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     location: str
     """Where the table's data is, as a URI or path that the catalog accepts. A
-    location that cannot be used is InvalidInput (13).
+    location that cannot be used results in InvalidInput (13).
     """
 
     mode: str | None = None
-    """What to do where the name is taken, in any letter case: `Create` (default)
-    fails with TableAlreadyExists (5), `Overwrite` replaces the catalog entry
-    and leaves the data it pointed at alone. Any other value is InvalidInput
-    (13).
+    """What to do if the name is already in use, in upper or lower case: `Create`
+    (default) fails with TableAlreadyExists (5), `Overwrite` replaces the
+    catalog entry and leaves the data it pointed at alone. Any other value
+    results in InvalidInput (13).
     """
 
     properties: dict[str, str] | None = None
     """Properties to store with the table in the catalog, none by default."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

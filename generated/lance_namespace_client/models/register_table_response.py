@@ -15,21 +15,19 @@ class RegisterTableResponse(Model):
     """A table as the catalog has it after RegisterTable."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     location: str | None = None
-    """Location that the catalog now holds for the table, possibly in a normalised
+    """Location that the catalog now stores for the table, possibly in a normalized
     form.
     """
 
     properties: dict[str, str] | None = None
-    """Properties of the table as the catalog now holds them."""
+    """Properties of the table as stored in the catalog."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -17,36 +17,36 @@ __all__ = ["RenameTableRequest"]
 
 @define(kw_only=True)
 class RenameTableRequest(Model):
-    """Renames a table and, if asked, moves it to another parent namespace.
+    """Renames a table and, if requested, moves it to another parent namespace.
 
-    Catalogs that cannot rename answer Unsupported (0).
+    Catalogs that cannot rename return Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     new_table_name: str
-    """The new name, without its namespace; one that is taken is TableAlreadyExists
-    (5).
+    """The new name, without its namespace; a name that is already in use results
+    in TableAlreadyExists (5).
     """
 
     new_namespace_id: list[str] | None = None
-    """Identifier of the namespace to move the table to, one entry a level; the
-    table stays where it is if left out, or if empty where the root cannot hold
-    tables. A namespace that is not there is NamespaceNotFound (1).
+    """Identifier of the namespace to move the table to, one entry per level; if
+    omitted, or if it is empty and the root cannot contain tables, the table is
+    not moved. A namespace that does not exist results in NamespaceNotFound (1).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

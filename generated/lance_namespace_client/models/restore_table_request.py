@@ -24,28 +24,28 @@ class RestoreTableRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     version: int
-    """Version number to go back to; one that does not exist is
-    TableVersionNotFound (11). A write at the same moment is
+    """Version number to go back to; a name that does not exist results in
+    TableVersionNotFound (11). A write at the same moment results in
     ConcurrentModification (14).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableVersionNotFound (11).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -12,11 +12,11 @@ __all__ = ["StringFtsQuery"]
 
 @define(kw_only=True)
 class StringFtsQuery(Model):
-    """Full-text search given as plain words."""
+    """Full-text search specified as plain words."""
 
     columns: list[str] | None = None
-    """Text columns to search; left out or empty, every column with a full-text
-    index. A column the table lacks is TableColumnNotFound (12).
+    """Text columns to search; if omitted or empty, every column with a full-text
+    index. A column the table lacks results in TableColumnNotFound (12).
     """
 
     query: str

@@ -17,7 +17,7 @@ __all__ = ["StructuredFtsQuery"]
 
 @define(kw_only=True)
 class StructuredFtsQuery(Model):
-    """Full-text search given as a tree of queries."""
+    """Full-text search specified as a tree of queries."""
 
     query: FtsQuery
     """Root of the tree."""

@@ -12,13 +12,15 @@ __all__ = ["TableBasicStats"]
 
 @define(kw_only=True)
 class TableBasicStats(Model):
-    """A few figures about one version of a table, cheap to read from its manifest."""
+    """Basic statistics about one version of a table, cheap to read from its
+    manifest.
+    """
 
     num_deleted_rows: int
     """Number of rows marked as deleted that still take up space in the data files."""
 
     num_fragments: int
-    """Number of fragments the version is made of."""
+    """Number of fragments in the version."""
 
 
 TableBasicStats._wire = (

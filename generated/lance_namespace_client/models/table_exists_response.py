@@ -17,8 +17,8 @@ class TableExistsResponse(Model):
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

@@ -12,10 +12,10 @@ __all__ = ["TableVersion"]
 
 @define(kw_only=True)
 class TableVersion(Model):
-    """One version of a table and where its manifest is."""
+    """A version of a table, and the path of its manifest."""
 
     version: int
-    """Version number, counted from 1."""
+    """Version number, starting at 1."""
 
     manifest_path: str
     """Path of the version's manifest file."""
@@ -27,10 +27,10 @@ class TableVersion(Model):
     """Entity tag the object store gave the manifest file."""
 
     timestamp_millis: int | None = None
-    """Time the version was made, in milliseconds since 1970-01-01 UTC."""
+    """Time the version was created, in milliseconds since 1970-01-01 UTC."""
 
     metadata: dict[str, str] | None = None
-    """Key-value pairs kept with the version; absent when there are none."""
+    """Key-value pairs stored with the version; absent when there are none."""
 
 
 TableVersion._wire = (

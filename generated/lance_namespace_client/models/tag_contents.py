@@ -12,7 +12,7 @@ __all__ = ["TagContents"]
 
 @define(kw_only=True)
 class TagContents(Model):
-    """What a tag stands for."""
+    """The target of a tag."""
 
     branch: str | None = None
     """Branch the version belongs to; absent for the main branch."""

@@ -15,13 +15,13 @@ class UpdateFieldMetadataEntry(Model):
     """Change to the metadata of one column."""
 
     path: str
-    """Path of the column, with dots between the levels of nested fields; one that
-    does not exist is TableColumnNotFound (12).
+    """Path of the column, with dots between the levels of nested fields; a path
+    that does not exist results in TableColumnNotFound (12).
     """
 
     metadata: dict[str, str | None]
-    """Entries to set; a null value removes the key, and removing one that is not
-    there is fine.
+    """Entries to set; a null value removes the key, and removing one that does not
+    exist is allowed.
     """
 
     replace: bool | None = None

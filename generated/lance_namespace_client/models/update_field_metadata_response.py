@@ -21,8 +21,8 @@ class UpdateFieldMetadataResponse(Model):
     """All metadata of every column that was changed, by its path."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

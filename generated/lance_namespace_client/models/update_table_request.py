@@ -17,44 +17,44 @@ __all__ = ["UpdateTableRequest"]
 
 @define(kw_only=True)
 class UpdateTableRequest(Model):
-    """Asks to set columns to new values in the rows that meet a condition."""
+    """Request to set columns to new values in the rows that meet a condition."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does
-    not exist is TableNotFound (4).
+    """Branch of the table to work on; the main branch if omitted. A branch that
+    does not exist results in TableNotFound (4).
     """
 
     predicate: str | None = None
-    """SQL condition on the rows to update; absent or null updates every row. One
-    that cannot be parsed is InvalidInput (13).
+    """SQL condition on the rows to update; absent or null updates every row. A
+    condition that cannot be parsed results in InvalidInput (13).
     """
 
     updates: list[list[str]]
     """Pairs of column name and SQL expression for its new value, such as `price`
     and `price * 2`; the expressions see the old values. A column that is not in
-    the table is TableColumnNotFound (12), an entry that is not a pair
+    the table results in TableColumnNotFound (12), an entry that is not a pair
     InvalidInput (13).
     """
 
     properties: dict[str, str] | None = None
     """Properties to record for this update, none by default; an implementation
-    that cannot keep them ignores them.
+    that cannot store them ignores them.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

@@ -15,9 +15,7 @@ class UpdateTableResponse(Model):
     """What an update did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has
-    one.
-    """
+    """Identifier of the transaction that made the change, if the catalog has one."""
 
     updated_rows: int
     """Number of rows that met the condition and were updated; may be 0."""
@@ -26,13 +24,13 @@ class UpdateTableResponse(Model):
     """Version of the table after the update."""
 
     properties: dict[str, str] | None = None
-    """Properties recorded for the update, absent where the implementation keeps
+    """Properties recorded for the update, absent if the implementation stores
     none.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back
-    as `header.<name>`.
+    """Arbitrary key-value pairs about the response; every HTTP response header is
+    returned as `header.<name>`.
     """
 
 

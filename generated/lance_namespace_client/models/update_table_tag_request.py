@@ -22,30 +22,30 @@ class UpdateTableTagRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,
     null or empty is the root. On a route that names the object the route's
-    identifier counts, and a different one here is InvalidInput (13).
+    identifier counts, and a different one here results in InvalidInput (13).
     """
 
     tag: str
-    """Name of the tag; an unknown one is TableTagNotFound (8)."""
+    """Name of the tag; an unknown name results in TableTagNotFound (8)."""
 
     version: int
-    """Version number the tag is to stand for; one that does not exist is
-    TableVersionNotFound (11).
+    """Version number to which to move the tag; a name that does not exist results
+    in TableVersionNotFound (11).
     """
 
     branch: str | None = None
-    """Branch the version belongs to; the main branch if left out. One that does
-    not exist is TableVersionNotFound (11).
+    """Branch the version belongs to; the main branch if omitted. A branch that
+    does not exist results in TableVersionNotFound (11).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
-    over it.
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers take
+    precedence.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of
-    a request is sent as that HTTP header.
+    """Arbitrary key-value pairs that are sent with the call; an entry
+    `header.<name>` of a request is sent as that HTTP header.
     """
 
 

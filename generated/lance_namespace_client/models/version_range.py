@@ -12,10 +12,10 @@ __all__ = ["VersionRange"]
 
 @define(kw_only=True)
 class VersionRange(Model):
-    """A range of version numbers that holds its start and not its end.
+    """A range of version numbers, including its start but not its end.
 
-    A server may refuse an empty range, and one that holds the latest version,
-    with InvalidInput (13).
+    A server may reject an empty range, or a range that contains the latest
+    version, with InvalidInput (13).
     """
 
     start_version: int
