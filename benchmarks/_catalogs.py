@@ -1,4 +1,4 @@
-"""Catalogs of any size for the benchmarks: an in-memory Glue client, a Unity double, a directory."""
+"""Creates catalogs of any size for the benchmarks: an in-memory Glue client, a Unity double, a directory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class GlueInMemory:
             self._pages[str(start)] = json.dumps(answer).encode()
 
     def connect(self) -> Any:
-        """Return a namespace whose client gets its responses from memory."""
+        """Return a namespace whose client returns in-memory responses."""
         keys = {"access_key_id": "a", "secret_access_key": "b", "region": "us-east-1"}
         namespace: Any = connect("glue", keys)
         client = namespace._glue()
@@ -111,12 +111,9 @@ class GlueInMemory:
 
 @contextmanager
 def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
-    """Run the double in a separate process; yield its URL.
-
-    Args:
-        schemas: number of schemas.
-        tables: number of tables per schema.
-        apart: whether the double and this thread run on different processors, if there are two.
+    """Run the test double in a separate process; yield its URL. Args:
+    schemas: number of schemas. tables: number of tables per schema. apart: whether to run the
+    double and this thread on different processors, if there are several.
     """
     code = [sys.executable, "-c", UNITY, str(schemas), str(tables)]
     processors = os.sched_getaffinity(0)
@@ -161,5 +158,5 @@ def make_directory(root: Path, size: int) -> Path:
 
 
 def pylance(root: Path) -> Any:
-    """Return pylance's namespace of a directory."""
+    """Return pylance's namespace for a directory."""
     return lance.namespace.DirectoryNamespace(root=str(root), manifest_enabled="false")

@@ -34,7 +34,7 @@ RECORDED = Path(__file__).with_name("recorded_requests.json")
 DIMENSION = 64
 MOST_BODY_BYTES = 4096
 MOST_OF_A_KIND = 5
-"""Requests kept of one client, method and route."""
+"""Maximum number of recorded requests per client, method and route."""
 
 requests: list[dict[str, Any]] = []
 

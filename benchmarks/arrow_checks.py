@@ -1,6 +1,6 @@
 """Measures the cost of validating Arrow IPC, as a ratio to reading it without validation.
 
-Both variants read the same stream from memory, alternately; the fastest run of each counts.
+Both variants read the same stream from memory, alternately; the fastest runs are compared.
 
     python benchmarks/arrow_checks.py
 """

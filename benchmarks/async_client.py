@@ -1,8 +1,9 @@
-"""Compares the asynchronous client with the synchronous one: 200 concurrent describes, per second.
+"""Compares the asynchronous client with the synchronous one: DescribeTable calls per second, with
+200 concurrent callers.
 
 One server serves both; by default ``lance-ns serve`` with its defaults. 200 tasks of one event loop
-and 200 threads run alternately, each with the same number of connections; the median of the rounds
-counts. Exit status 1 if the ratio is below the bound.
+and 200 threads run alternately, each with the same number of connections; the medians of the rounds
+are compared. Exit status 1 if the ratio is below the bound.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ REQUEST = {"id": ["t"]}
 
 
 def with_threads(uri: str, callers: int, calls: int) -> float:
-    """Return describes per second with that many threads."""
+    """Return the number of describe_table calls per second with a number of threads."""
     with (
         connect("rest", {"uri": uri}) as namespace,
         ThreadPoolExecutor(callers) as pool,
@@ -42,7 +43,7 @@ def with_threads(uri: str, callers: int, calls: int) -> float:
 
 
 async def with_tasks(uri: str, callers: int, calls: int) -> float:
-    """Return describes per second with that many tasks."""
+    """Return the number of describe_table calls per second with a number of tasks."""
     async with AsyncRestNamespace.from_properties({"uri": uri}) as namespace:
 
         async def work() -> None:
@@ -58,7 +59,7 @@ async def with_tasks(uri: str, callers: int, calls: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--callers", type=int, default=200)
-    parser.add_argument("--calls", type=int, default=20, help="describes of each caller")
+    parser.add_argument("--calls", type=int, default=20, help="describe_table calls per caller")
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

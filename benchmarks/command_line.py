@@ -1,10 +1,10 @@
 """Measures the time that ``lance-ns`` takes to start, and to complete a name in the shell.
 
 Fresh processes run alternately: the help of ``lance-ns`` and of a bare Typer application with three
-commands; completion of a table's name by ``lance-ns``, with cached names as after the first press of
-the tab key, and of a command's name by ``pyiceberg``, which does not complete tables. The median of
-the rounds counts. Exit status 1 if the help takes more than 1.5 times as long as the bare
-application's, or completion more than 300 ms or longer than pyiceberg's.
+commands; completion of a table's name by ``lance-ns``, with cached names, as after the first press
+of the tab key, and completion of a command's name by ``pyiceberg``, which does not complete tables.
+The medians of the rounds are compared. Exit status 1 if the help takes more than 1.5 times as long
+as the bare application's, or completion more than 300 ms or longer than pyiceberg's.
 """
 
 from __future__ import annotations

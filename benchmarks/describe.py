@@ -1,9 +1,9 @@
 """Measures the overhead of the REST client: describe_table relative to `httpx.Client.post`.
 
 Both call the same server over a persistent connection, with the same URL, body and timeouts, and
-parse the JSON of the response; calls alternate. The medians of each round are compared, and the
-median of the rounds counts. The servers are pylance's, which is written in Rust and fast, and ours.
-Exit status 1 if the client exceeds its bound.
+parse the JSON of the response; calls alternate. The result is the median, over all rounds, of the
+ratio between the medians of each round. The servers are ours and pylance's, which is written in
+Rust and fast. Exit status 1 if the client exceeds its bound.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def compare(uri: str, rounds: int, calls: int) -> tuple[float, float, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=9, help="default: 9")
-    parser.add_argument("--calls", type=int, default=500, help="calls a round (default: 500)")
+    parser.add_argument("--calls", type=int, default=500, help="calls per round (default: 500)")
     options = parser.parse_args()
     print(f"describe_table, p50, {options.rounds} rounds of {options.calls} calls each way\n")
     print(f"{'server':10} {'client us':>10} {'bare us':>10} {'ratio':>7} {'bound':>7}")

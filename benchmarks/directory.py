@@ -1,10 +1,10 @@
-"""Compares a directory with a manifest of many tables to pylance's own namespace.
+"""Compares a directory whose manifest lists many tables with pylance's own namespace.
 
-Each has its own directory with the same manifest, written at once. The benchmark measures creating a
-namespace, declaring and describing a table, a page of 100 names and the whole listing, alternating
-between few and many tables, since the speed of a machine varies over time; medians are compared. Ours
-must be at least as fast. Describing a table and a page may take at most 1.3 times as long with the
-most tables as with the fewest.
+Each has its own directory with the same manifest, which is written in one commit. The benchmark
+measures creating a namespace, declaring and describing a table, a page of 100 names and the whole
+listing, alternating between few and many tables, since the speed of a machine varies over time;
+medians are compared. Ours must be at least as fast. Describing a table and a page may take at most
+1.3 times as long with the most tables as with the fewest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BOUNDED = ("describe a table", f"a page of {PAGE}")
 
 
 def make(root: Path, tables: int) -> None:
-    """Write a manifest with that many tables in one namespace."""
+    """Write a manifest with many tables in one namespace."""
     root.mkdir()
     with DirectoryNamespace.from_properties({"root": str(root), "manifest": "true"}) as namespace:
         manifest: Manifest = namespace._manifest
@@ -50,7 +50,7 @@ def make(root: Path, tables: int) -> None:
 def calls(
     root: Path, peer: Path, tables: int
 ) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Return each operation as a call on our namespace and one on pylance's."""
+    """Return each operation as a call on our namespace and a call on pylance's."""
     ours = DirectoryNamespace.from_properties({"root": str(root), "manifest": "true"})
     theirs = lance.namespace.DirectoryNamespace(root=str(peer))
     turns = iter(range(10**9))

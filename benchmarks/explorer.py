@@ -1,8 +1,8 @@
 """Measures the time until the explorer shows a root of 10,000 tables, in headless Chromium.
 
-The browser's clock counts, from the click to the first contentful paint; the median of the rounds,
-each with an empty cache, in a wide light and a narrow dark window. Exit status 1 if it exceeds a
-second. ``--pictures FOLDER`` saves screenshots.
+The browser measures the time from the click to the first contentful paint, in a wide light and a
+narrow dark window, each round with an empty cache; the result is the median of the rounds. Exit
+status 1 if it exceeds a second. ``--pictures FOLDER`` saves screenshots.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m benchmarks.glue_describe --calls 2000 --rounds 7
 
-Both use a botocore transport with in-memory responses: without a network and a slow double, only the
-time in the process remains. Calls alternate; the medians of each round are compared, and the median
-of the rounds counts. Exit status 1 if it exceeds the bound.
+Both use a botocore transport with in-memory responses: without a network and a slow test double,
+only the time in the process is measured. Calls alternate; the medians of each round are compared,
+and the median of the rounds counts. Exit status 1 if it exceeds the bound.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Raw(io.BytesIO):
 
 
 def answer_from_memory(client: Any) -> None:
-    """Replace the network by in-memory responses."""
+    """Replace the network with in-memory responses."""
 
     def send(request: Any, **_: Any) -> AWSResponse:
         target = request.headers["X-Amz-Target"]
@@ -66,7 +66,7 @@ def answer_from_memory(client: Any) -> None:
 
 
 def one_round(ways: tuple[Callable[[], Any], Callable[[], Any]], calls: int) -> tuple[float, float]:
-    """Run both alternately; return the median seconds of each."""
+    """Run both alternately; return the median duration of each in seconds."""
     taken: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     for _ in range(calls):
@@ -79,7 +79,7 @@ def one_round(ways: tuple[Callable[[], Any], Callable[[], Any]], calls: int) -> 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=2000, help="calls of each way in a round")
+    parser.add_argument("--calls", type=int, default=2000, help="calls of each kind per round")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     client = boto3.client(

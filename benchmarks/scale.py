@@ -1,19 +1,21 @@
-"""Costs that should not grow with the catalog: operations relative to peers, at several sizes.
+"""Measures costs that should not grow with the catalog: operations relative to peers, at several
+sizes.
 
     python -m benchmarks.scale --rows pages directory --sizes 1000 10000 100000
 
-Peers run alternately in the same process: pylance's own namespace for directories and versions, bare
-boto3, httpx and Thrift calls for servers. In each row, the ratio at the largest size may be at most
-1.3 times that at the smallest, in addition to the printed bound. Exit status 1 if a bound is exceeded.
+Peers run alternately in the same process: pylance's own namespace for directories and versions,
+bare boto3, httpx and Thrift calls for servers. In each row, the ratio at the largest size may be at
+most 1.3 times that at the smallest, in addition to the printed bound. Exit status 1 if a bound is
+exceeded.
 
-Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them takes
-half as long as a walk, and would affect ours or the peer at random. The Unity server for walks by
-page runs on a separate processor if there are two.
+Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them
+takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
+walks by page runs on a separate processor if there are two.
 
-Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to fill),
-``declared`` (calls of listings without declared tables), ``directory`` (create, exists, drop),
-``versions`` (versions and tags), ``latency`` (a catalog of 200 namespaces with 5 ms of latency),
-``threads`` (200 concurrent listings) and ``ls`` (the first line of ``lance-ns ls``).
+Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to
+fill), ``declared`` (calls of listings without declared tables), ``directory`` (create, exists,
+drop), ``versions`` (versions and tags), ``latency`` (a catalog of 200 namespaces with 5 ms of
+latency), ``threads`` (200 concurrent listings) and ``ls`` (the first line of ``lance-ns ls``).
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class Report:
         *,
         grows: bool = False,
     ) -> None:
-        """Print a row: ours and the peer's, in milliseconds or calls.
+        """Print a row with our value and the peer's, in milliseconds or calls.
 
         If `grows` is set, only the ratio is bounded, for example the ratio of two costs of ours.
         """
@@ -189,7 +191,7 @@ def run_pages(report: Report, size: int) -> None:
 
 
 def run_hive(report: Report, size: int) -> None:
-    """Compare pages on a metastore, for which the bare walk is one call for all names."""
+    """Compare pages on a metastore; the bare walk is a single call for all names."""
     with (
         tempfile.TemporaryDirectory(prefix="lns-") as folder,
         Metastore(RELEASES["4.2"], Path(folder)) as metastore,
@@ -451,7 +453,7 @@ RUNS = {
 }
 
 
-# Rows that run at one size only.
+# Rows that are measured at only one size.
 ONCE = ("latency", "threads", "ls")
 
 

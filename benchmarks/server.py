@@ -1,9 +1,9 @@
-"""Throughput of the server on the requests that real clients send, next to pylance's server.
+"""Measures the server's throughput for requests of real clients, compared with pylance's server.
 
-The requests in ``recorded_requests.json`` are replayed: each has a table drawn from many with a Zipf
-distribution, a new number in its filter or vector, and a new request id if the client sends one.
-wrk sends them from memory, so the load generator costs little. Each round measures all servers in
-turn; the median of the rounds counts. Exit status 1 if a bound is missed.
+The requests in ``recorded_requests.json`` are replayed: each has a table drawn from many with a
+Zipf distribution, a new number in its filter or vector, and a new request id if the client sends
+one. wrk sends them from memory, so the load generator costs little. Each round measures all servers
+in turn; the median of the rounds counts. Exit status 1 if a bound is missed.
 
 With four cores or more, half of them belong to the load generator. Otherwise it shares the cores of
 the servers, and the figures include the wait for a turn.
@@ -78,11 +78,12 @@ CLIENTS = ("lancedb", "pylance", "java", "lance-spark")
 CALLS = ("all", "mix", "describe", "count", "query", "vector", "list", *CLIENTS)
 """The reads of all clients in equal parts; those of all but lancedb, whose dialect pylance's server
 lacks; these by operation; and those of each client."""
-# Lowest throughput relative to pylance's server: of one worker, and of one worker per core.
+# Minimum throughput relative to pylance's server, with one worker and with one worker per core.
 ONE = {"mix": 0.8}
 ALL = {"mix": 1.2}
 P99 = {64: 1.0, 512: 1.0}
-"""Longest p99 of the mix relative to pylance's server, by clients, with one worker per core."""
+"""Maximum p99 of the mix relative to pylance's server, by number of clients, with one worker per
+core."""
 LUA = """
 local file = io.open("{path}", "rb")
 local requests, at, last = {{}}, 0, 0
@@ -231,7 +232,7 @@ def ours(path: str, workers: int, *more: str) -> list[str]:
     """Return the command of this project's server."""
     return [
         *(sys.executable, "-c", OURS, "serve", "--impl", "dir", "-p", f"path={path}"),
-        # As many calls may wait as there are clients: a rejection is not a response.
+        # The queue is as long as the number of clients, so no calls are rejected.
         *("--port", "0", "--workers", str(workers), "--limit", "waiting=2000"),
         *("--lancedb-database", "db=", *more),
     ]
@@ -280,14 +281,14 @@ def load(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--wrk", default="wrk", help="the load generator")
-    parser.add_argument("--against", help="checkout to measure in place of pylance's server")
+    parser.add_argument("--against", help="checkout to measure instead of pylance's server")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1, help="of each measurement")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--clients", type=int, nargs="*", default=[4, 64, 512])
     parser.add_argument("--workers", type=int, nargs="*", help="default: one, and one per core")
     parser.add_argument("--calls", nargs="*", default=list(CALLS), choices=list(CALLS))
-    parser.add_argument("--ceiling", action="store_true", help="measure a bare uvicorn too")
+    parser.add_argument("--ceiling", action="store_true", help="also measure a bare uvicorn")
     parser.add_argument("--option", action="append", default=[], help="of lance-ns serve")
     options = parser.parse_args()
     available = sorted(os.sched_getaffinity(0))

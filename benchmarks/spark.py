@@ -1,11 +1,12 @@
 """Compares Lance through Spark with Spark's own Parquet: ratios of rows per second, in one session.
 
-Both read and write the same rows alternately; a first round, which starts workers and compiles, does
-not count. Each ratio is Parquet's median time divided by Lance's: higher is better. The measures that
-start with "load" are plain DataFrames, with the same code for both formats; Lance has an index of
-`id`. Parquet gets the same filter and projection as `read_table`, so they are pushed down, too. For
-information, without a bound: pylance alone, and in separate processes lance-ray and lance-spark, with
-the PySpark release that it supports. `--kinds`, `--measures` and `--peers` select parts.
+Both read and write the same rows alternately; a first round, which starts workers and compiles,
+does not count. Each ratio is Parquet's median time divided by Lance's: higher is better. The
+measures that start with "load" are plain DataFrames, with the same code for both formats; Lance has
+an index of `id`. Parquet gets the same filter and projection as `read_table`, so they are pushed
+down, too. For information, without a bound: pylance alone, and in separate processes lance-ray and
+lance-spark, with the PySpark release that it supports. `--kinds`, `--measures` and `--peers` select
+parts.
 """
 
 from __future__ import annotations
@@ -333,7 +334,7 @@ def beside(name: str, path: str, rounds: int) -> dict[str, float | str]:
 
 
 def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Return the median seconds of each, run alternately after a round that does not count."""
+    """Run each alternately and return the median durations in seconds; the first round is not counted."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds + 1):
         for name, work in works.items():

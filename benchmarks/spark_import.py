@@ -1,8 +1,9 @@
 """Compares rows per second of an import into Lance with Spark's own Parquet to Parquet.
 
-Both read the same Parquet files in the same session, alternately: `import_files` writes a Lance table
-of a directory namespace, ``spark.read.parquet(...).write.parquet(...)`` writes Parquet. A first round,
-which starts workers and compiles, does not count. The medians of the others are compared.
+Both read the same Parquet files in the same session, alternately: `import_files` writes a Lance
+table of a directory namespace, ``spark.read.parquet(...).write.parquet(...)`` writes Parquet. A
+first round, which starts workers and compiles, does not count. The medians of the others are
+compared.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def run(spark: Any, folder: Path, rows: int, rounds: int) -> None:
-    """Time both alternately, check their output and print the medians."""
+    """Measure both alternately, check their output and print the medians."""
     source, lake, out = folder / "source", folder / "lake", folder / "out"
     write_source(source, rows)
 

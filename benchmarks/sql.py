@@ -100,7 +100,7 @@ def measure(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=7, help="default: 7")
-    parser.add_argument("--calls", type=int, default=100, help="calls a round (default: 100)")
+    parser.add_argument("--calls", type=int, default=100, help="calls per round (default: 100)")
     options = parser.parse_args()
     sizes = {"n1000": 1_000, "n10000": 10_000, "n100000": 100_000}
     failed = False
@@ -120,7 +120,8 @@ def main() -> int:
                 over = ratio > BOUND
                 failed |= over
                 print(
-                    f"{database:11} {title:24} {sizes[name]:8,} {taken:8.0f} {ratio:7.3f} {BOUND:6.2f}"
+                    f"{database:11} {title:24} {sizes[name]:8,} {taken:8.0f} {ratio:7.3f} "
+                    f"{BOUND:6.2f}"
                     f"{' over' * over}",
                     flush=True,
                 )
