@@ -4,7 +4,7 @@
 
 Both use a botocore transport with in-memory responses: without a network and a slow test double,
 only the time in the process is measured. Calls alternate; the medians of each round are compared,
-and the median of the rounds counts. Exit status 1 if it exceeds the bound.
+and the result is the median of the rounds. The exit status is 1 if it exceeds the bound.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 Three processes run alternately: one imports boto3 and makes a GetTable call, one connects with
 `connect("glue")` and makes a describe_table call, and one only imports boto3. All of them call the
 tests' double, which runs in a separate process. The process's CPU time and the elapsed time are
-compared; the median of the rounds counts. Exit status 1 if ours exceeds its bound.
+compared; the result is the median of the rounds. The exit status is 1 if ours exceeds its bound.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Measures the startup cost, imports and a first listing, relative to the official package.
 
-Each sample is a fresh interpreter that times itself, so that its own start does not count. The
+Each sample is a fresh interpreter that times itself, so its own startup is not included. The
 samples of all cases alternate, and medians are compared. The reference is `import lance_namespace`
 of the PyPI package that pylance installs. Exit status 1 if a case exceeds its bound.
 """
@@ -65,7 +65,7 @@ def sample(case: Case, folder: Path) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=11, help="samples a case (default: 11)")
+    parser.add_argument("--rounds", type=int, default=11, help="samples per case (default: 11)")
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)

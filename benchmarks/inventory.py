@@ -3,7 +3,7 @@
     python benchmarks/inventory.py
 
 Fails if a table takes more than 1.2 times as long, or the process more than 1.3 times the memory,
-with the larger number. Each size runs in a separate process; its startup does not count.
+with the larger number. Each size runs in a separate process; its startup is not included.
 """
 
 from __future__ import annotations

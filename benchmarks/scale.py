@@ -10,7 +10,7 @@ exceeded.
 
 Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them
 takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
-walks by page runs on a separate processor if there are two.
+page-by-page walks runs on a separate processor if there are two.
 
 Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to
 fill), ``declared`` (calls of listings without declared tables), ``directory`` (create, exists,
@@ -127,7 +127,7 @@ def settled() -> None:
 
 
 def walk(namespace: Any, request: dict[str, Any]) -> tuple[list[float], int]:
-    """Walk a listing by page; return the milliseconds of each page, and the number of names."""
+    """Walk a listing page by page; return the milliseconds of each page, and the number of names."""
     taken: list[float] = []
     found = 0
     token = None
@@ -148,7 +148,7 @@ def pages(
     request: dict[str, Any],
     bare: Callable[[], int],
 ) -> None:
-    """Compare a walk by page with a bare walk, and its last page with its first."""
+    """Compare a page-by-page walk with a bare walk, and its last page with its first."""
     ours: list[float] = []
     peer: list[float] = []
     ends: list[tuple[float, float]] = []

@@ -1,18 +1,19 @@
 """Measures the server's throughput for requests of real clients, compared with pylance's server.
 
-The requests in ``recorded_requests.json`` are replayed: each has a table drawn from many with a
-Zipf distribution, a new number in its filter or vector, and a new request id if the client sends
-one. wrk sends them from memory, so the load generator costs little. Each round measures all servers
-in turn; the median of the rounds counts. Exit status 1 if a bound is missed.
+The requests in ``recorded_requests.json`` are replayed. Each request addresses a random table (Zipf
+distribution), with a new number in its filter or vector and, if the client sends one, a new request
+id. wrk sends them from memory, so the load generator uses little CPU. Each round measures all
+servers one after another; the results are medians of the rounds. The exit status is 1 if a bound is
+missed.
 
-With four cores or more, half of them belong to the load generator. Otherwise it shares the cores of
-the servers, and the figures include the wait for a turn.
+With four cores or more, half of them are reserved for the load generator. Otherwise, it shares
+cores with the servers, and the figures include the time that requests wait for a core.
 
-``--against CHECKOUT`` measures another checkout of this project in place of pylance's server: the
-effect of a change. ``--ceiling`` also measures a bare uvicorn that returns a constant, the limit of
-one Python process with ASGI.
+``--against CHECKOUT`` measures another checkout of this project instead of pylance's server, to
+show the effect of a change. ``--ceiling`` also measures a bare uvicorn that returns a constant, the
+limit of one Python process with ASGI.
 
-wrk is the Debian package of that name; ``--wrk PATH`` selects another.
+wrk is the Debian package with that name; ``--wrk PATH`` selects another.
 """
 
 from __future__ import annotations

@@ -352,7 +352,7 @@ def plot(samples: list[tuple[float, int, int, int]], path: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["queries", "slow", "mixed", "describe"])
-    parser.add_argument("--uri", help="of describe, which queries starts by itself")
+    parser.add_argument("--uri", help="run only describe; queries starts it itself")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--minutes", type=float, default=30)

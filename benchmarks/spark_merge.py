@@ -2,11 +2,11 @@
 
     python benchmarks/spark_merge.py
 
-Half of the source's keys are in the table, spread over all of it, and half are new. Each round merges
-into a fresh copy; the first round of each does not count. Delta Lake is loaded by its Maven
-coordinates. Its newest release supports Spark 4.1 and its MERGE fails on 4.3 (NoSuchMethodError), so
-it runs on PySpark 3.5 in a separate process, with the same settings. Fails below 1.0 times Delta's
-speed.
+Half of the source's keys are in the table, spread over all of it, and half are new. Each round
+merges into a fresh copy; the first round of each is not included. Delta Lake is loaded by its Maven
+coordinates. Its newest release supports Spark 4.1 and its MERGE fails on 4.3 (NoSuchMethodError),
+so it runs on PySpark 3.5 in a separate process, with the same settings. Fails below 1.0 times
+Delta's speed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Unity Catalog: pages of a listing of 1,000 tables, and the overhead of describe_table over bare HTTP.
+"""Unity Catalog: pages of a listing of 1,000 tables, and the overhead of describe_table over bare
+HTTP.
 
 Runs on the tests' double in a separate process, and with --real on the server that
-tests/servers/real.py starts or has the URL of; or on any server with an empty catalog ``main``. Calls
-of both sides alternate on persistent connections; the medians of each round are compared, and the
-median of the rounds counts. Exit status 1 if describe_table exceeds its bound.
+tests/servers/real.py starts or has the URL of; or on any server with an empty catalog ``main``.
+Calls of both sides alternate on persistent connections; the medians of each round are compared, and
+the result is the median of the rounds. The exit status is 1 if describe_table exceeds its bound.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ class _Side:
         )
 
     def behind(self, schema: _Schema) -> _Schema | None:
-        """Return a schema with its reference replaced by the referenced schema."""
+        """Return a schema with its reference resolved."""
         part = schema.part
         if part.reference is None:  # the reference is inside allOf, oneOf or anyOf
             branches = [

@@ -152,7 +152,7 @@ def test_an_older_version_is_read_and_not_written(
         with pytest.raises(InvalidInputError, match=r"n\.t is checked out at version 7"):
             write(old)
     assert not namespace.method_calls
-    with pytest.raises(InvalidInputError, match="pass a version"):
+    with pytest.raises(InvalidInputError, match="specify a version"):
         Table(namespace, ("n", "t")).restore()
 
 

@@ -238,7 +238,7 @@ def test_a_folder_that_is_not_there_is_made(
 
 def test_properties_of_the_environment_want_an_implementation(lake: Lake) -> None:
     env = {"LANCE_NS_PROPERTIES": "path=/x"}
-    assert "set without LANCE_NS_IMPL" in run("ls", env=env, status=Status.USAGE).stderr
+    assert "but LANCE_NS_IMPL is not" in run("ls", env=env, status=Status.USAGE).stderr
     lake.run("declare", "t")
     assert run("ls", "-t", *lake.options, env=env).stdout == "t\n"
 

@@ -750,8 +750,8 @@ DYNAMO = {
         (PETS, "describes another API (Swagger Petstore): 0 of its 9 operations are in spec.yaml"),
         (DYNAMO, "describes another API (Amazon DynamoDB): 2 of its 42 operations are in spec.yaml"),
         ({"openapi": "3.1.0", "info": {}}, "describes another API (untitled)"),
-        ({"swagger": "2.0", "paths": {}}, "is no OpenAPI document"),
-        ({"openapi": "3.1.0", "paths": []}, "is no OpenAPI document"),
+        ({"swagger": "2.0", "paths": {}}, "is not an OpenAPI document"),
+        ({"openapi": "3.1.0", "paths": []}, "is not an OpenAPI document"),
     ],
 )  # fmt: skip
 def test_a_document_of_another_api_is_named_in_one_line(

@@ -183,7 +183,7 @@ def test_no_more_is_read_than_a_small_file(
 
 def test_a_pipe_is_not_read(on_disk: Directory, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidTableStateError, match="not a plain file"):
+    with pytest.raises(InvalidTableStateError, match="not a regular file"):
         on_disk.read("pipe")
 
 

@@ -270,7 +270,7 @@ def test_a_file_of_somebody_is_not_swept_below_a_manifest(tmp_path: Path) -> Non
         (left / ".lance-dropped").touch()  # as a drop leaves it that is killed behind that
         (left / "cat.jpg").write_text("keep me")
         before = sorted(left.rglob("*"))
-        with pytest.warns(UserWarning, match=r"in no row .* Lance did not write .*cat\.jpg"):
+        with pytest.warns(UserWarning, match=r"not referenced .* Lance did not write .*cat\.jpg"):
             namespace.drop_table({"id": ["n", "t"]})
     assert sorted(left.rglob("*")) == before
 

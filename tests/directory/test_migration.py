@@ -55,7 +55,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
         namespace.create_table({"id": ["new"], "properties": {"k": "w"}}, ROWS)
         namespace.create_namespace({"id": ["n"]})
-        with pytest.raises(InvalidTableStateError, match="alone stores 'n'"):
+        with pytest.raises(InvalidTableStateError, match="only the manifest stores 'n'"):
             namespace.migrate("flat")
         namespace.drop_namespace({"id": ["n"]})
         assert namespace.migrate("flat", dry_run=True).tables == ["d", "new", "plain", "t"]

@@ -161,7 +161,7 @@ def test_another_catalog_can_be_the_root(
     assert namespace.list_namespaces({"id": []}).namespaces == ["child", "db"]
     namespace.declare_table({"id": ["db", "t"]})
     assert client.get_table(DatabaseName="db", Name="t", CatalogId="cat")
-    with pytest.raises(UnsupportedError, match="in the caller's default catalog only"):
+    with pytest.raises(UnsupportedError, match="only in the caller's default catalog"):
         make(namespace, "new")
 
 

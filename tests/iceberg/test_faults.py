@@ -82,7 +82,7 @@ def test_a_server_that_restarts(
     bare.add_table(["db"], "t", "/tmp/t", {"table_type": "lance"})
     assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
     server.stop()
-    with pytest.raises(ServiceUnavailableError, match="is the server running"):
+    with pytest.raises(ServiceUnavailableError, match="check that the server is running"):
         iceberg.list_tables({"id": ["wh", "db"]})
     server.start()
     assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]

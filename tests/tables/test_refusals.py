@@ -99,7 +99,7 @@ def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace)
     namespace.create_table_tag({**T, "tag": "aside", "version": 1, "branch": "side"})
     before = namespace.list_table_tags(T).tags
     dataset.tags.create("é", 1)
-    left_out = "a tag at .* cannot read, and is omitted"
+    left_out = "a tag at .* is omitted, because pylance cannot read its name"
     with pytest.warns(UserWarning, match=f"{left_out}: 'é'"):
         assert namespace.list_table_tags(T).tags == before
     with warnings.catch_warnings(action="error"):  # a call about one tag reads no other

@@ -82,7 +82,7 @@ def namespace(request: pytest.FixtureRequest) -> Iterator[Namespace]:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\"Party\" != 'R'", r"write `Party` for the column or 'Party' for the text"),
+        ("\"Party\" != 'R'", r"write `Party` for the column or 'Party' for the string"),
         ("\"PARTY\" != 'R'", r"write `Party` for the column"),
         ("n > 0 AND 'R' = \"party\"", r"write `Party` for the column"),
         ("\"Home.city\" = 'x'", r"write `home`.`City` for the column"),

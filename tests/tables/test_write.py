@@ -139,7 +139,7 @@ def test_rows_for_a_dataset_that_has_gone_are_deleted(
     lance.write_dataset(ROWS, storage.location)
     before = data(storage)
     monkeypatch.setattr(OpenedVersion, "look", lambda self: there)
-    sent_again = pytest.raises(ConcurrentModificationError, match="send them again")
+    sent_again = pytest.raises(ConcurrentModificationError, match="send the rows again")
     with open_version(storage) as (dataset, opened), sent_again:
         write.insert(dataset, stream(), mode, opened)
     assert (data(storage), lance.dataset(storage.location).version) == (before, 1)

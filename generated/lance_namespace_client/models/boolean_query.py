@@ -20,7 +20,7 @@ class BooleanQuery(Model):
     """Combines queries; a list with nothing in it is specified as `[]`."""
 
     must: list[FtsQuery]
-    """Queries that a row has to match, all of them; their scores add up."""
+    """Queries that a row must all match; their scores are added."""
 
     must_not: list[FtsQuery]
     """Queries that a row must not match; they do not affect the score."""

@@ -18,7 +18,7 @@ class CreateNamespaceResponse(Model):
     """Identifier of the transaction that made the change, if the catalog has one."""
 
     properties: dict[str, str] | None = None
-    """Properties of the namespace as stored in the catalog; with `ExistOk` those
+    """Properties of the namespace as stored in the catalog; with `ExistOk`, those
     of the existing namespace.
     """
 

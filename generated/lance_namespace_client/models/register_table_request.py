@@ -17,7 +17,8 @@ __all__ = ["RegisterTableRequest"]
 
 @define(kw_only=True)
 class RegisterTableRequest(Model):
-    """Request to put a Lance table that is already in storage into the catalog.
+    """Request to register a Lance table that already exists in storage.
+
     Its data is neither copied nor moved; a missing parent namespace results in
     NamespaceNotFound (1).
     """

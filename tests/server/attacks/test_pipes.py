@@ -38,7 +38,7 @@ def client(tmp_path):
 def test_properties_in_a_pipe_are_refused_at_once(client, tmp_path):
     with pipe_at(tmp_path / "t.lance" / ".lance-properties"):
         answer = client.post("/v1/table/t/describe", json={})
-        assert answer.json()["code"] == 19 and "not a plain file" in answer.text
+        assert answer.json()["code"] == 19 and "not a regular file" in answer.text
     assert client.post("/v1/table/other/describe", json={}).status_code == 200
 
 
