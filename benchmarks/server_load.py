@@ -352,15 +352,19 @@ def plot(samples: list[tuple[float, int, int, int]], path: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["queries", "slow", "mixed", "describe"])
-    parser.add_argument("--uri", help="run only describe; queries starts it itself")
+    parser.add_argument("--uri", help="address of the server, only for describe")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--plot", metavar="PNG", help="of mixed; needs matplotlib")
     parser.add_argument(
-        "--samples", metavar="JSON", help="of mixed: minute, bytes, descriptors, workers"
+        "--plot", metavar="PNG", help="plot of the measurements, only for mixed; needs matplotlib"
+    )
+    parser.add_argument(
+        "--samples",
+        metavar="JSON",
+        help="samples (minute, bytes, descriptors, workers), only for mixed",
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:

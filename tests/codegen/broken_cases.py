@@ -179,7 +179,9 @@ CASES = {
         "      x-action: read\n", "", "ListColors lacks x-action", at="  /v1/colors:\n    get:"
     ),
     "misspelt extension": Case(
-        "x-repeatable: true", "x-repeatble: true", "x-repeatble is unknown; did you mean x-repeatable?"
+        "x-repeatable: true",
+        "x-repeatble: true",
+        "x-repeatble is unknown; did you mean x-repeatable?",
     ),
     "no summary": Case(
         "      summary: List the colors\n",

@@ -128,7 +128,9 @@ PARTS = {
         "path parameter limit must feed a field of type string",
     ),
     "misspelt x-field": Case(
-        "          x-field: from\n", "          x-feild: from\n", "x-feild is unknown; did you mean x-field?"
+        "          x-field: from\n",
+        "          x-feild: from\n",
+        "x-feild is unknown; did you mean x-field?",
     ),
     "parameter of a name that is none": Case(
         "        - name: from\n",

@@ -142,7 +142,10 @@ def test_a_caller_is_not_a_group_by_name(policy):
         ("[[grant]]\nto = []\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
         ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "unknown action 'admin'"),
-        ("[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']", "'on' must be a list of patterns"),
+        (
+            "[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']",
+            "'on' must be a list of patterns",
+        ),
         (
             "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]",
             "a pattern must be non-empty names",

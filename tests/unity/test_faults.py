@@ -62,5 +62,8 @@ def test_a_server_that_is_not_there() -> None:
     namespace = UnityNamespace.from_properties(
         {"endpoint": "http://127.0.0.1:9", "catalog": "main", "max_retries": "0"}
     )
-    with namespace, pytest.raises(ServiceUnavailableError, match="check that the server is running"):
+    with (
+        namespace,
+        pytest.raises(ServiceUnavailableError, match="check that the server is running"),
+    ):
         namespace.list_tables({"id": ["main", "s"]})

@@ -250,7 +250,9 @@ def test_a_batch_is_no_larger_than_asked_for(form, compression):
     batch = pa.record_batch({"a": pa.array([0] * 1000, pa.int64())})
     body = stream_of(batch, compression=compression)
     assert to_reader(form(body), max_batch_bytes=8000).read_all().num_rows == 1000
-    with pytest.raises(pa.ArrowInvalid, match="has 8000 bytes, but the maximum is 7999; send smaller"):
+    with pytest.raises(
+        pa.ArrowInvalid, match="has 8000 bytes, but the maximum is 7999; send smaller"
+    ):
         to_reader(form(body), max_batch_bytes=7999).read_all()
 
 
