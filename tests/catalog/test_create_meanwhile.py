@@ -176,7 +176,7 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
 
     watched.before["write"] = start
     code, message = code_of(lambda: watched.create_table({"id": ["t"], "mode": mode}, ROWS))
-    assert code == 14 and "deleted while they were written" in message
+    assert code == 14 and "deleted while the rows were written" in message
     monkeypatch.undo()
     assert watched.describe_table({"id": ["t"], "check_declared": True}).is_only_declared
     watched.create_table({"id": ["t"]}, ROWS)
@@ -197,7 +197,7 @@ def test_rows_that_replace_a_table_do_not_come_to_a_later_one_without_their_file
     watched.before["look"] = lambda others: watched.before.update(change=make_again)
     request = {"id": ["t"], "mode": "Overwrite"}
     code, message = code_of(lambda: watched.create_table(request, ROWS))
-    assert code == 14 and "deleted while they were written" in message
+    assert code == 14 and "deleted while the rows were written" in message
     assert watched.open_table(["t"]).to_table() == ROWS.slice(1)
 
 

@@ -271,7 +271,7 @@ CASES = {
     "parameter that cannot be text": Case(
         FROM,
         FROM.replace("type: string", "type: array, items: {type: object}"),
-        "parameter from cannot carry the array from as text",
+        "parameter from cannot carry the array from as a string",
         at="        - name: from",
     ),
     "parameter without a schema": Case(
@@ -406,7 +406,7 @@ CASES = {
     "error that the client needs": Case(
         "name: Throttling,",
         "name: TooFast,",
-        "the client needs Throttling with code 21",
+        "the client needs the error Throttling with code 21; add it",
         at="x-error-codes:",
     ),
 }

@@ -34,7 +34,7 @@ def test_a_package_of_another_name_works(run: Run, out: Path) -> None:
     )
     assert done.stdout == "red\n"
     first, second = (out / "my_client" / "rest.py").read_text("utf-8").splitlines()[:2]
-    assert first == "# Generated from spec.yaml; edit that instead, and run"
+    assert first == "# Generated from spec.yaml; edit that file instead, and run"
     assert second.endswith("codegen --spec spec.yaml --package my_client")
     assert run("--package", "my_client", "--check").status == 0
 

@@ -62,7 +62,7 @@ def test_values_are_read_as_their_type() -> None:
         ("hosts", 5, "shop: property 'hosts' must be list, not 5"),
         ("timeout", "x", "shop: property 'timeout' must be number (seconds) or a string such as "
          "'10s' or '500ms', not 'x'"),
-        ("timeout", "http://u:p@h", "shop: property 'timeout' must be number (seconds) or a text "
+        ("timeout", "http://u:p@h", "shop: property 'timeout' must be number (seconds) or a string "
          "such as '10s' or '500ms', not 'http://***@h'"),
         ("cache_mib", "x", "shop: property 'cache_mib' must be whole number (MiB), not 'x'"),
     ],

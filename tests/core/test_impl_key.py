@@ -31,7 +31,7 @@ def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
         assert directory.config.impl == "dir"
     with pytest.raises(InvalidInputError, match="no 'impl'"):
         connect_config({"dir.path": str(tmp_path)})
-    with pytest.raises(InvalidInputError, match=r"'director' is unknown.*known are .*dir.*rest"):
+    with pytest.raises(InvalidInputError, match=r"'director' is unknown; use one of .*dir.*rest"):
         connect_config({"impl": "director", "dir.path": str(tmp_path)})
 
 

@@ -301,7 +301,7 @@ def test_a_concurrent_change_is_code_14_and_not_lost(
 def test_a_lance_table_stays_one(namespace: GlueNamespace, database: str) -> None:
     namespace.declare_table({"id": ["db", "t"]})
     for change in ({"set_properties": {"table_type": "x"}}, {"unset_properties": ["table_type"]}):
-        with pytest.raises(InvalidInputError, match="table_type must stay lance"):
+        with pytest.raises(InvalidInputError, match="table_type must remain 'lance'"):
             namespace.alter_table({"id": ["db", "t"], **change})
 
 

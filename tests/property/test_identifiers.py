@@ -123,7 +123,7 @@ def test_what_is_no_identifier_is_refused(bad: object) -> None:
         ([""], "has a level that is empty or not a string"),
         (["a", 1], "has a level that is empty or not a string"),
         ([None], "has a level that is empty or not a string"),
-        (["a$b"], "contains the delimiter '[$]': choose another"),
+        (["a$b"], "contains the delimiter '[$]'; choose another"),
     ],
 )
 def test_what_is_no_identifier_is_not_written(bad: Any, said: str) -> None:

@@ -346,7 +346,7 @@ def test_which_versions_a_place_has(dataset: Any, tmp_path: Path) -> None:
     assert [opening.has_version(there, number) for number in (1, 5, 6)] == [True, True, False]
     assert not opening.has_version(nowhere, 1)
     with pytest.raises(
-        InvalidTableStateError, match=r"none holds no Lance dataset: .* write to it"
+        InvalidTableStateError, match=r"none contains no Lance dataset: .* write rows to it"
     ):
         opening.open_dataset(nowhere)
 

@@ -449,7 +449,12 @@ def test_how_clients_say_that_there_is_no_vector(
         (22, "delete_table_branch", {"name": "x"}, "branch 'x' does not exist"),
         (6, "drop_table_index", {"index_name": "x"}, "index 'x' does not exist"),
         (12, "alter_table_drop_columns", {"columns": [""]}, "column '' does not exist"),
-        (13, "alter_table_drop_columns", {"columns": []}, "no column to drop"),
+        (
+            13,
+            "alter_table_drop_columns",
+            {"columns": []},
+            "no column to drop; specify at least one",
+        ),
     ],
 )
 def test_the_table_is_named(
