@@ -38,8 +38,7 @@ def refuse_namesake() -> None:
                         installed.setdefault(package, os.path.abspath(folder))
     if len(installed) == 2:
         raise ImportError(
-            f"lance-namespace-impls in {installed[NAMESAKE]} and lance-namespace-kit have the "
-            f"same import name, lance_namespace_impls: run 'pip uninstall -y "
-            f"lance-namespace-impls && "
+            f"lance-namespace-impls in {installed[NAMESAKE]} and lance-namespace-kit have the same "
+            "import name, lance_namespace_impls: run 'pip uninstall -y lance-namespace-impls && "
             f"{REINSTALL}', or install them in separate environments"
         )

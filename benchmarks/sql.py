@@ -121,8 +121,7 @@ def main() -> int:
                 failed |= over
                 print(
                     f"{database:11} {title:24} {sizes[name]:8,} {taken:8.0f} {ratio:7.3f} "
-                    f"{BOUND:6.2f}"
-                    f"{' over' * over}",
+                    f"{BOUND:6.2f}{' over' * over}",
                     flush=True,
                 )
     return int(failed)

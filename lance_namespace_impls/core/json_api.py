@@ -213,8 +213,7 @@ class JsonApi:
             if token in seen:
                 raise InternalError(
                     f"GET {path}: {self.base} returned the page token {str(token)[:40]!r} twice, "
-                    f"so "
-                    "its listing does not end"
+                    "so its listing does not end"
                 )
             seen.add(token)
             asked[paging.token] = str(token)

@@ -198,8 +198,7 @@ class ResolvedAddress:
             scheme = self.location.partition(":")[0]
             raise InvalidInputError(
                 f"{self.location} cannot be opened: {scheme}:// cannot be listed; use a path, "
-                f"s3://, "
-                "gs://, az:// or abfss://"
+                "s3://, gs://, az:// or abfss://"
             )
         if without := self._without_equal():
             raise InvalidInputError(

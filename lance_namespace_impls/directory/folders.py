@@ -121,7 +121,7 @@ class TableFolders:
             raise InvalidTableStateError(
                 f"table {entry.id[-1]} was not dropped: Lance did not write "
                 f"{entry.location}/{foreign}; move that file elsewhere, or delete the directory "
-                f"manually"
+                "manually"
             )
 
     def delete(self, entry: TableEntry, trash: str, opened: OpenTree | None = None) -> None:
@@ -133,7 +133,7 @@ class TableFolders:
             raise InternalError(
                 f"table {entry.id[-1]} was removed from the directory, but "
                 f"{self.directory.location(trash)} could not be deleted ({first_line(error)}); "
-                f"delete it manually"
+                "delete it manually"
             ) from error
 
     @contextmanager

@@ -226,8 +226,7 @@ class GlueNamespace(CatalogNamespace):
         if child_catalog_id(None, identifier[-1]) is None:
             raise InvalidInputError(
                 f"namespace {format_identifier(identifier)} cannot be a catalog: its name is "
-                f"longer "
-                "than 64 characters, is an account number, or contains one of / \\ . :"
+                "longer than 64 characters, is an account number, or contains one of / \\ . :"
             )
         root = self.config.catalog_id
         if root is not None and root != self._own_account():

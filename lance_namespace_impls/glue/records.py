@@ -94,8 +94,7 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
     if not location:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no location in Glue; deregister it with "
-            f"the "
-            "Glue API, or set the Location of its StorageDescriptor"
+            "the Glue API, or set the Location of its StorageDescriptor"
         )
     return GlueTable(
         id=identifier,

@@ -69,9 +69,8 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
     text = error_text(error)
     if isinstance(error, TException) and _NO_FILE_SYSTEM.search(text):
         return InvalidInputError(
-            f"{what}: the metastore has no file system for the location; choose a location that "
-            f"it can "
-            f"open, such as s3a://, or add the file system to the metastore: {text}"
+            f"{what}: the metastore has no file system for the location; choose a location that it "
+            f"can open, such as s3a://, or add the file system to the metastore: {text}"
         )
     if isinstance(error, TException) and _NO_BUCKET.search(text):
         return InvalidInputError(

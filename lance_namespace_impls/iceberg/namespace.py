@@ -101,11 +101,9 @@ class IcebergNamespace(IcebergRestCatalog):
             # A location chosen by the server is a plain path, which Lance would parse as a URL.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be created: this server would "
-                f"store the "
-                f"location {entry.location}, which Lance interprets differently; use a name "
-                f"without "
-                "%, ? and #"
+                f"table {format_identifier(identifier)} cannot be created: this server would store "
+                f"the location {entry.location}, which Lance interprets differently; use a name "
+                "without %, ? and #"
             )
         return entry
 

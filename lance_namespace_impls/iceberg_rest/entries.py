@@ -81,5 +81,5 @@ def location_taken(what: str, location: str | None) -> Callable[[Identifier], La
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be stored at "
         f"{location or 'its default location'}: another table or namespace in this catalog uses "
-        f"it; choose another location"
+        "it; choose another location"
     )

@@ -126,8 +126,7 @@ class ClientCredentials(httpx.Auth):
             return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
             f"{self._uri} issued no token for this credential: {text}; check 'credential' and "
-            f"'scope' "
-            f"({self._scope!r}; Apache Polaris requires PRINCIPAL_ROLE:ALL)"
+            f"'scope' ({self._scope!r}; Apache Polaris requires PRINCIPAL_ROLE:ALL)"
         )
 
 

@@ -77,8 +77,7 @@ class Warehouse:
             shown = "the unit separator" if self.separator == UNIT_SEPARATOR else self.separator
             raise UnwritableNameError(
                 f"namespace {level!r} contains {shown!r}, which separates the levels of a "
-                f"namespace in "
-                f"warehouse {self.name!r}; choose another name"
+                f"namespace in warehouse {self.name!r}; choose another name"
             )
         return segment(level)
 

@@ -103,8 +103,8 @@ class Table:
         if self._checked_out is not None:
             raise InvalidInputError(
                 f"table {self} is checked out at version {self._checked_out[0]}, which is "
-                f"read-only; "
-                "call checkout_latest() to write, or restore() to make this version the latest"
+                "read-only; call checkout_latest() to write, or restore() to make this version "
+                "the latest"
             )
         return self._request(**fields)
 

@@ -58,8 +58,7 @@ class PolarisNamespace(IcebergRestCatalog):
         unsupported=dict.fromkeys(
             ("AlterTable", "RenameTable"),
             "the Generic Table API of Apache Polaris cannot change a table; deregister it and "
-            "register "
-            "it again",
+            "register it again",
         ),
     )
 
@@ -146,8 +145,7 @@ class PolarisNamespace(IcebergRestCatalog):
             reason = self.translate(error, "storage").message
             warnings.warn(
                 f"{entry.location} cannot be checked; rows that it already contains will become "
-                f"rows of "
-                f"{self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
+                f"rows of {self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
                 stacklevel=2,
             )
             return False

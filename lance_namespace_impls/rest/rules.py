@@ -93,8 +93,7 @@ class Rules:
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
                 f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} "
-                f"twice, so "
-                "its listing would never end"
+                "twice, so its listing would never end"
             )
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})

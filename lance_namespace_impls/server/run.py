@@ -252,9 +252,9 @@ def _check_safe(host: str, options: ServerOptions) -> None:
     if is_loopback(host) or options.sources or options.insecure:
         return
     raise InvalidInputError(
-        f"every client that reaches {host or 'this machine'} could read and change "
-        "the namespace: enable authentication (--tokens, --oidc-issuer, "
-        "--tls-client-ca), omit --host to serve only this machine, or pass --insecure"
+        f"every client that reaches {host or 'this machine'} could read and change the namespace: "
+        "enable authentication (--tokens, --oidc-issuer, --tls-client-ca), omit --host to serve "
+        "only this machine, or pass --insecure"
     )
 
 

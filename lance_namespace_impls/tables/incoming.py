@@ -103,7 +103,7 @@ def _cast_vectors(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
                 raise TableSchemaValidationError(
                     f"column {field.name!r} is {field.type} in the table: "
                     f"{' '.join(str(error).split())[:200]}; send lists of that length, or change "
-                    f"the type by sending fixed-size lists with mode Overwrite"
+                    "the type by sending fixed-size lists with mode Overwrite"
                 ) from error
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)

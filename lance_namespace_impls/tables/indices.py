@@ -108,8 +108,7 @@ def _check_geometries(dataset: Any, column: str) -> None:
     if not extension_of(field).startswith(_GEOMETRIES):
         raise InvalidInputError(
             f"column {column!r} is {field.type} without a geometry type; store geometries as "
-            f"GeoArrow, "
-            "such as geoarrow.wkb"
+            "GeoArrow, such as geoarrow.wkb"
         )
     if extension_of(field) not in MEASURED:
         return

@@ -100,8 +100,8 @@ def check_merge(request: MergeInsertIntoTableRequest) -> None:
         or request.when_not_matched_by_source_delete
     ):
         raise InvalidInputError(
-            "no action is set; set when_matched_update_all, "
-            "when_not_matched_insert_all or when_not_matched_by_source_delete"
+            "no action is set; set when_matched_update_all, when_not_matched_insert_all or "
+            "when_not_matched_by_source_delete"
         )
     _check_conditions(request, None)
 

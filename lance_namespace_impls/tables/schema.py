@@ -154,8 +154,7 @@ def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
             if "\0" in child.name:
                 raise TableSchemaValidationError(
                     f"column {path[:200]!r}: the name of field {child.name!r} contains a zero "
-                    f"byte; "
-                    "choose another name"
+                    "byte; choose another name"
                 )
         left += [(f"{path}.{child.name}", child, depth + 1) for child in reversed(children)]
 
@@ -182,8 +181,7 @@ def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
     if name == "arrow.json" and not (is_.is_string(storage) or is_.is_large_string(storage)):
         return (
             f"Lance cannot store {name} with storage type {_short(storage)}; cast it to {name} "
-            f"with "
-            "storage type utf8"
+            "with storage type utf8"
         )
     return None
 

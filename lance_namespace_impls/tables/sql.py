@@ -161,8 +161,8 @@ class SqlCheck:
             remedy = "jsonb '...', " if "json" in extension else ""
             raise InvalidInputError(
                 f"{what} is for a column of type {extension}, but the depth of its values cannot "
-                f"be bounded; write "
-                f"{remedy}NULL or a column of the same type, or merge rows with the values"
+                f"be bounded; write {remedy}NULL or a column of the same type, or merge rows with "
+                "the values"
             )
 
     def _is_shallow(self, text: str, extension: str) -> bool:
@@ -253,8 +253,7 @@ class SqlCheck:
                 if "json" not in str(field.type).lower() and not _is_json(field):
                     raise SqlError(
                         f"calls {function} with column {path[:100]!r}, which is {field.type} and "
-                        f"not "
-                        "JSON; store it as pyarrow.json_()"
+                        "not JSON; store it as pyarrow.json_()"
                     )
             elif _is_bytes(field.type):
                 raise SqlError(
@@ -456,10 +455,9 @@ class _Costs:
         except UnboundedError:
             raise SqlError(
                 f"can produce values of any length: pass a number literal of at most {MAX_GROWTH} "
-                f"to functions such as REPEAT and LPAD, and a string literal to functions such as "
-                f"REPLACE and ARRAY_TO_STRING; shorten values that are too long, such as "
-                f"left(rpad(name, "
-                "100), size)"
+                "to functions such as REPEAT and LPAD, and a string literal to functions such as "
+                "REPLACE and ARRAY_TO_STRING; shorten values that are too long, such as "
+                "left(rpad(name, 100), size)"
             ) from None
         if found.rows > MAX_GROWTH:
             raise SqlError(

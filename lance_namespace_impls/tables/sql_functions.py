@@ -264,9 +264,8 @@ FUNCTIONS: dict[str, Function] = {
     # Numbers, dates and conditions.
     **_named({
         "abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial "
-        "floor"
-        " gcd isnan iszero lcm ln log log10 log2 nanvl pi pow power radians round signum sin sinh "
-        "sqrt"
+        "floor gcd isnan iszero lcm ln log log10 log2 nanvl pi pow power radians round signum sin "
+        "sinh sqrt"
         " tan tanh trunc": _NUMBERS,
         "is_valid": Function(size=_fixed(1), least=1),
         "date_bin date_part datepart date_trunc datetrunc make_date make_time to_local_time "

@@ -232,8 +232,7 @@ class UnityNamespace(CatalogNamespace):
                 error = None
         raise ConcurrentModificationError(
             f"AlterNamespace {format_identifier(identifier)}: other clients changed it "
-            f"concurrently, "
-            f"{CHANGES_TRIED} times; try again"
+            f"concurrently, {CHANGES_TRIED} times; try again"
         ) from error
 
     def _was_kept(
@@ -481,8 +480,7 @@ class UnityNamespace(CatalogNamespace):
         if self._is_outside(identifier):
             raise InvalidInputError(
                 f"{format_identifier(identifier)} is not in {self.config.catalog!r}, the catalog "
-                f"of this "
-                "namespace; connect with another 'catalog'"
+                "of this namespace; connect with another 'catalog'"
             )
 
 

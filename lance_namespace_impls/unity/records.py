@@ -97,8 +97,7 @@ def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
     if not location:
         raise InvalidTableStateError(
             f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; "
-            f"delete "
-            "the entry with Unity Catalog's tools, and register the table again"
+            "delete the entry with Unity Catalog's tools, and register the table again"
         )
     return UnityTable(
         id=identifier,

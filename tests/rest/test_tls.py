@@ -75,7 +75,7 @@ def test_who_is_trusted_is_talked_to(
         ("open", {}, "certificate verify failed"),
         ("open", {"ca_bundle": "other"}, "certificate verify failed"),
         ("open", {"ca_bundle": "folder"}, "certificate verify failed"),
-        ("guarded", {"ca_bundle": "authority"}, "no answer"),
+        ("guarded", {"ca_bundle": "authority"}, "no response"),
     ],
     ids=str,
 )

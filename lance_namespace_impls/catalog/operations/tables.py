@@ -233,9 +233,9 @@ class TableOperations(CatalogBase, abstract=True):
         within = self.capabilities.rename_within
         if parent[:within] != identifier[:within]:
             raise UnsupportedError(
-                f"this catalog cannot move a table out of "
-                f"{format_identifier(identifier[:within])}; "
-                f"register it in {format_identifier(parent)}, then deregister it",
+                "this catalog cannot move a table out of "
+                f"{format_identifier(identifier[:within])}; register it in "
+                f"{format_identifier(parent)}, then deregister it",
                 subject=subject,
             )
         with self.sole_change(identifier):

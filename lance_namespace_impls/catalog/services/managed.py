@@ -287,8 +287,7 @@ class ManagedVersions:
             warnings.warn(
                 f"table {format_identifier(entry.id)}: version {kept.version} is committed, but "
                 f"its manifest {name} could not be renamed to its final name; the next read tries "
-                f"again: "
-                f"{self.catalog.translate(error, 'storage').message}",
+                f"again: {self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
             return kept

@@ -107,8 +107,8 @@ class Placement:
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows reports the problem
                 warnings.warn(
-                    f"{location} cannot be read; rows that already exist there will become rows "
-                    f"of {format_identifier(identifier)}: "
+                    f"{location} cannot be read; rows that already exist there will become rows of "
+                    f"{format_identifier(identifier)}: "
                     f"{self.catalog.translate(error, 'storage').message}",
                     stacklevel=2,
                 )
@@ -258,8 +258,7 @@ class Placement:
                 raise
             warnings.warn(
                 f"table {format_identifier(entry.id)} could not be removed and remains without "
-                f"data; drop it: "
-                f"{self.catalog.translate(error, 'undo').message}",
+                f"data; drop it: {self.catalog.translate(error, 'undo').message}",
                 stacklevel=2,
             )
         return True
@@ -276,8 +275,8 @@ class Placement:
                 folder.reserve()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
-                f"{entry.location} cannot be written to: a new table "
-                f"{format_identifier(entry.id)} could be stored at the same location: "
+                f"{entry.location} cannot be written to: a new table {format_identifier(entry.id)} "
+                "could be stored at the same location: "
                 f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )

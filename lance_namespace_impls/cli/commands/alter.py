@@ -271,8 +271,7 @@ def compact(
     else:
         session.output.line(
             f"{row.compacted_fragments:,} fragments compacted into {row.new_fragments:,}, as "
-            f"version "
-            f"{row.version}"
+            f"version {row.version}"
         )
 
 

@@ -51,9 +51,8 @@ def import_files(
         typer.Argument(
             metavar="FILES...",
             help="CSV, JSON Lines or Parquet files, folders, or patterns such as "
-            "'data/*.csv'; paths, URIs such as s3://bucket/data (with the storage.* "
-            "properties), https:// addresses, or "
-            "hf://datasets/OWNER/NAME/data/train-*.parquet.",
+            "'data/*.csv'; paths, URIs such as s3://bucket/data (with the storage.* properties), "
+            "https:// addresses, or hf://datasets/OWNER/NAME/data/train-*.parquet.",
         ),
     ],
     format: Annotated[

@@ -80,7 +80,7 @@ class AssumeRole:
         if _ROLE.fullmatch(role_arn) is None:
             raise InvalidInputError(
                 f"{role_arn[:200]!r} is not the ARN of a role; use the form "
-                f"arn:aws:iam::ACCOUNT:role/NAME"
+                "arn:aws:iam::ACCOUNT:role/NAME"
             )
         if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
             raise InvalidInputError(
