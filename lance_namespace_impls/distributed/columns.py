@@ -52,6 +52,7 @@ __all__ = [
     "cast_batch",
     "check_fits",
     "compatible",
+    "is_blob",
     "lance_schema",
     "spark_arrow_schema",
     "to_spark_schema",
@@ -110,7 +111,7 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
     )
     found = from_arrow_schema(plain)
     for there, field in zip(found, schema, strict=True):
-        if _is_blob(field):
+        if is_blob(field):
             # Spark keeps the metadata of columns that pass through unchanged, so copies keep blobs.
             there.metadata = {_MARK: _BLOB}
     return found
@@ -307,7 +308,8 @@ def _nulls(rows: int, kind: pa.DataType) -> Any:
     return pa.nulls(rows, kind)
 
 
-def _is_blob(field: pa.Field) -> bool:
+def is_blob(field: pa.Field) -> bool:
+    """Return whether Lance stores the values of a column outside its pages."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType):
         return bool(kind.extension_name == _BLOB)

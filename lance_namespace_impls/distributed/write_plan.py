@@ -21,6 +21,7 @@ from attrs import frozen
 from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InvalidInputError,
     LanceNamespaceError,
     TableAlreadyExistsError,
     TableNotFoundError,
@@ -36,9 +37,12 @@ from ..tables.schema import check_columns
 from ..tables.write import commit_onto, delete_data_files, is_overtaken
 from .attempts import Attempt, Attempts
 from .columns import check_fits
+from .options import require_positive
 from .target import Target
 
 __all__ = [
+    "FORMAT_VERSIONS",
+    "FileOptions",
     "Fragments",
     "Mode",
     "Target",
@@ -47,6 +51,7 @@ __all__ = [
     "attempt_at",
     "commit",
     "delete_rest",
+    "missing_columns",
     "plan_write",
     "require_open",
     "start",
@@ -72,6 +77,53 @@ class Mode(Enum):
     """Replace rows and schema in one commit; create the table if it does not exist."""
 
 
+FORMAT_VERSIONS = ("2.0", "2.1", "2.2", "stable")
+"""Versions of Lance's file format for new tables; ``stable`` is pylance's default."""
+
+
+@frozen(kw_only=True)
+class FileOptions:
+    """How a write stores rows.
+
+    Attributes:
+        rows: maximum number of rows in one data file.
+        bytes: approximate maximum size of one data file; defaults to pylance's 90 GiB.
+        data_storage_version: version of the file format of a new table; an existing table must have
+            it.
+        stable_row_ids: whether rows of a new table keep their ids when they are updated or
+            compacted, which change feeds need; an existing table must agree. Defaults to false.
+    """
+
+    rows: int = ROWS_PER_FILE
+    bytes: int | None = None
+    data_storage_version: str | None = None
+    stable_row_ids: bool | None = None
+
+    def check(self) -> None:
+        """Reject invalid values (code 13)."""
+        require_positive(rows_per_file=self.rows, bytes_per_file=self.bytes)
+        if self.data_storage_version not in (None, *FORMAT_VERSIONS):
+            raise InvalidInputError(
+                f"data_storage_version must be one of {', '.join(FORMAT_VERSIONS)}, not "
+                f"{self.data_storage_version!r}"
+            )
+
+    def check_table(self, dataset: Any, what: str) -> None:
+        """Reject options that contradict an existing table (code 13)."""
+        version = self.data_storage_version
+        if version not in (None, "stable", dataset.data_storage_version):
+            raise InvalidInputError(
+                f"{what} has the data storage version {dataset.data_storage_version}, not "
+                f"{version}: omit data_storage_version, or drop the table and create it again"
+            )
+        if self.stable_row_ids not in (None, dataset.has_stable_row_ids):
+            has = "has" if dataset.has_stable_row_ids else "has no"
+            raise InvalidInputError(
+                f"{what} {has} stable row ids: omit stable_row_ids, or drop the table and create it "
+                "again"
+            )
+
+
 @frozen(kw_only=True)
 class WritePlan:
     """The plan of a write."""
@@ -88,7 +140,9 @@ class WritePlan:
     """Whether this write declared the table in the catalog."""
     schema: pa.Schema
     """Schema in which the rows are written."""
-    rows_per_file: int = ROWS_PER_FILE
+    files: FileOptions = FileOptions()
+    added_columns: tuple[str, ...] = ()
+    """Columns that this write added to the table before writing rows."""
     job: str
     """Unique name of this write."""
 
@@ -99,10 +153,12 @@ def plan_write(
     mode: Mode,
     *,
     makes_table: bool = False,
-    rows_per_file: int = ROWS_PER_FILE,
+    files: FileOptions = FileOptions(),
+    merge_schema: bool = False,
     properties: Mapping[str, str] | None = None,
     starts: bool = True,
     writes_rows: bool = True,
+    job: str | None = None,
 ) -> WritePlan | None:
     """Look up the table, declare it in the catalog if it is new, and return the plan of the write.
 
@@ -111,11 +167,14 @@ def plan_write(
         schema: schema of the rows; rows that are added to a table are cast to its schema.
         mode: how to handle an existing table.
         makes_table: whether APPEND creates a missing table.
-        rows_per_file: maximum number of rows in one data file.
+        files: how the rows are stored.
+        merge_schema: whether columns that an existing table lacks are added to it, as nullable ones,
+            in a commit before the rows; `abort` drops them again.
         properties: properties for the declaration of a new table.
         starts: whether the write starts now; otherwise `start` starts it.
         writes_rows: whether whole rows of that schema are written. Deleting rows and adding columns
             do not, so they also work on a table with a column that Lance cannot write.
+        job: unique name of the write, 32 hexadecimal digits; defaults to a random one.
 
     Returns:
         the plan; None if the mode is EXIST_OK and the table has data.
@@ -124,8 +183,12 @@ def plan_write(
         NamespaceNotFoundError: code 1.
         TableNotFoundError: code 4, the mode is APPEND and does not create the table.
         TableAlreadyExistsError: code 5, the mode is CREATE.
+        InvalidInputError: code 13, an option of `files` is invalid or contradicts the table.
+        ConcurrentModificationError: code 14, another writer changed the table while columns were
+            added.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
+    files.check()
     if writes_rows:
         check_schema(schema, target.name)
     declared = False
@@ -137,18 +200,24 @@ def plan_write(
         declared = _declare(target, mode, properties)
         storage, has_data = target.locate()
     version, written = 0, schema
+    added: tuple[str, ...] = ()
     if has_data:
         if mode is Mode.CREATE:
             raise target.is_there()
         if mode is Mode.EXIST_OK:
             return None
         dataset = target.open(storage)
-        version = int(dataset.version)
+        files.check_table(dataset, target.name)
         if mode is not Mode.OVERWRITE:
-            check_fits(schema, dataset.schema, target.name)
-            written = dataset.schema
+            new = missing_columns(schema, dataset.schema) if merge_schema else pa.schema([])
+            written = pa.schema([*dataset.schema, *new])
+            check_fits(schema, written, target.name)
             if writes_rows:
                 check_schema(written, target.name)
+            if new.names:
+                dataset = _with_columns(target, dataset, new)
+                written, added = dataset.schema, tuple(new.names)
+        version = int(dataset.version)
     plan = WritePlan(
         target=target,
         location=storage.location,
@@ -157,12 +226,29 @@ def plan_write(
         adds=mode is Mode.APPEND,
         declared=declared,
         schema=written,
-        rows_per_file=rows_per_file,
-        job=uuid.uuid4().hex,
+        files=files,
+        added_columns=added,
+        job=job or uuid.uuid4().hex,
     )
     if starts:
         start(plan)
     return plan
+
+
+def missing_columns(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
+    """Return the columns of rows that a table lacks, as nullable ones."""
+    return pa.schema(
+        [field.with_nullable(True) for field in rows if table.get_field_index(field.name) < 0]
+    )
+
+
+def _with_columns(target: Target, dataset: Any, columns: pa.Schema) -> Any:
+    """Add columns without values to a table; return its new version."""
+    try:
+        dataset.add_columns(columns)  # changes only metadata
+    except Exception as error:
+        raise target.failure(error, "adding columns to") from error
+    return dataset
 
 
 def start(plan: WritePlan) -> None:
@@ -256,13 +342,15 @@ def _write_fragments(
 
     def write(mode: str) -> list[Any]:
         fragments: list[Any] = write_fragments(
-            writable(rows, rows_per_file=plan.rows_per_file),
+            writable(rows, rows_per_file=plan.files.rows),
             storage.location,
             schema=plan.schema,
             mode=mode,
-            max_rows_per_file=plan.rows_per_file,
+            max_rows_per_file=plan.files.rows,
             progress=attempt,
             storage_options=storage.lance_options(),
+            **({} if plan.files.bytes is None else {"max_bytes_per_file": plan.files.bytes}),
+            **({} if plan.appends else {"data_storage_version": plan.files.data_storage_version}),
         )
         return fragments
 
@@ -342,7 +430,7 @@ def _commit(
     operation = lance.LanceOperation.Overwrite(plan.schema, fragments)
     try:
         change = lance.Transaction(plan.read_version, operation, transaction_properties=properties)
-        return commit_onto(storage, change)
+        return commit_onto(storage, change, stable_row_ids=plan.files.stable_row_ids)
     except OSError as error:
         if plan.adds and is_overtaken(error) and not may_be_committed(error):
             return _add_to_new(plan, storage, fragments, properties)
@@ -399,6 +487,7 @@ def _add_to_new(
     same = (
         dataset.schema.equals(plan.schema)
         and written_in <= {dataset.data_storage_version}
+        and plan.files.stable_row_ids in (None, dataset.has_stable_row_ids)
         and _are_numbered_anew(dataset.lance_schema)
     )
     if not same:
@@ -459,11 +548,21 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
     storage = plan.target.storage()
     if exists(storage):
         delete_rest(plan, fragments, needed=_files_since(plan, storage))
+        _drop_added(plan)
         return
     delete_rest(plan, fragments, needed=())
     # Another write may be about to fill the table that this write declared.
     if plan.declared and not Attempts(storage, plan.job).others_are_open():
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
+
+
+def _drop_added(plan: WritePlan) -> None:
+    """Drop the columns that the write added, unless another version uses them."""
+    if not plan.added_columns:
+        return
+    dataset = plan.target.open(plan.target.storage_at(plan.location))
+    if int(dataset.version) == plan.read_version:
+        dataset.drop_columns(list(plan.added_columns))
 
 
 def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:

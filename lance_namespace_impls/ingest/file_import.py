@@ -135,7 +135,8 @@ def import_files(
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
             unchanged).
         options: of the format, see `lance_namespace_impls.ingest.readers`: ``types``, ``missing``,
-            ``rows_per_file``, ``task_bytes``; ``storage.*`` for the object store of the files; for
+            ``rows_per_file``, ``bytes_per_file``, ``data_storage_version``, ``stable_row_ids``,
+            ``merge_schema``, ``task_bytes``; ``storage.*`` for the object store of the files; for
             CSV also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``,
             ``encoding``.
         progress: called from this thread, several times per second.
@@ -204,7 +205,10 @@ def import_into(
         runner = _runner(spark, inputs, cores, small_bytes)
         job = _Import(runner, target, inputs, progress)
         infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
-        plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
+        given = inputs.reader.options
+        plan = plan_write(
+            target, schema, chosen, files=given.files(), merge_schema=given.merge_schema
+        )
         if plan is None:
             return _unchanged_result(target, started)
         fragments, version = job.write(plan, infos, commit_properties)

@@ -15,7 +15,7 @@ from lance_namespace_client.errors import (
 from ..distributed.casts import uniform
 from ..distributed.columns import with_types
 from ..distributed.type_names import parse_types
-from ..distributed.write_plan import check_schema
+from ..distributed.write_plan import check_schema, missing_columns
 from .readers import FileInfo, Format
 from .readers.numbers import has_mixed
 
@@ -49,15 +49,17 @@ def agree(
                     f"{reader.shown(found[field.name])} in earlier files"
                 )
             found[field.name] = kind
+    settled = pa.schema([(column, uniform(reader.settled(kind))) for column, kind in found.items()])
+    types = parse_types(reader.options.types or "")
     if table is None:
-        settled = pa.schema(
-            [(column, uniform(reader.settled(kind))) for column, kind in found.items()]
-        )
         schema = with_types(settled, reader.options.types)
         _check_digits(schema, name)
     else:
-        schema = table
-        _check_types(parse_types(reader.options.types or ""), table, name)
+        new = missing_columns(settled, table) if reader.options.merge_schema else pa.schema([])
+        new = pa.schema([field.with_type(types.get(field.name, field.type)) for field in new])
+        _check_digits(new, name)
+        schema = pa.schema([*table, *new])
+        _check_types(types, schema, name)
     check_schema(schema, name)
     by_schema = {info.schema: info for info in reversed(infos)}  # the first file of each schema
     for info in by_schema.values():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..distributed.frames import frame_from_arrow
     from ..ingest.file_import import ImportResult, import_files
     from .backfill import Added, add_columns
+    from .change_feed import changes
     from .dataframe_reader import count_rows, read_table
     from .dataframe_writer import Written, write_table
     from .dml import Change, delete, merge_into, update
@@ -33,6 +34,7 @@ __all__ = [
     "SqlCatalog",
     "Written",
     "add_columns",
+    "changes",
     "count_rows",
     "delete",
     "frame_from_arrow",
@@ -51,6 +53,7 @@ __all__ = [
 
 _MODULES = {
     "backfill": ("Added", "add_columns"),
+    "change_feed": ("changes",),
     "dataframe_reader": ("count_rows", "read_table"),
     "dataframe_writer": ("Written", "write_table"),
     "dml": ("Change", "delete", "merge_into", "update"),

@@ -14,9 +14,8 @@ from lance_namespace_client.errors import ConcurrentModificationError
 from ..core.modes import parse_mode
 from ..distributed import write_plan
 from ..distributed.failures import coded, decoded
-from ..distributed.options import require_positive
 from ..distributed.secrets import map_in_arrow
-from ..distributed.write_plan import Mode
+from ..distributed.write_plan import FileOptions, Mode
 from ..tables.align import ROWS_PER_FILE
 from .dataframe_reader import target_of
 from .extra import require_pyspark
@@ -52,6 +51,10 @@ def write_table(
     properties: Mapping[str, str] | None = None,
     types: str | None = None,
     rows_per_file: int = ROWS_PER_FILE,
+    bytes_per_file: int | None = None,
+    data_storage_version: str | None = None,
+    stable_row_ids: bool | None = None,
+    merge_schema: bool = False,
     commit_properties: Mapping[str, str] | None = None,
 ) -> Written:
     """Write the rows of a DataFrame and return the new version and the number of rows.
@@ -68,6 +71,12 @@ def write_table(
         properties: properties for the declaration of a new table.
         types: Arrow types of columns of a new table, such as ``vector:float32[768]``.
         rows_per_file: maximum number of rows in one data file.
+        bytes_per_file: approximate maximum size of one data file.
+        data_storage_version: version of the file format of a new table: ``2.0``, ``2.1``, ``2.2`` or
+            ``stable``, the default; an existing table must have it.
+        stable_row_ids: whether rows of a new table keep their ids when they are updated or
+            compacted, as `changes` needs; an existing table must agree. Defaults to false.
+        merge_schema: whether an append adds columns that the table lacks, as nullable ones.
         commit_properties: transaction properties of the commit.
 
     Raises:
@@ -84,14 +93,20 @@ def write_table(
     from ..distributed.columns import lance_schema
 
     chosen = parse_mode(mode, Mode.CREATE)
-    require_positive(rows_per_file=rows_per_file)
+    files = FileOptions(
+        rows=rows_per_file,
+        bytes=bytes_per_file,
+        data_storage_version=data_storage_version,
+        stable_row_ids=stable_row_ids,
+    )
     target = target_of(namespace, table)
     rows = lance_schema(frame.schema)
     plan = write_plan.plan_write(
         target,
         rows if types is None else lance_schema(frame.schema, types),
         chosen,
-        rows_per_file=rows_per_file,
+        files=files,
+        merge_schema=merge_schema,
         properties=properties,
     )
     if plan is None:

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LanceNamespaceDataSource", "split_table_name"]
 
-R = TypeVar("R")
 W = TypeVar("W")
 FORMAT = "lance_namespace"
 _INSTEAD = (
@@ -161,7 +160,7 @@ class LanceNamespaceDataSource(DataSource):
 
         with self.coded("reading"):
             self._pinned = self._pin()
-            return told(self._pinned)
+            return self._with_feed(self._pinned, told(self._pinned))
 
     def open(self, schema: StructType | None) -> tuple[Source, StructType]:
         """Return the version to read, and its columns; with a schema, only its columns.
@@ -174,6 +173,8 @@ class LanceNamespaceDataSource(DataSource):
 
         with self.coded("reading"):
             pinned = self._pin()
+            if self._options.read_changes:  # only a stream reads them, with `streamReader`
+                return Source(pinned, self._options), self._with_feed(pinned, told(pinned))
             if schema is not None:
                 return Source(pinned.of_columns(schema), self._options), schema
             return Source(pinned, self._options), told(pinned)
@@ -185,7 +186,10 @@ class LanceNamespaceDataSource(DataSource):
             TableColumnNotFoundError: code 12, the table has no such column.
             TableSchemaValidationError: code 20, a column has a different type.
         """
-        return self._read_by(LanceReader, schema)
+        with self.coded("reading"):
+            pinned = self._pinned or self._pin()
+            self._options.require_batch(pinned.target.name)
+            return LanceReader(pinned.of_columns(schema), schema, self._options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return a planned write; a missing table is declared in the catalog.
@@ -198,15 +202,19 @@ class LanceNamespaceDataSource(DataSource):
         return self._write_by(LanceWriter, schema, overwrite, starts=True)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a reader of the rows that versions add to the table.
+        """Return a reader of the rows that versions add to the table, or of all changes.
 
         Raises:
             InvalidInputError: code 13, an invalid option, or one that pins a version.
             TableColumnNotFoundError: code 12, the table has no such column.
         """
-        from .stream_reader import LanceStreamReader
+        from .stream_reader import ChangeStreamReader, LanceStreamReader
 
-        return self._read_by(LanceStreamReader, schema)
+        with self.coded("reading"):
+            pinned = self._pinned or self._pin()
+            if self._options.read_changes:
+                return ChangeStreamReader(pinned, schema, self._options)
+            return LanceStreamReader(pinned.of_columns(schema), schema, self._options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """Return the planned write of a batch.
@@ -225,10 +233,14 @@ class LanceNamespaceDataSource(DataSource):
 
         return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
 
-    def _read_by(self, reader: Callable[..., R], schema: StructType) -> R:
-        with self.coded("reading"):
-            pinned = self._pinned or self._pin()
-            return reader(pinned.of_columns(schema), schema, self._options)
+    def _with_feed(self, pinned: Pinned, schema: StructType) -> StructType:
+        """Return the Spark schema of a table, with the columns of a change feed if it is read."""
+        if not self._options.read_changes:
+            return schema
+        from ..distributed.columns import to_spark_schema
+        from .change_plan import feed_schema
+
+        return to_spark_schema(feed_schema(pinned.schema, pinned.target.name))
 
     def _write_by(
         self, writer: Callable[..., W], schema: StructType, overwrite: bool, *, starts: bool
@@ -248,7 +260,8 @@ class LanceNamespaceDataSource(DataSource):
             lance_schema(schema, self._options.types),
             Mode.OVERWRITE if overwrite else Mode.APPEND,
             makes_table=True,
-            rows_per_file=self._options.rows_per_file,
+            files=self._options.files(),
+            merge_schema=self._options.merge_schema,
             starts=starts,
         )
         assert plan is not None  # only EXIST_OK returns None

@@ -37,6 +37,7 @@ def answer_to(request: Mapping[str, Any]) -> dict[str, Any]:
         source = _unpacked(request["source"])
         target = source.pinned.target
         with coded(f"reading {target.name}", target.namespace.config.secrets()):
+            source.options.require_batch(target.name)
             return _OPERATIONS[request["operation"]](source, request)
     except Exception:  # noqa: BLE001 the driver raises it
         return {"error": traceback.format_exc()}

@@ -1,4 +1,4 @@
-"""Streams from a table: reads the rows that its versions add, in order."""
+"""Streams from a table: reads the rows that its versions add, or all changes, in order."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoun
 
 from ..distributed.columns import spark_arrow_schema
 from ..distributed.failures import coded
+from .change_plan import FEED, ChangedRows, Changes, feed_schema, read_changes
 from .read_plan import TASK_BYTES, cut_evenly, group_by_size, read_pieces, version_at
 from .stream_positions import Addition, History, Position
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .read_plan import Pinned
     from .table_options import TableOptions
 
-__all__ = ["LanceStreamReader"]
+__all__ = ["ChangeStreamReader", "LanceStreamReader"]
 
 
 class AddedRows(InputPartition):
@@ -158,3 +159,86 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _coded(self) -> AbstractContextManager[None]:
         target = self._pinned.target
         return coded(f"reading {target.name}", target.namespace.config.secrets())
+
+
+class ChangedPartition(InputPartition):
+    """Changed rows that one task reads.
+
+    Args:
+        rows: rows that versions change.
+    """
+
+    def __init__(self, rows: Sequence[ChangedRows]) -> None:
+        super().__init__(tuple(rows))
+
+
+class ChangeStreamReader(LanceStreamReader):
+    """Reads the rows that versions insert, update and delete; see `change_plan`.
+
+    A batch consists of whole versions.
+
+    Args:
+        pinned: the table and its columns.
+        schema: the columns and those of the feed as a Spark schema.
+        options: start of the stream, and the limits.
+    """
+
+    def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
+        if options.max_rows_per_trigger is not None:
+            raise InvalidInputError(
+                "a stream of changes reads whole versions: use maxVersionsPerTrigger instead of "
+                "maxRowsPerTrigger"
+            )
+        if options.filter is not None:
+            raise InvalidInputError(
+                "a stream of changes has no option filter, because a row may begin or cease to "
+                "match it: filter the stream with where()"
+            )
+        super().__init__(pinned, schema, options)
+        feed_schema(pinned.schema, pinned.target.name)
+        names = [name for name in schema.names if name not in FEED.names]
+        own = type(schema)([schema[name] for name in names])
+        self._pinned = pinned.of_columns(own)
+        self._changes = Changes(self._pinned)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Return the end of the batch that starts at `start`."""
+        with self._coded():
+            last = self._history.latest() if self._last is None else self._last
+            place = Position.of(start)
+            most = (
+                None
+                if isinstance(limit, ReadAllAvailable)
+                else self._options.max_versions_per_trigger
+            )
+            if place.version > last:
+                return start
+            end = last if most is None else min(last, place.version + most - 1)
+            return Position(version=end + 1).to_offset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the rows of each task of a batch."""
+        with self._coded():
+            first = Position.of(start)
+            rows = [
+                each
+                for version in range(first.version, Position.of(end).version)
+                for each in (
+                    self._changes.whole(version)
+                    if first.whole and version == first.version
+                    else self._changes.of(version)
+                )
+            ]
+            sizes = [each.bytes for each in rows]
+            tasks = self._options.splits or max(1, -(-sum(sizes) // TASK_BYTES))
+            groups = group_by_size(sizes, tasks)
+            return [ChangedPartition([rows[place] for place in group]) for group in groups]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the rows of one task on a worker."""
+        if not isinstance(partition, ChangedPartition):
+            return  # Spark's own partition for a batch without rows
+        with self._coded():
+            yield from read_changes(
+                self._pinned, partition.value, self._schema, self._options.batch_rows
+            )

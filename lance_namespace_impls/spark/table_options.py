@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
 
 from ..distributed.options import (
     choice,
@@ -16,9 +17,7 @@ from ..distributed.options import (
     whole_number,
     yes_no,
 )
-
-if TYPE_CHECKING:
-    pass
+from ..distributed.write_plan import FORMAT_VERSIONS, FileOptions
 
 __all__ = ["TableOptions"]
 
@@ -77,6 +76,23 @@ class TableOptions:
     rows_per_file: int = option(
         1 << 20, read=whole_number(1), doc="maximum number of rows in a data file"
     )
+    bytes_per_file: int | None = option(
+        read=whole_number(1), doc="approximate maximum size of a data file in bytes"
+    )
+    data_storage_version: str | None = option(
+        read=choice(*FORMAT_VERSIONS),
+        doc="version of the file format of a new table: 2.0, 2.1, 2.2 or stable (the default)",
+    )
+    stable_row_ids: bool | None = option(
+        read=yes_no,
+        doc="whether rows of a new table keep their ids when they are updated or compacted, as "
+        "change feeds need; defaults to false",
+    )
+    merge_schema: bool = option(
+        False,
+        read=yes_no,
+        doc="whether an append adds columns that the table lacks, as nullable ones",
+    )
     starting_version: int | str | None = option(
         read=version_or_latest,
         doc="first version whose added rows a stream reads; latest starts with rows "
@@ -96,4 +112,27 @@ class TableOptions:
         read=choice("refuse", "skip"),
         doc="versions that change or delete rows: refuse (a stream fails with code 0) or skip",
     )
+    read_changes: bool = option(
+        False,
+        read=yes_no,
+        doc="whether a stream reads inserted, updated and deleted rows, with the columns "
+        "_change_type, _commit_version, _commit_timestamp and _rowid",
+    )
     checkpoint_location: str | None = option(doc="Spark's own option for streams")
+
+    def files(self) -> FileOptions:
+        """Return how a write stores rows."""
+        return FileOptions(
+            rows=self.rows_per_file,
+            bytes=self.bytes_per_file,
+            data_storage_version=self.data_storage_version,
+            stable_row_ids=self.stable_row_ids,
+        )
+
+    def require_batch(self, what: str) -> None:
+        """Reject a batch read with an option for streams (code 13)."""
+        if self.read_changes:
+            raise InvalidInputError(
+                f"{what}: the option readChanges is for streams; call "
+                "changes(spark, namespace, table, since=...) for a DataFrame"
+            )

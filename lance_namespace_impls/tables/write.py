@@ -181,13 +181,16 @@ def _deleted_meanwhile(storage: TableStorage) -> ConcurrentModificationError:
     )
 
 
-def commit_onto(storage: TableStorage, transaction: Any) -> int:
+def commit_onto(
+    storage: TableStorage, transaction: Any, *, stable_row_ids: bool | None = None
+) -> int:
     """Commit a change if its base version is still the latest; return the new version.
 
     Args:
         storage: location of the dataset, which may not exist yet.
         transaction: a ``lance.Transaction`` that overwrites; its read version is 0 if the dataset
             does not exist.
+        stable_row_ids: whether a new dataset has stable row ids; defaults to false.
 
     Raises:
         OSError: raised by pylance, for example if the dataset already has another version.
@@ -200,6 +203,7 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
         transaction,
         storage_options=storage.lance_options(),
         max_retries=0,
+        enable_stable_row_ids=stable_row_ids,
         **storage.of_namespace(),
     )
     return int(dataset.version)

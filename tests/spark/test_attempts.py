@@ -29,7 +29,9 @@ ROWS = pa.table({"a": range(10)})
 
 def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
     target = lake.target()
-    plan = write_plan.plan_write(target, ROWS.schema, mode, makes_table=True, rows_per_file=3)
+    plan = write_plan.plan_write(
+        target, ROWS.schema, mode, makes_table=True, files=write_plan.FileOptions(rows=3)
+    )
     assert plan is not None
     return plan
 

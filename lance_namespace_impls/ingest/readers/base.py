@@ -21,7 +21,8 @@ from lance_namespace_client.errors import TableSchemaValidationError
 from ...core.errors import first_line
 from ...distributed.columns import compatible
 from ...distributed.failures import protocol_error
-from ...distributed.options import choice, option, whole_number
+from ...distributed.options import choice, option, whole_number, yes_no
+from ...distributed.write_plan import FORMAT_VERSIONS, FileOptions
 from ..sources import SourceFile
 
 __all__ = [
@@ -56,11 +57,37 @@ class ImportOptions:
         read=whole_number(1, MAX_ROWS_PER_FILE),
         doc="maximum number of rows in a data file",
     )
+    bytes_per_file: int | None = option(
+        read=whole_number(1), doc="approximate maximum size of a data file in bytes"
+    )
+    data_storage_version: str | None = option(
+        read=choice(*FORMAT_VERSIONS),
+        doc="version of the file format of a new table: 2.0, 2.1, 2.2 or stable (the default)",
+    )
+    stable_row_ids: bool | None = option(
+        read=yes_no,
+        doc="whether rows of a new table keep their ids when they are updated or compacted; "
+        "defaults to false",
+    )
+    merge_schema: bool = option(
+        False,
+        read=yes_no,
+        doc="whether an append adds columns that the table lacks, as nullable ones",
+    )
     task_bytes: int | None = option(
         read=whole_number(1),
         doc="bytes of files that one task reads; defaults to 8 to 128 MiB, so that all "
         "cores are used",
     )
+
+    def files(self) -> FileOptions:
+        """Return how the import stores rows."""
+        return FileOptions(
+            rows=self.rows_per_file,
+            bytes=self.bytes_per_file,
+            data_storage_version=self.data_storage_version,
+            stable_row_ids=self.stable_row_ids,
+        )
 
 
 @frozen(kw_only=True)
