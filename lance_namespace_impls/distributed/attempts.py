@@ -1,8 +1,9 @@
 """Tracks the files that the attempts at a write leave in storage, to find unused ones.
 
 Spark repeats failed and slow tasks, and it reports only the successful attempt to the driver.
-Therefore each attempt writes a marker for every finished data file: an empty file with the same
-name under ``_transactions/<job>``. The driver deletes marked files that are not in the commit.
+Therefore each attempt writes a marker for every finished data file: a file with the same name under
+``_transactions/<job>``. The driver deletes marked files that are not in the commit. A marker is
+empty, or it contains the answer of the task, from which a later run of the same job continues.
 
 An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
 then checks whether the job is still open. The driver first closes the job and then reads the
@@ -23,7 +24,7 @@ from attrs import define
 from ..core.imports import load
 from ..core.storage import TableStorage
 from ..tables.drop import delete_folder
-from ..tables.files import delete_file
+from ..tables.files import delete_file, read_small
 
 if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
@@ -52,9 +53,17 @@ class Attempts:
         """Open the job before its first task."""
         self._write(_OPEN)
 
-    def note(self, file: str) -> None:
-        """Write the marker of a finished data file."""
-        self._write(file)
+    def note(self, file: str, answer: str = "") -> None:
+        """Write the marker of a finished data file, with the answer of its task."""
+        self._write(file, answer)
+
+    def answers(self) -> list[str]:
+        """Return the answers in the markers, each once; markers without one are skipped."""
+        names = [path.rpartition("/")[2] for path in self._files.list(self._folder)]
+        found = (
+            read_small(self._files, f"{self._folder}/{name}") for name in names if name != _OPEN
+        )
+        return sorted({content.decode() for content in found if content})
 
     def is_open(self) -> bool:
         """Return whether the driver still waits for tasks."""
@@ -91,10 +100,10 @@ class Attempts:
 
         return LanceFileSession(self.storage.location, storage_options=self.storage.lance_options())
 
-    def _write(self, name: str) -> None:
+    def _write(self, name: str, content: str = "") -> None:
         with TemporaryDirectory() as folder:
-            local = Path(folder, "empty")
-            local.touch()
+            local = Path(folder, "marker")
+            local.write_text(content, encoding="utf-8")
             self._files.upload_file(local, f"{self._folder}/{name}")
 
 
@@ -123,19 +132,21 @@ class Attempt(FragmentWriteProgress):
         """Mark the files of a finished fragment."""
         self._note(file.path for file in fragment.files)
 
-    def _note(self, files: Iterable[str]) -> None:
+    def _note(self, files: Iterable[str], answer: str = "") -> None:
         for file in files:
             if file not in self._done:
-                self._done[file] = self._pool.submit(self.notes.note, file)
+                self._done[file] = self._pool.submit(self.notes.note, file, answer)
 
-    def finish(self, files: Iterable[str]) -> None:
+    def finish(self, files: Iterable[str], answer: str = "") -> None:
         """Wait until all of `files` have markers; raise the error if a marker cannot be written.
+
+        The markers that are not written yet contain `answer`.
 
         pylance does not report a last file that is not full. A driver that ends the job deletes the
         folder of the markers, which may interrupt the write of one. That error is ignored; the
         caller must check whether the job is still open.
         """
-        self._note(files)
+        self._note(files, answer)
         for done in self._done.values():
             try:
                 done.result()

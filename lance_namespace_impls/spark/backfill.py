@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-import pickle
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -28,13 +28,18 @@ from lance_namespace_client.errors import (
 
 from ..core.imports import load
 from ..distributed import write_plan
+from ..distributed.attempts import Attempts
+from ..distributed.calls import Calls, Pace
 from ..distributed.columns import cast_batch, lance_schema, with_types
 from ..distributed.failures import coded, decoded
+from ..distributed.markers import marked
 from ..distributed.options import require_positive
 from ..distributed.runners import quietly, spark_runner
 from ..distributed.secrets import map_in_arrow
 from ..distributed.type_names import parse_types
 from ..tables.align import aligned
+from ..tables.files import missing_beside
+from ..tables.layout import DATA
 from ..tables.sql import SqlCheck
 from ..tables.write import commit_onto
 from .dataframe_reader import cores_of, read_table, require_clear_keys, target_of
@@ -55,6 +60,8 @@ ColumnFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Computes the new columns for a batch of rows, in the same order."""
 
 COMMIT_ATTEMPTS = 10
+MARK = "lance_namespace.backfill"
+"""Transaction property of the commit of a resumable job, with the id of the job."""
 _OFFSET_BITS = 32
 
 
@@ -83,11 +90,19 @@ def add_columns(
     reads: Sequence[str] | None = None,
     on: str | Sequence[str] | None = None,
     batch_rows: int | None = None,
+    calls_per_second: float | None = None,
+    attempts: int = 1,
+    backoff_seconds: float = 1.0,
+    retry_on: type[Exception] | tuple[type[Exception], ...] = Exception,
+    resume: str | None = None,
 ) -> Added:
     """Add columns with values to a table and return the result.
 
     Rows that other writers append during the operation also receive values. Fragments that others
     compact or rewrite are computed again.
+
+    With `resume`, the files of finished fragments remain in the table's folder after a failure or a
+    kill, and the same call continues with the other fragments.
 
     Args:
         spark: the session.
@@ -102,6 +117,14 @@ def add_columns(
         reads: columns that the function receives; defaults to all.
         on: columns of the key, for a DataFrame.
         batch_rows: maximum number of rows that the function receives per call.
+        calls_per_second: maximum number of calls of the function per second, across all workers and
+            including repeated calls. Speculative and retried tasks of Spark count separately.
+        attempts: maximum number of calls for one batch; each attempt of a Spark task makes as many.
+        backoff_seconds: pause after the first failed call of a batch. Each further pause is twice
+            as long, up to a minute, plus jitter.
+        retry_on: exceptions after which a call is repeated.
+        resume: name of the job. Choose another one if the function changes: the name, the columns
+            and the types identify the results to continue with.
 
     Raises:
         TableNotFoundError: code 4.
@@ -110,15 +133,33 @@ def add_columns(
             of rows, or several rows of the DataFrame match one key of the table.
         ConcurrentModificationError: code 14, other writers changed the table's columns or kept
             changing its rows; no new column remains.
+        ServiceUnavailableError: code 17, the function failed to reach its service in all attempts;
+            the message names the fragment, the rows and the attempt.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, the table already has such a column, or a value does
             not fit.
     """
     require_pyspark()
     require_positive(batch_rows=batch_rows)
+    calls = Calls(
+        per_second=calls_per_second,
+        attempts=attempts,
+        backoff_seconds=backoff_seconds,
+        retry_on=retry_on if isinstance(retry_on, tuple) else (retry_on,),
+    )
     target = target_of(namespace, table)
+    if calls != Calls() and (isinstance(columns, Mapping) or not callable(columns)):
+        raise InvalidInputError(
+            f"{target.name}: calls_per_second, attempts, backoff_seconds and retry_on apply to a "
+            "function; omit them"
+        )
+    if resume is not None and not resume.strip():
+        raise InvalidInputError(f"{target.name}: resume must be the name of the job")
     pinned = pin(target)
-    maker = _maker(spark, pinned, columns, types, reads, on, batch_rows)
+    maker = _maker(spark, pinned, columns, types, reads, on, batch_rows, calls)
+    job = None if resume is None else _job(pinned, maker, columns, resume)
+    if job is not None and (done := _committed(pinned, maker, job)) is not None:
+        return done
     taken = [name for name in maker.schema.names if name in pinned.schema.names]
     if taken or not maker.schema.names:
         raise TableSchemaValidationError(
@@ -126,26 +167,62 @@ def add_columns(
             + (f"it has a column {', '.join(taken)}" if taken else "there is no column to add")
         )
     write_plan.check_schema(maker.schema, target.name)
-    plan = write_plan.plan_write(target, pinned.schema, write_plan.Mode.APPEND, writes_rows=False)
+    plan = write_plan.plan_write(
+        target, pinned.schema, write_plan.Mode.APPEND, writes_rows=False, job=job
+    )
     assert plan is not None  # only EXIST_OK returns None
     try:
         with decoded():
-            version, rows, files = _commit(maker, evolve(plan, read_version=pinned.version))
-    except BaseException:
-        write_plan.abort(plan, [])
+            version, rows, files = _commit(
+                maker, evolve(plan, read_version=pinned.version), resumes=job is not None
+            )
+    except BaseException as error:
+        if job is None or isinstance(error, ConcurrentModificationError):
+            write_plan.abort(plan, [])
         raise
     write_plan.delete_rest(plan, (), needed=files)
     return Added(version=version, columns=tuple(maker.schema.names), rows=rows)
 
 
-def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
-    """Commit the columns after computing them; return the version, its rows and the new files."""
+def _job(pinned: Pinned, maker: _Maker, columns: Any, name: str) -> str:
+    """Return the id of a resumable job: the same arguments lead to the same id."""
+    parts = {
+        "name": name,
+        "location": pinned.location,
+        "columns": [f"{field.name}: {field.type}" for field in maker.schema],
+        "expressions": dict(columns) if isinstance(columns, Mapping) else None,
+    }
+    return uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(parts, sort_keys=True)).hex
+
+
+def _committed(pinned: Pinned, maker: _Maker, job: str) -> Added | None:
+    """Return the result of an earlier run of the job that ended after its commit; otherwise None."""
+    names = maker.schema.names
+    if not set(names) <= set(pinned.schema.names):
+        return None
+    dataset = pinned.open()
+    for version, _ in marked(dataset, MARK, job):
+        there = pinned.target.open(pinned.target.storage_at(pinned.location), version)
+        Attempts(pinned.target.storage_at(pinned.location), job).end()
+        return Added(version=version, columns=tuple(names), rows=there.count_rows())
+    return None
+
+
+def _commit(maker: _Maker, plan: WritePlan, *, resumes: bool) -> tuple[int, int, set[str]]:
+    """Commit the columns after computing them; return the version, its rows and the new files.
+
+    Args:
+        maker: computes the columns of fragments.
+        plan: the plan of the write.
+        resumes: whether to use fragments that an earlier run of the job finished.
+    """
     lance = load("lance")
 
     target = plan.target
     storage = target.storage_at(plan.location)
     columns = target.open(storage, plan.read_version).lance_schema
-    made: dict[int, Mapping[str, Any]] = {}
+    made = _finished(plan, columns) if resumes else {}
+    properties = {MARK: plan.job} if resumes else {}
     for left in reversed(range(COMMIT_ATTEMPTS)):
         dataset = target.open(storage)
         if dataset.lance_schema != columns:
@@ -173,8 +250,12 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
             )
             for number, fragment in there.items()
         ]
-        schema = pickle.loads(base64.b64decode(made[next(iter(there))]["schema"]))
-        change = lance.Transaction(version, lance.LanceOperation.Merge(merged, schema))
+        schema = _schema_from(made[next(iter(there))]["schema"])
+        change = lance.Transaction(
+            version,
+            lance.LanceOperation.Merge(merged, schema),
+            transaction_properties=properties,
+        )
         write_plan.require_open(plan, target.storage_at(plan.location))
         try:
             committed = commit_onto(storage, change)
@@ -186,6 +267,27 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
         rows = sum(fragment.num_rows for fragment in merged)
         return committed, rows, {file["path"] for files in new.values() for file in files}
     raise AssertionError("the last attempt returns or raises")
+
+
+def _finished(plan: WritePlan, columns: Any) -> dict[int, Mapping[str, Any]]:
+    """Return the usable results of `_write` of earlier runs of the job.
+
+    Args:
+        plan: the plan of the write.
+        columns: the table's current ``LanceSchema``; results for another one are skipped, because
+            the ids of their fields may be in use.
+    """
+    storage = plan.target.storage_at(plan.location)
+    current = _schema_to_json(columns)
+    answers = [json.loads(answer) for answer in Attempts(storage, plan.job).answers()]
+    answers = [answer for answer in answers if answer["base"] == current]
+    files = [file["path"] for answer in answers for file in answer["files"]]
+    missing = set(missing_beside(storage, DATA, files))
+    return {
+        answer["fragment"]: answer
+        for answer in answers
+        if not any(file["path"] in missing for file in answer["files"])
+    }
 
 
 def _paths(fragment: Mapping[str, Any]) -> list[str]:
@@ -217,6 +319,7 @@ class _ByFragment(_Maker):
         schema: the new columns.
         scan: arguments of pylance's scanner for reading the fragment.
         function: computes the new columns from the rows read; None if the scan returns the columns.
+        calls: how the function is called.
     """
 
     def __init__(
@@ -225,30 +328,56 @@ class _ByFragment(_Maker):
         schema: pa.Schema,
         scan: Mapping[str, Any],
         function: ColumnFunction | None,
+        calls: Calls,
     ) -> None:
         super().__init__(spark, schema)
         self._scan = scan
         self._function = function
+        self._calls = calls
 
     def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
         """Write the columns for fragments of the plan's version."""
-        scan, function, schema, target = self._scan, self._function, self.schema, plan.target
+        scan, function, schema, calls = self._scan, self._function, self.schema, self._calls
+        target, runner = plan.target, spark_runner(self._spark)
+        # With a limit, each task has an equal share of it, so there are only as many as run at once.
+        groups = len(fragments) if calls.per_second is None else min(len(fragments), runner.cores)
+        tasks = [json.dumps(list(fragments[start::groups])) for start in range(groups)]
 
         def work(task: str, count: Count) -> str:
             with coded(f"adding columns to {target.name}", target.namespace.config.secrets()):
-                number = int(task)
                 dataset = target.open(target.storage_at(plan.location), plan.read_version)
-                read = dataset.get_fragment(number).scanner(**scan).to_batches()
-                made = (_applied(function, batch, schema) for batch in read if batch.num_rows)
-                batches = (cast_batch(batch, schema) for batch in made)
-                return json.dumps(_write(plan, dataset, number, schema, batches))
+                pace = calls.pace(groups)
+                answers = []
+                for number in json.loads(task):
+                    read = dataset.get_fragment(number).scanner(**scan).to_batches()
+                    what = f"{target.name}: fragment {number}"
+                    made = _made(function, read, schema, what, calls, pace)
+                    answers.append(_write(plan, dataset, number, schema, made))
+                return json.dumps(answers)
 
-        name = f"add columns to {target.name}"
-        tasks = [str(number) for number in fragments]
-        return [
-            json.loads(answer)
-            for answer in spark_runner(self._spark).run(name, tasks, work, quietly)
-        ]
+        answers = runner.run(f"add columns to {target.name}", tasks, work, quietly)
+        return [each for answer in answers for each in json.loads(answer)]
+
+
+def _made(
+    function: ColumnFunction | None,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    what: str,
+    calls: Calls,
+    pace: Pace,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the new columns of a fragment's batches; see `_checked`."""
+    first = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        last = first + batch.num_rows - 1
+        rows = f"{what}, rows {first} to {last}"
+        if function is not None:
+            batch = _checked(calls.call(function, batch, rows, pace), batch, schema)
+        yield cast_batch(batch, schema)
+        first = last + 1
 
 
 class _ByKey(_Maker):
@@ -307,6 +436,7 @@ def _maker(
     reads: Sequence[str] | None,
     on: str | Sequence[str] | None,
     batch_rows: int | None,
+    calls: Calls,
 ) -> _Maker:
     """Return the object that computes the columns, after checking the arguments."""
     from pyspark.sql import DataFrame
@@ -320,7 +450,7 @@ def _maker(
             )
     if isinstance(columns, Mapping):
         schema = with_types(_planned(pinned, columns), types)
-        return _ByFragment(spark, schema, _scan_of(columns), None)
+        return _ByFragment(spark, schema, _scan_of(columns), None, calls)
     if isinstance(columns, DataFrame):
         if not keys or not set(keys) <= set(columns.columns):
             raise InvalidInputError(
@@ -347,7 +477,7 @@ def _maker(
         "batch_size": batch_rows,
         "blob_handling": "all_binary",
     }
-    return _ByFragment(spark, schema, read, columns)
+    return _ByFragment(spark, schema, read, columns, calls)
 
 
 def _scan_of(expressions: Mapping[str, str]) -> dict[str, Any]:
@@ -372,12 +502,8 @@ def _planned(pinned: Pinned, expressions: Mapping[str, str]) -> pa.Schema:
         raise pinned.target.failure(error, "adding columns to") from error
 
 
-def _applied(
-    function: ColumnFunction | None, batch: pa.RecordBatch, schema: pa.Schema
-) -> pa.RecordBatch:
-    if function is None:
-        return batch
-    made = function(batch)
+def _checked(made: object, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the columns that the function computed for a batch, if they are complete."""
     if not isinstance(made, pa.RecordBatch):
         raise InvalidInputError(
             f"the function returned a {type(made).__name__}, not a pyarrow.RecordBatch"
@@ -412,13 +538,28 @@ def _write(
     with write_plan.attempt_at(plan, storage, rows) as attempt:
         merged, whole = fragment.merge_columns(rows.reader(checked))
         files = [file for file in merged.to_json()["files"] if file["path"] not in before]
-        attempt.finish(file["path"] for file in files)
-    return {
-        "fragment": number,
-        "onto": before,
-        "files": files,
-        "schema": base64.b64encode(pickle.dumps(whole)).decode(),
-    }
+        answer = {
+            "fragment": number,
+            "onto": before,
+            "files": files,
+            "base": _schema_to_json(dataset.lance_schema),
+            "schema": _schema_to_json(whole),
+        }
+        attempt.finish((file["path"] for file in files), json.dumps(answer))
+    return answer
+
+
+def _schema_to_json(schema: Any) -> list[str]:
+    """Return a ``LanceSchema``, with the ids of its fields, as JSON."""
+    metadata, *fields = schema.__reduce__()[1]
+    ordered = json.dumps(json.loads(metadata), sort_keys=True)
+    return [ordered, *(base64.b64encode(field).decode() for field in fields)]
+
+
+def _schema_from(found: Sequence[str]) -> Any:
+    """Return the ``LanceSchema`` that `_schema_to_json` converted."""
+    metadata, *fields = found
+    return load("lance.schema").LanceSchema._from_protos(metadata, *map(base64.b64decode, fields))
 
 
 def _runs(

@@ -238,8 +238,7 @@ def test_a_function_that_gives_something_else_is_told_so(
     schema = pa.schema([("v", pa.int64())])
     given = pa.record_batch({"a": [1, 2]})
     with pytest.raises(kind, match=said) as caught:
-        backfill._applied(lambda batch: made, given, schema)
+        backfill._checked(made, given, schema)
     assert type(caught.value) is kind
     right = pa.record_batch({"v": [3, 4]})
-    assert backfill._applied(lambda batch: right, given, schema) == right
-    assert backfill._applied(None, given, schema) is given
+    assert backfill._checked(right, given, schema) == right

@@ -1,0 +1,138 @@
+"""Calls functions that depend on services: at a limited rate, and again after a failure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+)
+
+from ..core.errors import first_line
+from ..core.imports import load
+from ..core.stores import store_failure
+
+__all__ = ["Calls", "Pace"]
+
+T = TypeVar("T")
+
+MAX_BACKOFF_SECONDS = 60.0
+
+
+@frozen(kw_only=True)
+class Calls:
+    """How a job calls a function.
+
+    Args:
+        per_second: maximum number of calls per second across the job, including repeated calls;
+            None for no limit.
+        attempts: maximum number of calls for one input.
+        backoff_seconds: pause after the first failed call. Each further pause is twice as long, up
+            to `MAX_BACKOFF_SECONDS`, plus jitter.
+        retry_on: exceptions after which the call is repeated.
+
+    Raises:
+        InvalidInputError: code 13, an argument is invalid.
+    """
+
+    per_second: float | None = None
+    attempts: int = 1
+    backoff_seconds: float = 1.0
+    retry_on: tuple[type[Exception], ...] = (Exception,)
+
+    def __attrs_post_init__(self) -> None:
+        """Reject invalid arguments."""
+        if self.per_second is not None and not 0 < self.per_second < float("inf"):
+            raise InvalidInputError(
+                f"calls_per_second must be greater than 0, not {self.per_second}; omit it for no "
+                "limit"
+            )
+        if isinstance(self.attempts, bool) or self.attempts < 1:
+            raise InvalidInputError(
+                f"attempts must be a whole number of 1 or more, not {self.attempts}"
+            )
+        if not 0 <= self.backoff_seconds < float("inf"):
+            raise InvalidInputError(
+                f"backoff_seconds must be 0 or more, not {self.backoff_seconds}"
+            )
+        if not self.retry_on or not all(
+            isinstance(kind, type) and issubclass(kind, Exception) for kind in self.retry_on
+        ):
+            raise InvalidInputError("retry_on must be an exception class, or a tuple of them")
+
+    def pace(self, tasks: int) -> Pace:
+        """Return the pace of one of several concurrent tasks that share the limit."""
+        return Pace(None if self.per_second is None else tasks / self.per_second)
+
+    def call(self, function: Callable[[Any], T], value: Any, what: str, pace: Pace) -> T:
+        """Return the result of the function.
+
+        Args:
+            function: the function.
+            value: its argument.
+            what: description of the argument, as the start of an error message.
+            pace: the pace of the task.
+
+        Raises:
+            ServiceUnavailableError: code 17, the last attempt failed to reach a service.
+            InvalidInputError: code 13, the last attempt failed with another exception.
+            LanceNamespaceError: the last attempt raised this error.
+        """
+        tenacity = load("tenacity")
+
+        made = 0
+
+        def attempt() -> T:
+            nonlocal made
+            pace.wait()
+            made += 1
+            return function(value)
+
+        try:
+            found: T = tenacity.Retrying(
+                stop=tenacity.stop_after_attempt(self.attempts),
+                wait=tenacity.wait_exponential(self.backoff_seconds, MAX_BACKOFF_SECONDS)
+                + tenacity.wait_random(0, min(1.0, self.backoff_seconds)),
+                retry=tenacity.retry_if_exception_type(self.retry_on),
+                reraise=True,
+            )(attempt)
+        except Exception as error:
+            raise _failure(error, what, made, self.attempts) from error
+        return found
+
+
+def _failure(error: Exception, what: str, attempt: int, attempts: int) -> LanceNamespaceError:
+    text = f"{what}, attempt {attempt} of {attempts}: "
+    if isinstance(error, LanceNamespaceError):
+        return type(error)(text + error.message)
+    kind = store_failure(error)
+    if kind is None and isinstance(error, ConnectionError | TimeoutError):
+        kind = ServiceUnavailableError
+    return (kind or InvalidInputError)(f"{text}{type(error).__name__}: {first_line(error)}")
+
+
+class Pace:
+    """Limits how often a task calls a function.
+
+    Args:
+        seconds: minimum time between two calls; None for no limit.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._next = 0.0
+
+    def wait(self) -> None:
+        """Wait until the next call is allowed."""
+        if self._seconds is None:
+            return
+        now = time.monotonic()
+        if self._next > now:
+            time.sleep(self._next - now)
+        self._next = max(now, self._next) + self._seconds
