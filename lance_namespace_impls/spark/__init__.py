@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from .dataframe_writer import Written, write_table
     from .dml import Change, delete, merge_into, update
     from .pushdown import has_pushdown, pushdown_jar
+    from .quality import (
+        Checked,
+        InRange,
+        Matches,
+        NotNull,
+        OneOf,
+        References,
+        RuleResult,
+        Unique,
+        VectorNorm,
+        check,
+    )
     from .session import local_session
     from .sql import SqlCatalog, sql_catalog
     from .table_import import ImportRow, import_tables
@@ -29,12 +41,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Added",
     "Change",
+    "Checked",
     "ImportResult",
     "ImportRow",
+    "InRange",
+    "Matches",
+    "NotNull",
+    "OneOf",
+    "References",
+    "RuleResult",
     "SqlCatalog",
+    "Unique",
+    "VectorNorm",
     "Written",
     "add_columns",
     "changes",
+    "check",
     "count_rows",
     "delete",
     "frame_from_arrow",
@@ -58,6 +80,18 @@ _MODULES = {
     "dataframe_writer": ("Written", "write_table"),
     "dml": ("Change", "delete", "merge_into", "update"),
     "pushdown": ("has_pushdown", "pushdown_jar"),
+    "quality": (
+        "Checked",
+        "InRange",
+        "Matches",
+        "NotNull",
+        "OneOf",
+        "References",
+        "RuleResult",
+        "Unique",
+        "VectorNorm",
+        "check",
+    ),
     "session": ("local_session",),
     "sql": ("SqlCatalog", "sql_catalog"),
     "table_import": ("ImportRow", "import_tables"),

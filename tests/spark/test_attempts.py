@@ -139,7 +139,7 @@ def test_a_note_that_cannot_be_written_fails_the_task(
     plan = planned(quiet_lake)
     real, count = Attempts.note, iter(range(10))
 
-    def fail_third(self: Attempts, file: str) -> None:
+    def fail_third(self: Attempts, file: str, answer: str) -> None:
         if next(count) == 2:
             raise OSError("the disk is full")
         real(self, file)
@@ -157,7 +157,7 @@ def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
     plan = planned(quiet_lake)
     won = written(plan)
 
-    def end_first(_: Attempts, __: str) -> None:
+    def end_first(_: Attempts, __: str, ___: str) -> None:
         if quiet_lake.notes():
             write_plan.commit(plan, won)
         raise OSError("failed to persist temp file")
