@@ -112,12 +112,13 @@ def import_files(
     cores: int | None = None,
     small_bytes: int = SMALL_BYTES,
 ) -> ImportResult:
-    """Import CSV, JSON (one object per line) or Parquet files into a Lance table of a namespace.
+    """Import CSV, JSON (one object per line), Parquet, ORC or Avro files, or Delta or Iceberg tables.
 
     All files become one table with one schema. CSV and JSON files are read completely to derive the
     schema, so that every value fits it. Files are divided among tasks if possible: Parquet between
-    row groups, JSON and CSV between lines. Compressed text and CSV with line breaks inside values
-    are not divided. If anything fails, the table stays unchanged.
+    row groups, ORC between stripes, Iceberg tables between data files, JSON and CSV between lines.
+    Compressed text and CSV with line breaks inside values are not divided. If anything fails, the
+    table stays unchanged.
 
     Args:
         spark: the session, or a callable that starts one, or None. The callable is called only if
@@ -126,11 +127,13 @@ def import_files(
         impl: implementation of the namespace, as for `connect`.
         properties: properties of the namespace.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
-        sources: files, folders and patterns such as ``data/*.csv``. Paths and URIs must be readable
+        sources: files, folders and patterns such as ``data/*.csv``, or tables: the folder of a Delta
+            or Iceberg table, or the metadata file of an Iceberg table. Paths and URIs must be readable
             by the workers with the namespace's ``storage.*`` properties. Web files (``https://``,
             ``hf://datasets/...``) are downloaded to this machine; if Spark runs on other machines,
             this process reads them instead.
-        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions.
+        format: ``csv``, ``json``, ``parquet``, ``orc``, ``avro``, ``delta`` or ``iceberg``; defaults
+            to the format of the table or of the file extensions.
         mode: ``create`` (code 5 if the table exists), ``append`` (code 4 if it does not exist),
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
             unchanged).

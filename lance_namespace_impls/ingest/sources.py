@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from typing import Any
 from urllib.parse import urlsplit
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
@@ -19,6 +19,14 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.stores import ResolvedAddress, applicable_options, resolve
 from ..distributed.failures import protocol_error
 from .downloads import Downloads, Hub, is_web, shards
+from .lakes import (
+    TABLE_FORMATS,
+    current_metadata,
+    delta_version,
+    iceberg_size,
+    table_failure,
+    table_format,
+)
 
 __all__ = ["SourceFile", "find_files", "format_of"]
 
@@ -26,8 +34,12 @@ ENDINGS = {
     "csv": (".csv", ".tsv"),
     "json": (".json", ".jsonl", ".ndjson"),
     "parquet": (".parquet", ".parq", ".pq"),
+    "orc": (".orc",),
+    "avro": (".avro",),
 }
+FORMAT_NAMES = (*ENDINGS, *TABLE_FORMATS)
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_DELTA_LOG = "_delta_log"
 _WILD = frozenset("*?[")
 # Matches a name or password before the host (except the container of Azure addresses), or a query
 # with a credential or signature.
@@ -52,6 +64,8 @@ class SourceFile:
     """Options of that store, with pylance's names."""
     address: str | None = None
     """URL that the file was downloaded from; None if it was not downloaded."""
+    version: int | None = None
+    """Version of a Delta table."""
 
     @property
     def name(self) -> str:
@@ -101,15 +115,17 @@ def find_files(
 ) -> tuple[str, list[SourceFile]]:
     """Find the files that sources refer to, and their format.
 
-    A source is a file, a folder (with everything below it) or a pattern such as ``data/*.csv``. As
+    A source is a file, a folder (with everything below it), a pattern such as ``data/*.csv``, the
+    folder of a Delta or Iceberg table, or the metadata file of an Iceberg table. As
     in Spark, folders and patterns skip names that start with ``.`` or ``_``. Files of more than one
     partition (``year=2020/a.parquet``) are rejected, because the columns in the folder names would
     be lost.
 
     Args:
         sources: paths or URIs.
-        format: ``csv``, ``json`` or ``parquet``; defaults to the format of the file extensions, and
-            then folders skip files with unknown extensions.
+        format: ``csv``, ``json``, ``parquet``, ``orc``, ``avro``, ``delta`` or ``iceberg``; defaults
+            to the format of the table or of the file extensions, and then folders skip files with
+            unknown extensions.
         storage: options of the object stores, with pylance's names; defaults to the environment.
         downloads: downloads web files; without it, web files are rejected.
 
@@ -123,11 +139,14 @@ def find_files(
         UnauthenticatedError: code 16, the store or the server requires other credentials.
         ServiceUnavailableError: code 17, the store or the server does not respond.
     """
-    if format is not None and format not in ENDINGS:
-        raise InvalidInputError(f"format {format!r} is not known; use one of {', '.join(ENDINGS)}")
+    if format is not None and format not in FORMAT_NAMES:
+        raise InvalidInputError(
+            f"format {format!r} is not known; use one of {', '.join(FORMAT_NAMES)}"
+        )
     if isinstance(sources, str) or not sources:
         raise InvalidInputError("sources must be a non-empty list of files, folders or patterns")
     files: dict[tuple[str | None, str], SourceFile] = {}
+    formats: set[str] = set()
     for source in sources:
         _refuse_credentials(source)
         found = list(_expand(source, format, storage or {}, downloads))
@@ -135,12 +154,13 @@ def find_files(
             hint = (
                 ""
                 if format
-                else f"; for other extensions specify the format ({', '.join(ENDINGS)})"
+                else f"; for other extensions specify the format ({', '.join(FORMAT_NAMES)})"
             )
             raise InvalidInputError(f"{source}: no file to read{hint}")
-        files.update(((file.store, file.path), file) for file in found)
-    _refuse_partitions(files.values())
-    formats = {format or str(format_of(file.path)) for file in files.values()}
+        files.update(((file.store, file.path), file) for file, _ in found)
+        formats.update(name for _, name in found)
+    if formats.isdisjoint(TABLE_FORMATS):
+        _refuse_partitions(files.values())
     if len(formats) > 1:
         raise InvalidInputError(
             f"files of several formats cannot be imported into one table: {', '.join(sorted(formats))}"
@@ -170,13 +190,19 @@ def _refuse_credentials(source: str) -> None:
 
 def _expand(
     source: str, format: str | None, storage: Mapping[str, str], downloads: Downloads | None
-) -> Iterable[SourceFile]:
+) -> Iterator[tuple[SourceFile, str]]:
+    """Yield the files of a source, and the format of each."""
     if not is_web(source):
         found = _resolved(source, storage)
         uri = None if found.kind is None else found.location
         own = {} if uri is None else storage
-        for info in _found(source, found.filesystem(), found.path, format):
-            yield SourceFile(path=info.path, size=info.size, store=uri, storage=own)
+        store = found.filesystem()
+        if table := _table_format(source, store, found.path, format):
+            yield _table(source, store, found, table, own), table
+            return
+        for info in _found(source, store, found.path, format):
+            file = SourceFile(path=info.path, size=info.size, store=uri, storage=own)
+            yield file, format or str(format_of(info.path))
         return
     if downloads is None:
         raise InvalidInputError(
@@ -190,13 +216,59 @@ def _expand(
         _refuse_unknown_ending(source, urlsplit(addresses[0]).path, format)
     for address in addresses:
         here, shown = downloads.fetch(address)
-        yield SourceFile(path=str(here), size=here.stat().st_size, address=shown)
+        file = SourceFile(path=str(here), size=here.stat().st_size, address=shown)
+        yield file, format or str(format_of(file.path))
+
+
+def _table_format(source: str, store: Any, path: str, format: str | None) -> str | None:
+    """Return the format of the table that a source is, or None if it consists of files.
+
+    Raises:
+        InvalidInputError: code 13, the source is a table of another format. Its folder may contain
+            files that are not part of the table.
+    """
+    try:
+        found = None if not _WILD.isdisjoint(path) else table_format(store, path)
+    except OSError as error:
+        raise protocol_error(error, f"looking for {source}") from error
+    if found is not None and format not in (None, found):
+        if format == "json" and store.get_file_info(path).is_file:
+            return None
+        raise InvalidInputError(
+            f"{source} is a table of the format {found}, not {format}; omit the format"
+        )
+    if found is None and format in TABLE_FORMATS:
+        raise InvalidInputError(f"{source} is not a table of the format {format}")
+    return found
+
+
+def _table(
+    source: str, store: Any, found: ResolvedAddress, format: str, storage: Mapping[str, str]
+) -> SourceFile:
+    """Return the current version of a Delta or Iceberg table."""
+    is_local = found.kind is None
+    if format == "delta":
+        table = SourceFile(
+            path=found.path, size=0, store=None if is_local else found.location, storage=storage
+        )
+        try:
+            version, size = delta_version(found.location, storage)
+        except Exception as error:
+            raise table_failure(error, table) from error
+        return evolve(table, version=version, size=size)
+    path = current_metadata(store, found.path, source)
+    uri = None if is_local else found.location + path.removeprefix(found.path)
+    table = SourceFile(path=path, size=0, store=uri, storage=storage)
+    try:
+        return evolve(table, size=iceberg_size(uri or path, storage))
+    except Exception as error:
+        raise table_failure(error, table) from error
 
 
 def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:
     if format is None and format_of(path) is None:
         raise InvalidInputError(
-            f"{source}: the file name has no known extension; specify the format ({', '.join(ENDINGS)})"
+            f"{source}: the file name has no known extension; specify the format ({', '.join(FORMAT_NAMES)})"
         )
 
 
@@ -219,7 +291,7 @@ def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[A
         _refuse_unknown_ending(source, path, format)
         return [info]
     if info.type == fs.FileType.Directory:
-        infos = _below(store, path)
+        infos = _below(source, store, path)
         for info in infos:
             _refuse_partition(source, os.path.dirname(info.path)[len(path) :].split("/"))
         return infos
@@ -229,16 +301,30 @@ def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[A
         ]
         for info in infos:
             _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
+        for folder in sorted({os.path.dirname(info.path) for info in infos}):
+            if store.get_file_info(f"{folder}/{_DELTA_LOG}").type == fs.FileType.Directory:
+                _refuse_delta(source, folder)
         return infos
     raise InvalidInputError(f"{source}: file or folder not found")
 
 
-def _below(store: Any, folder: str) -> list[Any]:
+def _below(source: str, store: Any, folder: str) -> list[Any]:
+    infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
+    for info in infos:
+        if os.path.basename(info.path) == _DELTA_LOG:
+            _refuse_delta(source, os.path.dirname(info.path))
     return [
         info
-        for info in store.get_file_info(fs.FileSelector(folder, recursive=True))
+        for info in infos
         if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :].split("/"))
     ]
+
+
+def _refuse_delta(source: str, table: str) -> None:
+    """Reject files of a Delta table: some may no longer be part of it."""
+    raise InvalidInputError(
+        f"{source} leads to files of the Delta table {table}; import the folder of the table"
+    )
 
 
 def _is_shown(parts: Sequence[str]) -> bool:

@@ -50,9 +50,10 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="FILES...",
-            help="CSV, JSON Lines or Parquet files, folders, or patterns such as "
-            "'data/*.csv'; paths, URIs such as s3://bucket/data (with the storage.* properties), "
-            "https:// addresses, or hf://datasets/OWNER/NAME/data/train-*.parquet.",
+            help="CSV, JSON Lines, Parquet, ORC or Avro files, folders, patterns such as "
+            "'data/*.csv', or the folder of a Delta or Iceberg table; paths, URIs such as "
+            "s3://bucket/data (with the storage.* properties), https:// addresses, or "
+            "hf://datasets/OWNER/NAME/data/train-*.parquet.",
         ),
     ],
     format: Annotated[
@@ -60,7 +61,7 @@ def import_files(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="csv, json or parquet; required if file names have no known extension.",
+            help="csv, json, parquet, orc, avro, delta or iceberg; required if the names do not show it.",
         ),
     ] = None,
     mode: Annotated[

@@ -11,13 +11,10 @@ from pyarrow import parquet
 from pyarrow import types as is_
 
 from lance_namespace_client.errors import TableSchemaValidationError
-from lance_namespace_client.ipc import validated
 
-from ...distributed.casts import first_rounded
-from ...distributed.columns import cast_batch
 from ..sources import SourceFile
-from . import numbers
-from .base import FileInfo, Format, Piece, named_once, refused
+from .base import FileInfo, Piece, named_once, refused
+from .typed import TypedFormat
 
 __all__ = ["ParquetFormat", "rows_of"]
 
@@ -29,7 +26,7 @@ WRITTEN_BY_SPARK = b"org.apache.spark.version"
 MAX_MICROSECONDS = 2**63 // 1000
 
 
-class ParquetFormat(Format):
+class ParquetFormat(TypedFormat):
     """Parquet files; they are divided between row groups.
 
     Timestamps of the legacy type INT96 become microseconds, which cover their whole range, or
@@ -60,46 +57,10 @@ class ParquetFormat(Format):
             )
             groups = list(piece.row_groups)
             batches = content.iter_batches(_batch_rows(content.metadata, groups), row_groups=groups)
-            row = 1 + sum(
+            first = 1 + sum(
                 content.metadata.row_group(i).num_rows for i in range(min(groups, default=0))
             )
-            for batch in validated(batches):
-                rows = _cast(batch, schema, row)
-                for name in set(batch.schema.names).intersection(exact):
-                    given, kept = batch.column(name), rows.column(name)
-                    index = first_rounded(given, kept)
-                    if index is not None:
-                        text = str(given[index].as_py())
-                        raise numbers.lost(name, row + index, text, kept.type)
-                row += batch.num_rows
-                yield rows
-
-    def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Return the type unchanged: Parquet files declare the types of their values."""
-        return kind
-
-
-def _cast(batch: pa.RecordBatch, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
-    """Cast a batch; an error message names the first row that does not fit."""
-    try:
-        return cast_batch(batch, schema)
-    except TableSchemaValidationError as error:
-        low, high = 0, batch.num_rows
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _is_cast(batch.slice(low, middle - low), schema):
-                low = middle
-            else:
-                high = middle
-        raise TableSchemaValidationError(f"{error.message}, in row {first_row + low}") from error
-
-
-def _is_cast(batch: pa.RecordBatch, schema: pa.Schema) -> bool:
-    try:
-        cast_batch(batch, schema)
-    except TableSchemaValidationError:
-        return False
-    return True
+            yield from self.converted(batches, schema, exact, first)
 
 
 def _batch_rows(metadata: parquet.FileMetaData, groups: Sequence[int]) -> int:
