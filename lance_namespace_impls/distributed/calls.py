@@ -6,19 +6,21 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from attrs import frozen
 
 from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
     ServiceUnavailableError,
+    TableSchemaValidationError,
 )
 
 from ..core.errors import first_line
 from ..core.imports import load
 from ..core.stores import store_failure
 
-__all__ = ["Calls", "Pace"]
+__all__ = ["Calls", "Pace", "require_columns"]
 
 T = TypeVar("T")
 
@@ -115,6 +117,34 @@ def _failure(error: Exception, what: str, attempt: int, attempts: int) -> LanceN
     if kind is None and isinstance(error, ConnectionError | TimeoutError):
         kind = ServiceUnavailableError
     return (kind or InvalidInputError)(f"{text}{type(error).__name__}: {first_line(error)}")
+
+
+def require_columns(made: object, schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Return the columns that a function computed, if they are complete.
+
+    Args:
+        made: the result of the function.
+        schema: the expected columns.
+        rows: the expected number of rows.
+
+    Raises:
+        InvalidInputError: code 13, the result is not a batch, or has another number of rows.
+        TableSchemaValidationError: code 20, it has other columns.
+    """
+    if not isinstance(made, pa.RecordBatch):
+        raise InvalidInputError(
+            f"the function returned a {type(made).__name__}, not a pyarrow.RecordBatch"
+        )
+    if made.num_rows != rows:
+        raise InvalidInputError(
+            f"the function returned {made.num_rows} rows for {rows}; it must return one for each"
+        )
+    if set(made.schema.names) != set(schema.names):
+        raise TableSchemaValidationError(
+            f"the function returned the columns {', '.join(made.schema.names)}; types= "
+            f"names {', '.join(schema.names)}"
+        )
+    return made
 
 
 class Pace:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..core.imports import load
 from ..tables.zones import check_zone
 
 __all__ = ["parse_type", "parse_types"]
@@ -31,7 +32,8 @@ def parse_type(text: str) -> pa.DataType:
     Accepts Arrow's names (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``) as
     well as ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and
     ``float32[768]`` for lists of 768 (vectors). Arrow's own notation for these, such as
-    ``timestamp[us, tz=UTC]`` or ``list<item: int64>``, is also accepted.
+    ``timestamp[us, tz=UTC]`` or ``list<item: int64>``, is also accepted. ``blob`` is a column of
+    Lance's blobs.
 
     Raises:
         InvalidInputError: code 13, there is no such type, or no such time zone.
@@ -43,7 +45,7 @@ def parse_type(text: str) -> pa.DataType:
         raise InvalidInputError(
             f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
             "float64, string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), "
-            "list<int64> or float32[768]"
+            "list<int64>, float32[768] or blob"
         ) from error
 
 
@@ -64,6 +66,8 @@ def _parsed(name: str, depth: int) -> pa.DataType:
         return pa.decimal128(int(match["precision"]), int(match["scale"]))
     if match := _ZONED.fullmatch(name):
         return pa.timestamp(match["unit"], check_zone(match["zone"], "types"))
+    if name == "blob" and depth == MAX_DEPTH:
+        return load("lance").blob_field(name).type
     return pa.date32() if name == "date" else pa.type_for_alias(_ALIASES.get(name, name))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..distributed.frames import frame_from_arrow
     from ..ingest.file_import import ImportResult, import_files
     from .backfill import Added, add_columns
+    from .blobs import resolve_blobs
     from .change_feed import changes
     from .dataframe_reader import count_rows, read_table
     from .dataframe_writer import Written, write_table
@@ -68,6 +69,7 @@ __all__ = [
     "protocol_error_in",
     "pushdown_jar",
     "read_table",
+    "resolve_blobs",
     "sql_catalog",
     "update",
     "write_table",
@@ -75,6 +77,7 @@ __all__ = [
 
 _MODULES = {
     "backfill": ("Added", "add_columns"),
+    "blobs": ("resolve_blobs",),
     "change_feed": ("changes",),
     "dataframe_reader": ("count_rows", "read_table"),
     "dataframe_writer": ("Written", "write_table"),

@@ -29,7 +29,7 @@ from lance_namespace_client.errors import (
 from ..core.imports import load
 from ..distributed import write_plan
 from ..distributed.attempts import Attempts
-from ..distributed.calls import Calls, Pace
+from ..distributed.calls import Calls, Pace, require_columns
 from ..distributed.columns import cast_batch, lance_schema, with_types
 from ..distributed.failures import coded, decoded
 from ..distributed.markers import marked
@@ -367,7 +367,7 @@ def _made(
     calls: Calls,
     pace: Pace,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the new columns of a fragment's batches; see `_checked`."""
+    """Yield the new columns of a fragment's batches."""
     first = 0
     for batch in batches:
         if not batch.num_rows:
@@ -375,7 +375,8 @@ def _made(
         last = first + batch.num_rows - 1
         rows = f"{what}, rows {first} to {last}"
         if function is not None:
-            batch = _checked(calls.call(function, batch, rows, pace), batch, schema)
+            made = calls.call(function, batch, rows, pace)
+            batch = require_columns(made, schema, batch.num_rows)
         yield cast_batch(batch, schema)
         first = last + 1
 
@@ -500,25 +501,6 @@ def _planned(pinned: Pinned, expressions: Mapping[str, str]) -> pa.Schema:
         return pa.schema([found.field(name).with_nullable(True) for name in expressions])
     except Exception as error:
         raise pinned.target.failure(error, "adding columns to") from error
-
-
-def _checked(made: object, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the columns that the function computed for a batch, if they are complete."""
-    if not isinstance(made, pa.RecordBatch):
-        raise InvalidInputError(
-            f"the function returned a {type(made).__name__}, not a pyarrow.RecordBatch"
-        )
-    if made.num_rows != batch.num_rows:
-        raise InvalidInputError(
-            f"the function returned {made.num_rows} rows for {batch.num_rows}; it must "
-            "return one for each"
-        )
-    if set(made.schema.names) != set(schema.names):
-        raise TableSchemaValidationError(
-            f"the function returned the columns {', '.join(made.schema.names)}; types= "
-            f"names {', '.join(schema.names)}"
-        )
-    return made
 
 
 def _write(

@@ -53,6 +53,7 @@ def read_table(
     branch: str | None = None,
     timestamp: datetime | None = None,
     with_row_id: bool = False,
+    blobs: str = "binary",
     batch_rows: int | None = None,
     splits: int | None = None,
 ) -> DataFrame:
@@ -73,6 +74,8 @@ def read_table(
         branch: branch; defaults to the main branch.
         timestamp: reads the latest version at that time; without a zone it is in UTC.
         with_row_id: whether to add a column `_rowid` with the row ids.
+        blobs: ``binary`` reads the values of blob columns; ``references`` reads structs, which
+            `resolve_blobs` resolves on the workers.
         batch_rows: maximum number of rows per batch sent to Spark; defaults to 65,536, limited to 8
             MiB.
         splits: maximum number of tasks; defaults to one per core of the cluster, and more for large
@@ -84,8 +87,8 @@ def read_table(
         TableTagNotFoundError: code 8.
         TableVersionNotFoundError: code 11.
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, an invalid filter, or more than one of version, tag and
-            timestamp.
+        InvalidInputError: code 13, an invalid filter or `blobs`, or more than one of version, tag
+            and timestamp.
         InvalidTableStateError: code 19, the table has no data.
         TableBranchNotFoundError: code 22.
     """
@@ -104,6 +107,7 @@ def read_table(
         branch=branch,
         timestamp=timestamp,
         with_row_id=with_row_id,
+        blobs=blobs,
     )
     schema = told(pinned)
     tasks = plan_tasks(pinned, splits, cores_of(spark))

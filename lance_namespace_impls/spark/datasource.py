@@ -324,6 +324,7 @@ class LanceNamespaceDataSource(DataSource):
             branch=options.branch,
             timestamp=options.timestamp,
             with_row_id=options.with_row_id,
+            blobs=options.blobs,
         )
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from lance_namespace_client.errors import (
@@ -25,6 +26,7 @@ from ..distributed.casts import tell_losses
 from ..distributed.columns import (
     batches_of_bounded_size,
     cast_batch,
+    is_blob,
     spark_arrow_schema,
     to_spark_schema,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ROW_ADDRESS",
+    "REFERENCE",
     "Piece",
     "Pinned",
     "cut_evenly",
@@ -51,6 +54,15 @@ __all__ = [
 
 ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"
+REFERENCE = pa.struct(
+    [
+        pa.field("column", pa.string()),
+        pa.field("version", pa.int64()),
+        pa.field("address", pa.int64()),
+        pa.field("size", pa.int64()),
+    ]
+)
+"""A reference to a blob: its column, and its row's address in a version of the table."""
 # Arrow's transfer to the JVM has a cost per batch; wide rows reach the byte limit first.
 BATCH_ROWS = 65_536
 BATCH_BYTES = 8 << 20
@@ -79,6 +91,8 @@ class Pinned:
     filter: str | None
     lost: Mapping[str, str] = field(factory=dict)
     """Columns of the table that Lance cannot look up by name, and the reasons."""
+    references: frozenset[str] = frozenset()
+    """Blob columns that are read as references."""
 
     def of_columns(self, wanted: StructType) -> Pinned:
         """Return the same version with only the columns of a Spark schema.
@@ -165,6 +179,7 @@ def pin(
     branch: str | None = None,
     timestamp: datetime | None = None,
     with_row_id: bool = False,
+    blobs: str = "binary",
 ) -> Pinned:
     """Look up a table and fix the version, columns and rows to read.
 
@@ -176,9 +191,10 @@ def pin(
         branch: branch of the version; defaults to the main branch.
         timestamp: reads the latest version at that time; without a zone it is in UTC.
         with_row_id: whether to add a column `_rowid`.
+        blobs: ``binary`` reads the values of blob columns, ``references`` only `REFERENCE` structs.
 
     Raises:
-        InvalidInputError: code 13, the filter is invalid.
+        InvalidInputError: code 13, the filter or `blobs` is invalid.
         TableNotFoundError: code 4.
         TableTagNotFoundError: code 8.
         TableVersionNotFoundError: code 11.
@@ -187,6 +203,8 @@ def pin(
         TableBranchNotFoundError: code 22.
     """
     check_sql(filter, "the filter")
+    if blobs not in ("binary", "references"):
+        raise InvalidInputError(f"blobs must be binary or references, not {blobs!r}")
     storage = target.storage()
     dataset = target.open(storage, version, branch)
     try:
@@ -195,6 +213,15 @@ def pin(
         check_sql(filter, "the filter", dataset.schema)
         lost = _lost(dataset)
         schema = _schema(dataset, columns, lost, with_row_id=with_row_id)
+        references = frozenset(
+            each.name for each in schema if blobs == "references" and is_blob(each)
+        )
+        schema = pa.schema(
+            [
+                pa.field(each.name, REFERENCE, each.nullable) if each.name in references else each
+                for each in schema
+            ]
+        )
         if filter is not None:
             # Report an invalid filter here, before any task runs. The empty projection is needed
             # because Lance otherwise looks up all columns, including those that it cannot find by
@@ -211,6 +238,7 @@ def pin(
         schema=schema,
         filter=filter,
         lost=lost,
+        references=references,
     )
 
 
@@ -364,13 +392,30 @@ def read_pieces(
         limit: maximum number of rows; defaults to all.
     """
     for scanner in scan_pieces(pinned, pieces, batch_rows, limit):
-        for batch in scanner.to_batches():
+        for stored in scanner.to_batches():
+            batch = _with_references(pinned, stored)
             if limit is not None:
                 if limit <= 0:
                     return
                 batch = batch.slice(0, limit)
                 limit -= batch.num_rows
             yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
+
+
+def _with_references(pinned: Pinned, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with references in place of the descriptions of blobs."""
+    for name in pinned.references.intersection(batch.schema.names):
+        place = batch.schema.get_field_index(name)
+        blobs = batch.column(place)
+        parts = [
+            pa.repeat(name, len(blobs)),
+            pa.repeat(pa.scalar(pinned.version, pa.int64()), len(blobs)),
+            batch.column(ROW_ADDRESS).cast(pa.int64()),
+            pc.struct_field(blobs, "size").cast(pa.int64()),
+        ]
+        found = pa.StructArray.from_arrays(parts, fields=list(REFERENCE), mask=blobs.is_null())
+        batch = batch.set_column(place, pa.field(name, REFERENCE), found)
+    return batch
 
 
 def scan_pieces(
@@ -381,6 +426,7 @@ def scan_pieces(
 ) -> Iterator[Any]:
     """Yield Lance's scanners for the pieces of one task; see `read_pieces`."""
     dataset = pinned.open()
+    by_reference = not pinned.references.isdisjoint(pinned.schema.names)
     whole = [piece.fragment for piece in pieces if piece.rows is None]
     parts = [piece for piece in pieces if piece.rows is not None]
     first = [piece for piece in parts if piece.offset]
@@ -402,7 +448,8 @@ def scan_pieces(
             batch_size=batch_rows or BATCH_ROWS,
             batch_size_bytes=None if batch_rows else BATCH_BYTES,
             io_buffer_size=READ_AHEAD_BYTES,
-            blob_handling="all_binary",
+            with_row_address=by_reference,
+            blob_handling="blobs_descriptions" if by_reference else "all_binary",
         )
 
 

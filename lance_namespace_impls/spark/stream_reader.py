@@ -189,6 +189,11 @@ class ChangeStreamReader(LanceStreamReader):
                 "a stream of changes reads whole versions: use maxVersionsPerTrigger instead of "
                 "maxRowsPerTrigger"
             )
+        if options.blobs != "binary":
+            raise InvalidInputError(
+                "a stream of changes reads blobs as binary: omit the option blobs, or exclude the "
+                "columns with the option columns"
+            )
         if options.filter is not None:
             raise InvalidInputError(
                 "a stream of changes has no option filter, because a row may begin or cease to "

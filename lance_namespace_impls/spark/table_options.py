@@ -50,6 +50,11 @@ class TableOptions:
     filter: str | None = option(
         doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5'; defaults to all"
     )
+    blobs: str = option(
+        "binary",
+        read=choice("binary", "references"),
+        doc="values of blob columns: binary, or references, which resolve_blobs reads on workers",
+    )
     pushdown: bool = option(
         True,
         read=yes_no,

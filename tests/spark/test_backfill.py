@@ -19,6 +19,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.distributed.calls import require_columns
 from lance_namespace_impls.distributed.runners import ThreadRunner
 from lance_namespace_impls.spark import Added, add_columns, backfill
 from tests.spark.conftest import Lake
@@ -236,9 +237,8 @@ def test_a_function_that_gives_something_else_is_told_so(
     made: Any, kind: type[LanceNamespaceError], said: str
 ) -> None:
     schema = pa.schema([("v", pa.int64())])
-    given = pa.record_batch({"a": [1, 2]})
     with pytest.raises(kind, match=said) as caught:
-        backfill._checked(made, given, schema)
+        require_columns(made, schema, 2)
     assert type(caught.value) is kind
     right = pa.record_batch({"v": [3, 4]})
-    assert backfill._checked(right, given, schema) == right
+    assert require_columns(right, schema, 2) == right
