@@ -16,7 +16,7 @@ def load_extra(module: str, what: str, extra: str) -> Any:
 
     Args:
         module: name of the module.
-        what: what needs it, as the start of the message.
+        what: the operation that needs it, as the start of the message.
         extra: name of the extra.
 
     Raises:

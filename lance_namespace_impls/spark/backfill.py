@@ -339,7 +339,7 @@ class _ByFragment(_Maker):
         """Write the columns for fragments of the plan's version."""
         scan, function, schema, calls = self._scan, self._function, self.schema, self._calls
         target, runner = plan.target, spark_runner(self._spark)
-        # With a limit, each task has an equal share of it, so there are only as many as run at once.
+        # With a limit, each task has an equal share of it, so there are only as many as run concurrently.
         groups = len(fragments) if calls.per_second is None else min(len(fragments), runner.cores)
         tasks = [json.dumps(list(fragments[start::groups])) for start in range(groups)]
 
