@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,9 +18,6 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..distributed.failures import protocol_error
 from .extras import load_extra
-
-if TYPE_CHECKING:
-    from .sources import SourceFile
 
 __all__ = [
     "TABLE_FORMATS",
@@ -122,13 +119,18 @@ def iceberg_size(metadata: str, storage: Mapping[str, str]) -> int:
     return sum(task.file.file_size_in_bytes for task in scan.plan_files())
 
 
-def table_failure(error: Exception, file: SourceFile) -> LanceNamespaceError:
-    """Return the protocol error for a table that its library could not read."""
+def table_failure(error: Exception, table: str) -> LanceNamespaceError:
+    """Return the protocol error for a failure to read a table.
+
+    Args:
+        error: the failure of the table's library.
+        table: name of the table in messages.
+    """
     if isinstance(error, LanceNamespaceError):
         return error
-    text = f"{file.name}: {first_line(error)}"
+    text = f"{table}: {first_line(error)}"
     if type(error).__name__ == "DeltaProtocolError" or _UNSUPPORTED.search(str(error)):
         return UnsupportedError(f"{text}; read the table with Spark instead: see import_tables")
     if isinstance(error, (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError)):
         return TableSchemaValidationError(text)
-    return protocol_error(error, f"reading {file.name}")
+    return protocol_error(error, f"reading {table}")

@@ -254,7 +254,7 @@ def _table(
         try:
             version, size = delta_version(found.location, storage)
         except Exception as error:
-            raise table_failure(error, table) from error
+            raise table_failure(error, table.name) from error
         return evolve(table, version=version, size=size)
     path = current_metadata(store, found.path, source)
     uri = None if is_local else found.location + path.removeprefix(found.path)
@@ -262,7 +262,7 @@ def _table(
     try:
         return evolve(table, size=iceberg_size(uri or path, storage))
     except Exception as error:
-        raise table_failure(error, table) from error
+        raise table_failure(error, table.name) from error
 
 
 def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:

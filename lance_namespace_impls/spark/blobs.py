@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from lance_namespace_client.errors import (
@@ -14,6 +13,7 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
 )
 
+from ..core.imports import load
 from ..distributed.calls import require_columns
 from ..distributed.columns import cast_batch, spark_arrow_schema, to_spark_schema
 from ..distributed.failures import coded
@@ -156,6 +156,7 @@ class _Resolver:
 
 def _parts(batch: pa.RecordBatch, place: int, most: int) -> Iterator[pa.RecordBatch]:
     """Split a batch into parts whose blobs have at most `most` bytes, unless one is larger."""
+    pc = load("pyarrow.compute")
     sizes = pc.fill_null(pc.struct_field(batch.column(place), "size"), 0).to_pylist()
     start = total = 0
     for row, size in enumerate(sizes):

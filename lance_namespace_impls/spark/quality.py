@@ -12,13 +12,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define, evolve, frozen
 from pyarrow import types as is_
 
 from lance_namespace_client.errors import InvalidInputError, TableColumnNotFoundError
 
 from ..core.errors import first_line
+from ..core.imports import load
 from ..distributed.casts import is_list
 from ..distributed.columns import cast_batch, compatible, spark_arrow_schema, to_spark_schema
 from ..distributed.failures import coded, decoded
@@ -47,6 +47,8 @@ __all__ = [
     "VectorNorm",
     "check",
 ]
+
+pc = load("pyarrow.compute")
 
 _FAILURES = "rule string, row_id bigint, value string"
 _SCHEMA = pa.schema([("rule", pa.string()), ("row_id", pa.int64()), ("value", pa.string())])

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from lance_namespace_client.errors import (
@@ -22,6 +21,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..core.imports import load
 from ..distributed.casts import tell_losses
 from ..distributed.columns import (
     batches_of_bounded_size,
@@ -404,6 +404,7 @@ def read_pieces(
 
 def _with_references(pinned: Pinned, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch with references in place of the descriptions of blobs."""
+    pc = load("pyarrow.compute")
     for name in pinned.references.intersection(batch.schema.names):
         place = batch.schema.get_field_index(name)
         blobs = batch.column(place)

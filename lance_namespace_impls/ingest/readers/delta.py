@@ -29,7 +29,7 @@ class DeltaFormat(TypedFormat):
             schema = pa.schema([_plain(field) for field in _scan(file).schema])
             named_once(schema.names)
         except Exception as error:
-            raise table_failure(error, file) from error
+            raise table_failure(error, file.name) from error
         return FileInfo(file=file, schema=schema, row_groups=[max(1, file.size)])
 
     def read(
@@ -39,7 +39,7 @@ class DeltaFormat(TypedFormat):
         try:
             yield from self.converted(_scan(piece.file), schema, exact)
         except Exception as error:
-            raise table_failure(error, piece.file) from error
+            raise table_failure(error, piece.file.name) from error
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
         """Return the versions of the tables."""

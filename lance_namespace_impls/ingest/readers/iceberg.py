@@ -31,7 +31,7 @@ class IcebergFormat(TypedFormat):
             named_once(schema.names)
             sizes = [max(1, task.file.file_size_in_bytes) for task in _tasks(scan)]
         except Exception as error:
-            raise table_failure(error, file) from error
+            raise table_failure(error, file.name) from error
         return FileInfo(file=file, schema=schema, row_groups=sizes)
 
     def read(
@@ -48,7 +48,7 @@ class IcebergFormat(TypedFormat):
             )
             yield from self.converted(reading.to_record_batches(chosen), schema, exact)
         except Exception as error:
-            raise table_failure(error, piece.file) from error
+            raise table_failure(error, piece.file.name) from error
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
         """Return the metadata files."""
