@@ -133,9 +133,7 @@ class Changes:
     def whole(self, version: int) -> list[ChangedRows]:
         """Return all rows of a version as inserted rows."""
         dataset = self._read(version)
-        return [
-            self._all(dataset, each, INSERT, version, version) for each in dataset.get_fragments()
-        ]
+        return [self._all(each, INSERT, version, version) for each in dataset.get_fragments()]
 
     def of(self, version: int) -> list[ChangedRows]:
         """Return the rows that a version changes.
@@ -158,8 +156,8 @@ class Changes:
         )
         if operation == "Overwrite":
             return [
-                *(self._all(before, each, DELETE, version, version - 1) for each in then.values()),
-                *(self._all(after, each, INSERT, version, version) for each in now.values()),
+                *(self._all(each, DELETE, version, version - 1) for each in then.values()),
+                *(self._all(each, INSERT, version, version) for each in now.values()),
             ]
         changed = {
             number
@@ -169,7 +167,7 @@ class Changes:
         if not changed:
             return []
         if changed.isdisjoint(then):
-            return [self._all(after, now[n], INSERT, version, version) for n in sorted(changed)]
+            return [self._all(now[n], INSERT, version, version) for n in sorted(changed)]
         difference = _Difference(before, after, then, now, sorted(changed), operation)
         if not difference.is_exact:
             raise UnsupportedError(
@@ -187,9 +185,7 @@ class Changes:
             for part in _by_fragment(rows)
         ]
 
-    def _all(
-        self, dataset: Any, fragment: Any, change: str, version: int, read_at: int
-    ) -> ChangedRows:
+    def _all(self, fragment: Any, change: str, version: int, read_at: int) -> ChangedRows:
         return ChangedRows(
             change=change,
             version=version,
