@@ -3,7 +3,7 @@
 Spark repeats failed and slow tasks, and it reports only the successful attempt to the driver.
 Therefore each attempt writes a marker for every finished data file: a file with the same name under
 ``_transactions/<job>``. The driver deletes marked files that are not in the commit. A marker is
-empty, or it contains the answer of the task, from which a later run of the same job continues.
+empty, or it contains a record of the task, from which a later run of the same job continues.
 
 An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
 then checks whether the job is still open. The driver first closes the job and then reads the
@@ -53,17 +53,22 @@ class Attempts:
         """Open the job before its first task."""
         self._write(_OPEN)
 
-    def note(self, file: str, answer: str = "") -> None:
-        """Write the marker of a finished data file, with the answer of its task."""
-        self._write(file, answer)
+    def note(self, file: str, content: bytes = b"") -> None:
+        """Write the marker of a finished data file, with the record of its task."""
+        self._write(file, content)
 
-    def answers(self) -> list[str]:
-        """Return the answers in the markers, each once; markers without one are skipped."""
-        names = [path.rpartition("/")[2] for path in self._files.list(self._folder)]
-        found = (
-            read_small(self._files, f"{self._folder}/{name}") for name in names if name != _OPEN
-        )
-        return sorted({content.decode() for content in found if content})
+    def names(self) -> list[str]:
+        """Return the names of all markers, without the one of an open job."""
+        found = (path.rpartition("/")[2] for path in self._files.list(self._folder))
+        return sorted(name for name in found if name != _OPEN)
+
+    def read(self, file: str) -> bytes | None:
+        """Return the record in a marker; None if the marker does not exist."""
+        return read_small(self._files, f"{self._folder}/{file}")
+
+    def records(self) -> list[bytes]:
+        """Return the records in the markers, each once; empty markers are skipped."""
+        return sorted({content for name in self.names() if (content := self.read(name))})
 
     def is_open(self) -> bool:
         """Return whether the driver still waits for tasks."""
@@ -100,10 +105,10 @@ class Attempts:
 
         return LanceFileSession(self.storage.location, storage_options=self.storage.lance_options())
 
-    def _write(self, name: str, content: str = "") -> None:
+    def _write(self, name: str, content: bytes = b"") -> None:
         with TemporaryDirectory() as folder:
-            local = Path(folder, "marker")
-            local.write_text(content, encoding="utf-8")
+            local = Path(folder, "content")
+            local.write_bytes(content)
             self._files.upload_file(local, f"{self._folder}/{name}")
 
 
@@ -132,21 +137,21 @@ class Attempt(FragmentWriteProgress):
         """Mark the files of a finished fragment."""
         self._note(file.path for file in fragment.files)
 
-    def _note(self, files: Iterable[str], answer: str = "") -> None:
+    def _note(self, files: Iterable[str], record: bytes = b"") -> None:
         for file in files:
             if file not in self._done:
-                self._done[file] = self._pool.submit(self.notes.note, file, answer)
+                self._done[file] = self._pool.submit(self.notes.note, file, record)
 
-    def finish(self, files: Iterable[str], answer: str = "") -> None:
+    def finish(self, files: Iterable[str], record: bytes = b"") -> None:
         """Wait until all of `files` have markers; raise the error if a marker cannot be written.
 
-        The markers that are not written yet contain `answer`.
+        The markers that are not written yet contain `record`.
 
         pylance does not report a last file that is not full. A driver that ends the job deletes the
         folder of the markers, which may interrupt the write of one. That error is ignored; the
         caller must check whether the job is still open.
         """
-        self._note(files, answer)
+        self._note(files, record)
         for done in self._done.values():
             try:
                 done.result()

@@ -16,6 +16,7 @@ from lance_namespace_client.models import CreateTableIndexRequest
 
 from ..core.imports import load
 from ..distributed.failures import failure_answer, raise_failure
+from ..distributed.index_build import IndexBuild
 from ..distributed.target import Target
 from ..tables import indices
 from ..tables.errors import may_be_committed
@@ -286,19 +287,11 @@ class TableUpkeep:
         self.row.indices_created = tuple(wish.column for wish in wishes)
         if self._dry_run or not wishes:
             return
-        target, location = self._target, self._storage.location
-
-        def create(task: str) -> dict[str, Any]:
-            column, kind = json.loads(task)
-            request = CreateTableIndexRequest(id=list(target.table), column=column, index_type=kind)
-            there = target.open(storage := target.storage_at(location))
-            opened = OpenedVersion.of(there, storage, None)
-            indices.create(there, request)
-            opened.require_same(there, target.name)
-            return {}
-
-        for answer in self._run([json.dumps([w.column, w.type]) for w in wishes], create):
-            raise_failure(answer)
+        for wish in wishes:
+            request = CreateTableIndexRequest(
+                id=list(self._target.table), column=wish.column, index_type=wish.type
+            )
+            IndexBuild(self._target, request, self._runner).run()
 
     def _update_indices(self, dataset: Any) -> None:
         rows = dataset.count_rows()

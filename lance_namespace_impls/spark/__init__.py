@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .dataframe_reader import count_rows, read_table
     from .dataframe_writer import Written, write_table
     from .dml import Change, delete, merge_into, update
+    from .index import IndexBuilt, create_index
     from .pushdown import has_pushdown, pushdown_jar
     from .quality import (
         Checked,
@@ -46,6 +47,7 @@ __all__ = [
     "ImportResult",
     "ImportRow",
     "InRange",
+    "IndexBuilt",
     "Matches",
     "NotNull",
     "OneOf",
@@ -59,6 +61,7 @@ __all__ = [
     "changes",
     "check",
     "count_rows",
+    "create_index",
     "delete",
     "frame_from_arrow",
     "has_pushdown",
@@ -82,6 +85,7 @@ _MODULES = {
     "dataframe_reader": ("count_rows", "read_table"),
     "dataframe_writer": ("Written", "write_table"),
     "dml": ("Change", "delete", "merge_into", "update"),
+    "index": ("IndexBuilt", "create_index"),
     "pushdown": ("has_pushdown", "pushdown_jar"),
     "quality": (
         "Checked",

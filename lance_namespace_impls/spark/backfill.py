@@ -279,7 +279,7 @@ def _finished(plan: WritePlan, columns: Any) -> dict[int, Mapping[str, Any]]:
     """
     storage = plan.target.storage_at(plan.location)
     current = _schema_to_json(columns)
-    answers = [json.loads(answer) for answer in Attempts(storage, plan.job).answers()]
+    answers = [json.loads(record) for record in Attempts(storage, plan.job).records()]
     answers = [answer for answer in answers if answer["base"] == current]
     files = [file["path"] for answer in answers for file in answer["files"]]
     missing = set(missing_beside(storage, DATA, files))

@@ -30,6 +30,7 @@ from ..distributed.columns import (
     spark_arrow_schema,
     to_spark_schema,
 )
+from ..distributed.division import group_by_size, size_of
 from ..distributed.target import Target
 from ..tables.schema import check_column_name
 from ..tables.sql import check_sql
@@ -43,12 +44,10 @@ __all__ = [
     "Piece",
     "Pinned",
     "cut_evenly",
-    "group_by_size",
     "pin",
     "plan_tasks",
     "read_pieces",
     "scan_pieces",
-    "size_of",
     "version_at",
 ]
 
@@ -452,27 +451,6 @@ def scan_pieces(
             with_row_address=by_reference,
             blob_handling="blobs_descriptions" if by_reference else "all_binary",
         )
-
-
-def size_of(fragment: Any) -> int:
-    """Return the size of a fragment's files in bytes, or an estimate if it is not recorded."""
-    known = [file.file_size_bytes for file in fragment.data_files()]
-    return sum(known) if all(known) else fragment.metadata.physical_rows * 64
-
-
-def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
-    """Divide a sequence into at most `groups` runs of similar size; return the indices of each.
-
-    >>> group_by_size([5, 5, 5, 5], 2)
-    [[0, 1], [2, 3]]
-    """
-    parts: list[list[int]] = [[] for _ in range(min(groups, len(sizes)))]
-    total, before = sum(sizes) or 1, 0
-    for index, size in enumerate(sizes):
-        middle = before + size / 2
-        parts[min(len(parts) - 1, int(middle * len(parts) / total))].append(index)
-        before += size
-    return [part for part in parts if part]
 
 
 def cut_evenly(

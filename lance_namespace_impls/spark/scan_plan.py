@@ -16,10 +16,11 @@ from pyarrow import types as is_
 
 from ..core.imports import load
 from ..distributed.columns import cast_batch, spark_arrow_schema, to_spark_schema
+from ..distributed.division import size_of
 from ..distributed.failures import coded
 from ..distributed.secrets import keep_what_is_loaded
 from .filters import MAX_CONDITIONS, REJECT_NULL, column_of, has_plain_nulls, to_lance
-from .read_plan import Piece, Pinned, plan_tasks, read_pieces, scan_pieces, size_of
+from .read_plan import Piece, Pinned, plan_tasks, read_pieces, scan_pieces
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -18,7 +18,8 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .read_plan import Piece, size_of
+from ..distributed.division import size_of
+from .read_plan import Piece
 
 if TYPE_CHECKING:
     from .read_plan import Pinned

@@ -20,9 +20,10 @@ from pyspark.sql.streaming.datasource import (
 from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoundError
 
 from ..distributed.columns import spark_arrow_schema
+from ..distributed.division import group_by_size
 from ..distributed.failures import coded
 from .change_plan import FEED, ChangedRows, Changes, feed_schema, read_changes
-from .read_plan import TASK_BYTES, cut_evenly, group_by_size, read_pieces, version_at
+from .read_plan import TASK_BYTES, cut_evenly, read_pieces, version_at
 from .stream_positions import Addition, History, Position
 
 if TYPE_CHECKING:

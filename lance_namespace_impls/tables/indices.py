@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -22,7 +24,18 @@ from .schema import extension_of
 if TYPE_CHECKING:
     from lance_namespace_client.models import CreateTableIndexRequest
 
-__all__ = ["create", "create_scalar", "drop", "list_indices", "statistics"]
+__all__ = [
+    "IndexPlan",
+    "create",
+    "create_scalar",
+    "drop",
+    "find_index",
+    "list_indices",
+    "name_of",
+    "plan",
+    "plan_scalar",
+    "statistics",
+]
 
 SCALAR = ("BTREE", "BITMAP", "LABEL_LIST", "NGRAM", "ZONEMAP", "BLOOMFILTER", "RTREE")
 _GEOMETRIES = ("geoarrow.", "ogc.")
@@ -61,8 +74,28 @@ _VECTOR_OPTIONS = (
 )
 
 
-def create(dataset: Any, request: CreateTableIndexRequest) -> None:
-    """Build an index of any kind.
+@frozen(kw_only=True)
+class IndexPlan:
+    """A validated index: arguments of pylance's functions that build it."""
+
+    column: str
+    kind: str
+    """Index type in upper case, such as ``IVF_PQ``."""
+    name: str
+    replace: bool
+    """Whether an index with the same name is replaced."""
+    metric: str | None
+    """Distance type of a vector index; None for other kinds."""
+    options: Mapping[str, Any]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments that follow the column and the kind."""
+        metric = {} if self.metric is None else {"metric": self.metric}
+        return {"name": self.name, "replace": self.replace, **metric, **self.options}
+
+
+def plan(dataset: Any, request: CreateTableIndexRequest) -> IndexPlan:
+    """Validate the request for an index of any kind, and fill in the defaults.
 
     Raises:
         TableColumnNotFoundError: code 12.
@@ -71,18 +104,20 @@ def create(dataset: Any, request: CreateTableIndexRequest) -> None:
     """
     kind = request.index_type.upper()
     if kind not in VECTOR:
-        create_scalar(dataset, request)
-        return
+        return plan_scalar(dataset, request)
     name = _free_name(dataset, request)
-    options = _with_defaults(dataset, request, _set_options(request, _VECTOR_OPTIONS))
-    metric = (request.distance_type or "l2").lower()
-    dataset.create_index(
-        request.column, kind, name=name, metric=metric, replace=asks(request, REPLACE), **options
+    return IndexPlan(
+        column=request.column,
+        kind=kind,
+        name=name,
+        replace=asks(request, REPLACE),
+        metric=(request.distance_type or "l2").lower(),
+        options=_with_defaults(dataset, request, _set_options(request, _VECTOR_OPTIONS)),
     )
 
 
-def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
-    """Build a scalar or full-text index; raises the same errors as `create`."""
+def plan_scalar(dataset: Any, request: CreateTableIndexRequest) -> IndexPlan:
+    """Validate the request for a scalar or full-text index; raises the same errors as `plan`."""
     kind = request.index_type.upper()
     if kind not in (*SCALAR, *FULL_TEXT):
         known = ", ".join((*SCALAR, *FULL_TEXT, *VECTOR))
@@ -93,10 +128,29 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
     name = _free_name(dataset, request)
     if kind == "RTREE":
         _check_geometries(dataset, request.column)
-    options = _set_options(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
-    dataset.create_scalar_index(
-        request.column, kind, name=name, replace=asks(request, REPLACE), **options
+    return IndexPlan(
+        column=request.column,
+        kind=kind,
+        name=name,
+        replace=asks(request, REPLACE),
+        metric=None,
+        options=_set_options(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {},
     )
+
+
+def create(dataset: Any, request: CreateTableIndexRequest) -> None:
+    """Build an index of any kind; raises the same errors as `plan`."""
+    planned = plan(dataset, request)
+    if planned.metric is None:
+        dataset.create_scalar_index(planned.column, planned.kind, **planned.arguments())
+    else:
+        dataset.create_index(planned.column, planned.kind, **planned.arguments())
+
+
+def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
+    """Build a scalar or full-text index; raises the same errors as `plan`."""
+    planned = plan_scalar(dataset, request)
+    dataset.create_scalar_index(planned.column, planned.kind, **planned.arguments())
 
 
 def _check_geometries(dataset: Any, column: str) -> None:
@@ -144,7 +198,7 @@ def _with_defaults(
 
 def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     require(dataset, request.column)
-    name = request.name or f"{request.column.replace('.', '_')}_idx"
+    name = name_of(request)
     if asks(request, REPLACE):
         return name
     if any(index.name == name for index in dataset.describe_indices()):
@@ -152,6 +206,11 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
             f"index {name!r} already exists; drop it first, or use another name"
         )
     return name
+
+
+def name_of(request: CreateTableIndexRequest) -> str:
+    """Return the name of the index, which by default is made from the column's name."""
+    return request.name or f"{request.column.replace('.', '_')}_idx"
 
 
 def find_index(dataset: Any, name: str | None) -> Any:

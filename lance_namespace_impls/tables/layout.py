@@ -53,8 +53,9 @@ _FILES = {
     VERSIONS: rf"d?\d{{1,20}}\.manifest(?:-{_UUID})?|latest_version_hint\.json",
     DATA: rf"(?:{_SPREAD}|{_UUID})\.lance|(?:{_SPREAD}|{_UUID})/[01]{{1,64}}\.blob",
     "_deletions": r"\d+-\d+-\d+\.(?:arrow|bin)",
-    # Spark tasks record the files that they wrote in a subfolder.
-    "_transactions": rf"\d+-{_UUID}\.txn|{_UUID}/(?:open|{re.escape(RESERVED)}|(?:{_SPREAD}|{_UUID})\.lance)",
+    # In a subfolder, Spark's tasks record the files and the parts of an index that they wrote.
+    "_transactions": rf"\d+-{_UUID}\.txn|{_UUID}/(?:open|model\.arrow|{re.escape(RESERVED)}"
+    rf"|{_UUID}\.json|(?:{_SPREAD}|{_UUID})\.lance)",
     "_indices": rf"{_UUID}/(?:[^/]+/)*[^/]+\.(?:lance|idx)",
 }
 _OF_DATASET = "|".join(f"{folder}/(?:{names})" for folder, names in _FILES.items())

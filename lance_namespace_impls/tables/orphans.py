@@ -24,7 +24,7 @@ __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 # Folders of files that a version may reference. Lance itself cleans up manifests, transactions and
 # references.
 _HELD = re.compile(r"(?:tree/.+?/)?(?:data|_deletions|_indices)/")
-# Records of the data files that tasks have completed; see
+# Records of the data files and parts of indices that tasks have completed; see
 # `lance_namespace_impls.distributed.attempts`.
 _NOTE = re.compile(r"_transactions/(?P<job>[0-9a-f]{32})/(?P<file>[^/]+)")
 _PARENT = re.compile(r"(?P<file>.*data/[^/]+)/[^/]+\.blob")
@@ -45,7 +45,7 @@ class Orphan:
 def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
     """Return the files that no version of any branch references, and the records of dead jobs.
 
-    Files that a job has recorded are omitted while the job is still writing.
+    Files that a job has recorded are omitted while the job is writing or can be resumed.
 
     Args:
         dataset: a ``lance.LanceDataset``.
@@ -73,7 +73,9 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
         if max(note.modified for note in of_job) < limit:
             dead += of_job
         else:
-            busy.update("data/" + note.path.rpartition("/")[2] for note in of_job)
+            names = [note.path.rpartition("/")[2] for note in of_job]
+            busy.update("data/" + name for name in names)
+            busy.update("_indices/" + name.removesuffix(".json") for name in names)
     # Read after listing the files: files committed in between thus count as referenced.
     held = busy.union(_held_files(dataset)) if candidates else busy
     found = [file for file in candidates if not _is_held(file.path, held)]
@@ -98,9 +100,13 @@ def _held_files(dataset: Any) -> Iterator[str]:
 
 
 def _is_held(path: str, held: set[str]) -> bool:
-    """Return whether a version references a file, or the data file to which it belongs."""
+    """Return whether a version or a job references a file, or the file to which it belongs."""
     blob = _PARENT.fullmatch(path)
-    return path in held or (blob is not None and f"{blob['file']}.lance" in held)
+    return (
+        path in held
+        or "/".join(path.split("/")[:2]) in held  # the folder of a part that a job recorded
+        or (blob is not None and f"{blob['file']}.lance" in held)
+    )
 
 
 def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:

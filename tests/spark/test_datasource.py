@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ErrorCode
+from lance_namespace_impls.distributed.division import group_by_size
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.spark.read_plan import group_by_size
 from tests.spark.conftest import Lake, failure_of
 
 pytestmark = pytest.mark.xdist_group("spark one")
