@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         VectorNorm,
         check,
     )
+    from .search import SearchOptions, knn_join, nearest
     from .session import local_session
     from .sql import SqlCatalog, sql_catalog
     from .table_import import ImportRow, import_tables
@@ -53,6 +54,7 @@ __all__ = [
     "OneOf",
     "References",
     "RuleResult",
+    "SearchOptions",
     "SqlCatalog",
     "Unique",
     "VectorNorm",
@@ -67,8 +69,10 @@ __all__ = [
     "has_pushdown",
     "import_files",
     "import_tables",
+    "knn_join",
     "local_session",
     "merge_into",
+    "nearest",
     "protocol_error_in",
     "pushdown_jar",
     "read_table",
@@ -99,6 +103,7 @@ _MODULES = {
         "VectorNorm",
         "check",
     ),
+    "search": ("SearchOptions", "knn_join", "nearest"),
     "session": ("local_session",),
     "sql": ("SqlCatalog", "sql_catalog"),
     "table_import": ("ImportRow", "import_tables"),

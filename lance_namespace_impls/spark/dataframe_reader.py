@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "count_rows",
+    "pin_version",
     "read_table",
+    "reader_of",
     "require_clear_keys",
     "target_of",
 ]
@@ -97,7 +99,7 @@ def read_table(
     from .read_plan import plan_tasks, told
 
     require_positive(splits=splits, batch_rows=batch_rows)
-    pinned = _pin(
+    pinned = pin_version(
         namespace,
         table,
         columns=columns,
@@ -113,7 +115,7 @@ def read_table(
     tasks = plan_tasks(pinned, splits, cores_of(spark))
     # Each row contains the number of a task.
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    reads = _reads(pinned, tasks, spark_arrow_schema(schema), batch_rows)
+    reads = reader_of(pinned, tasks, spark_arrow_schema(schema), batch_rows)
     if len(schema) == 1 and isinstance(schema[0].dataType, _plain_numbers()):
         frame = _one_column(numbers, reads, schema[0])
     else:
@@ -171,9 +173,14 @@ def _one_column(numbers: DataFrame, reads: Any, field: StructField) -> DataFrame
     return map_in_arrow(numbers, read, arrays).select(column)
 
 
-def _reads(
-    pinned: Pinned, tasks: Sequence[Sequence[Piece]], schema: pa.Schema, batch_rows: int | None
+def reader_of(
+    pinned: Pinned,
+    tasks: Sequence[Sequence[Piece]],
+    schema: pa.Schema,
+    batch_rows: int | None = None,
 ) -> Any:
+    """Return the function that reads tasks on a worker, for batches with their numbers."""
+
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from .read_plan import read_pieces
 
@@ -226,7 +233,7 @@ def count_rows(
     Raises:
         LanceNamespaceError: the errors of `read_table`.
     """
-    pinned = _pin(
+    pinned = pin_version(
         namespace,
         table,
         filter=filter,
@@ -245,7 +252,7 @@ def _count(pinned: Pinned) -> int:
         raise pinned.target.failure(error, "counting") from error
 
 
-def _pin(
+def pin_version(
     namespace: Namespace,
     table: str | Sequence[str],
     *,
@@ -254,6 +261,7 @@ def _pin(
     timestamp: datetime | None,
     **more: Any,
 ) -> Pinned:
+    """Look up a table and fix the version to read; see `pin` for the arguments and errors."""
     from .read_plan import pin
 
     if sum(each is not None for each in (version, tag, timestamp)) > 1:

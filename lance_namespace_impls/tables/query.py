@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .hybrid import Query
 
-__all__ = ["analyze", "explain", "scan"]
+__all__ = ["analyze", "explain", "only_vector_column", "scan", "scanner"]
 
 # By default, pylance reads up to 2 GiB ahead, which is too much for a server with many concurrent
 # clients. It always reads whole pages of a column, however large, so large fragments are read in
@@ -358,7 +358,7 @@ def _vector(request: Query) -> list[Any] | None:
 
 
 def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
-    column = request.vector_column or _only_vector_column(dataset.schema)
+    column = request.vector_column or only_vector_column(dataset.schema)
     _refuse_plain_list(dataset.schema, column)
     bounds = (request.lower_bound, request.upper_bound)
     nearest: dict[str, Any] = {
@@ -398,7 +398,12 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
     return str(min(metrics)[1]).lower() if metrics else None
 
 
-def _only_vector_column(schema: pa.Schema) -> str:
+def only_vector_column(schema: pa.Schema) -> str:
+    """Return the only vector column of a table.
+
+    Raises:
+        InvalidInputError: code 13, there is none, or there are several.
+    """
     found = [field.name for field in schema if hasattr(field.type, "list_size")]
     if not found:
         for field in schema:
