@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from .dataframe_reader import count_rows, read_table
     from .dataframe_writer import Written, write_table
     from .dml import Change, delete, merge_into, update
+    from .duplicates import (
+        DuplicateReport,
+        NearDuplicates,
+        near_duplicate_texts,
+        near_duplicate_vectors,
+    )
     from .index import IndexBuilt, create_index
     from .pushdown import has_pushdown, pushdown_jar
     from .quality import (
@@ -45,6 +51,7 @@ __all__ = [
     "Added",
     "Change",
     "Checked",
+    "DuplicateReport",
     "ImportResult",
     "ImportRow",
     "InRange",
@@ -54,6 +61,7 @@ __all__ = [
     "OneOf",
     "References",
     "RuleResult",
+    "NearDuplicates",
     "SearchOptions",
     "SqlCatalog",
     "Unique",
@@ -72,6 +80,8 @@ __all__ = [
     "knn_join",
     "local_session",
     "merge_into",
+    "near_duplicate_texts",
+    "near_duplicate_vectors",
     "nearest",
     "protocol_error_in",
     "pushdown_jar",
@@ -89,6 +99,12 @@ _MODULES = {
     "dataframe_reader": ("count_rows", "read_table"),
     "dataframe_writer": ("Written", "write_table"),
     "dml": ("Change", "delete", "merge_into", "update"),
+    "duplicates": (
+        "DuplicateReport",
+        "NearDuplicates",
+        "near_duplicate_texts",
+        "near_duplicate_vectors",
+    ),
     "index": ("IndexBuilt", "create_index"),
     "pushdown": ("has_pushdown", "pushdown_jar"),
     "quality": (

@@ -50,7 +50,15 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..objects.types import DistanceType
 
-__all__ = ["RANK", "SearchOptions", "knn_join", "nearest"]
+__all__ = [
+    "RANK",
+    "SearchOptions",
+    "TableSearch",
+    "joined",
+    "knn_join",
+    "nearest",
+    "plan_search",
+]
 
 RANK = "_rank"
 """Column with the position of a row among the results of its query, starting at 1."""
@@ -165,7 +173,7 @@ def nearest(
     pinned = pin_version(
         namespace, table, version=version, tag=tag, branch=branch, timestamp=timestamp
     )
-    search = _planned(
+    search = plan_search(
         pinned,
         k=k,
         has_vectors=vectors is not None,
@@ -247,16 +255,14 @@ def knn_join(
         keep = [name for name in whole.schema.names if name != vectors]
     used = list(dict.fromkeys((*keep, vectors)))
     queries = pin(target, columns=used, filter=left_filter, version=whole.version)
-    search = _planned(
+    search = plan_search(
         pin(target_of(namespace, right)),
         k=k,
         has_vectors=True,
-        has_texts=False,
         columns=columns,
         filter=filter,
         prefilter=prefilter,
         vector_column_name=vector_column_name,
-        fts_columns=None,
         options=options,
     )
     return joined(spark, queries, search, keep, vectors, splits)
@@ -265,7 +271,7 @@ def knn_join(
 def joined(
     spark: SparkSession,
     queries: Pinned,
-    search: _Search,
+    search: TableSearch,
     keep: Sequence[str],
     vectors: str,
     splits: int | None,
@@ -295,7 +301,7 @@ class _Places:
 
 
 @frozen(kw_only=True)
-class _Search:
+class TableSearch:
     """A search of one version of a table, without its query.
 
     Attributes:
@@ -328,20 +334,20 @@ class _Search:
         return kept.__class__(fields)
 
 
-def _planned(
+def plan_search(
     pinned: Pinned,
     *,
     k: int,
-    has_vectors: bool,
-    has_texts: bool,
-    columns: Sequence[str] | Mapping[str, str] | None,
-    filter: str | None,
-    prefilter: bool,
-    vector_column_name: str | None,
-    fts_columns: str | Sequence[str] | None,
+    has_vectors: bool = False,
+    has_texts: bool = False,
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    filter: str | None = None,
+    prefilter: bool = True,
+    vector_column_name: str | None = None,
+    fts_columns: str | Sequence[str] | None = None,
     options: Mapping[str, Any],
-) -> _Search:
-    """Check a search in the driver, before any task runs."""
+) -> TableSearch:
+    """Check a search in the driver, before any task runs; see `nearest` for the arguments."""
     require_positive(k=k)
     known = SearchOptions.__annotations__
     if unknown := sorted(set(options) - set(known)):
@@ -385,7 +391,7 @@ def _planned(
         raise pinned.target.failure(error, "searching") from error
     if missing := [name for name in schema.names if name in pinned.lost]:
         pinned.of_columns(to_spark_schema(pa.schema([schema.field(missing[0])])))
-    return _Search(pinned=pinned, request=request, schema=schema, in_batches=in_batches)
+    return TableSearch(pinned=pinned, request=request, schema=schema, in_batches=in_batches)
 
 
 def _columns(columns: Sequence[str] | Mapping[str, str] | None) -> dict[str, Any] | None:
@@ -427,7 +433,7 @@ def _result_schema(dataset: Any, request: QueryTableRequest) -> pa.Schema:
     )
 
 
-def _searches(search: _Search, places: _Places, target: pa.Schema) -> Any:
+def _searches(search: TableSearch, places: _Places, target: pa.Schema) -> Any:
     """Return the function that searches for batches of queries on a worker."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -445,7 +451,7 @@ def _searches(search: _Search, places: _Places, target: pa.Schema) -> Any:
 
 
 def _results(
-    dataset: Any, search: _Search, places: _Places, batch: pa.RecordBatch
+    dataset: Any, search: TableSearch, places: _Places, batch: pa.RecordBatch
 ) -> Iterator[tuple[np.ndarray[Any, Any], pa.Table]]:
     """Yield results, and for each row the number of its query in the batch, in the queries' order."""
     request = search.request

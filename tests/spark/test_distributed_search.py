@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def as_lists(values: Any) -> pa.FixedSizeListArray:
 
 
 @pytest.fixture(scope="module")
-def searched(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+def searched(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A table with a vector index and a full-text index, which the tests only read."""
     lake = Lake(tmp_path_factory.mktemp("searched") / "lake", spark)
     text = [f"{WORDS[n % 8]} {WORDS[n * n % 7]} {WORDS[n % 5]}" for n in range(ROWS)]
@@ -48,7 +47,7 @@ def searched(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     own = lake.namespace.table("t")
     own.create_index("v", num_partitions=8, num_sub_vectors=4)
     own.create_index("text", index_type="FTS")
-    yield lake
+    return lake
 
 
 @pytest.fixture(scope="module")
