@@ -10,7 +10,14 @@ from typing import Any
 
 from ..core.profiles import config_path, read_profile
 
-__all__ = ["NoNamespaceError", "UsageError", "choose", "find_modules_here", "key_values"]
+__all__ = [
+    "NoNamespaceError",
+    "UsageError",
+    "choose",
+    "find_modules_here",
+    "key_values",
+    "option_value",
+]
 
 
 class UsageError(Exception):
@@ -38,6 +45,16 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
             raise UsageError(f"{option}: {key} is set twice")
         found[key] = value
     return found
+
+
+def option_value(text: str) -> bool | int | str:
+    """Parse the value of an option: a number, true or false, otherwise text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
+    TableColumnNotFoundError,
+    TableIndexAlreadyExistsError,
     TableSchemaValidationError,
     UnsupportedError,
 )
@@ -62,6 +64,14 @@ _WHOLE = frozenset({"RTREE"})
 # k-means requires some vectors per cluster; smaller tables are built in one task.
 LEAST_SAMPLE_RATE = 2
 SAMPLE_RATE, MAX_ITERATIONS, NUM_BITS, RQ_BITS = 256, 50, 8, 5
+# A repetition of the call fails again, so its parts are deleted.
+_FINAL = (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableIndexAlreadyExistsError,
+    TableSchemaValidationError,
+    UnsupportedError,
+)
 _MODEL = "model.arrow"
 _TRAINED_ON = b"fragments"
 
@@ -127,12 +137,14 @@ class IndexBuild:
         request: the index; its options are those of CreateTableIndex.
         runner: runs the tasks.
         tasks: maximum number of parts; defaults to a few per core.
+        report: called periodically by the runner; an error that it raises stops the build.
     """
 
     target: Target
     request: CreateTableIndexRequest
     runner: Runner
     tasks: int | None = field(default=None)
+    report: Callable[[int, int], None] = field(default=quietly)
 
     def run(self) -> IndexBuilt:
         """Build the index, commit it, and return the result.
@@ -161,8 +173,8 @@ class IndexBuild:
         attempts.start()
         try:
             committed, resumed = self._commit_parts(storage, attempts, recorded)
-        except (InvalidInputError, TableSchemaValidationError, UnsupportedError):
-            self._clean_up(storage, attempts, frozenset())  # a repetition would fail again
+        except _FINAL:
+            self._clean_up(storage, attempts, frozenset())
             raise
         self._clean_up(storage, attempts, frozenset(committed))
         return self._built(self.target.open(storage), resumed)
@@ -204,7 +216,7 @@ class IndexBuild:
                 return json.dumps(failure_answer(_failure(target, request.column, error)))
             return "{}"
 
-        (answer,) = self.runner.run(f"index {target.name}", ["whole"], work, quietly)
+        (answer,) = self.runner.run(f"index {target.name}", ["whole"], work, self.report)
         raise_failure(json.loads(answer))
         return self._built(target.open(storage), resumed=0)
 
@@ -337,7 +349,7 @@ class IndexBuild:
             except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
                 return json.dumps(failure_answer(_failure(target, column, error)))
 
-        answers = self.runner.run(f"index {target.name}", tasks, work, quietly)
+        answers = self.runner.run(f"index {target.name}", tasks, work, self.report)
         for answer in answers:
             raise_failure(json.loads(answer))
         return [_Part.from_json(answer) for answer in answers]

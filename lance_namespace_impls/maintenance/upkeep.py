@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from threading import Event, Lock
 from time import monotonic
@@ -27,6 +27,7 @@ from ..tables.write import delete_data_files
 if TYPE_CHECKING:
     from lance.optimize import CompactionOptions
 
+    from ..core.identifiers import Identifier
     from ..distributed.runners import Count, Runner
 
 __all__ = ["Budget", "IndexWish", "TableUpkeep", "Upkeep", "UpkeepRow"]
@@ -41,10 +42,22 @@ class IndexWish:
     Attributes:
         column: the column.
         type: index type, such as ``BTREE``, ``INVERTED`` or ``IVF_PQ``.
+        options: options of the type, as in `Table.create_index`, such as ``num_partitions``.
     """
 
     column: str
     type: str
+    options: Mapping[str, object] = field(factory=dict)
+
+    def request(self, table: Identifier) -> CreateTableIndexRequest:
+        """Return the request that creates the index.
+
+        Raises:
+            InvalidInputError: code 13, an option is unknown or its value is invalid.
+        """
+        return CreateTableIndexRequest.coerce(
+            {"id": list(table), "column": self.column, "index_type": self.type, **self.options}
+        )
 
 
 @frozen(kw_only=True)
@@ -288,10 +301,13 @@ class TableUpkeep:
         if self._dry_run or not wishes:
             return
         for wish in wishes:
-            request = CreateTableIndexRequest(
-                id=list(self._target.table), column=wish.column, index_type=wish.type
-            )
-            IndexBuild(self._target, request, self._runner).run()
+            request = wish.request(self._target.table)
+            IndexBuild(
+                self._target,
+                request,
+                self._runner,
+                report=lambda done, rows: self._budget.check(),
+            ).run()
 
     def _update_indices(self, dataset: Any) -> None:
         rows = dataset.count_rows()
@@ -348,5 +364,6 @@ def check(upkeep: Upkeep) -> None:
             raise InvalidInputError(
                 f"maintain: index type {wish.type!r} is not known; supported are {', '.join(known)}"
             )
+        wish.request(())
     if upkeep.rows_per_fragment < 1:
         raise InvalidInputError("maintain: rows_per_fragment must be 1 or more")

@@ -527,7 +527,7 @@ def _write(
             "base": _schema_to_json(dataset.lance_schema),
             "schema": _schema_to_json(whole),
         }
-        attempt.finish((file["path"] for file in files), json.dumps(answer))
+        attempt.finish((file["path"] for file in files), json.dumps(answer).encode())
     return answer
 
 

@@ -65,7 +65,7 @@ _OF_SHARD = (
 )
 # A file that is being written on local storage has Lance's temporary name, or the final name with a
 # number that the object_store library appends.
-_WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})})/\.tmp[\w.-]*"
+_WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})}|_indices/{_UUID}(?:/[^/]+)*)/\.tmp[\w.-]*"
 _LANCE_FILE = re.compile(
     rf"(?:{_OF_DATASET}|_refs/(?:tags|branches)/(?:[^/]+\.json)?|_mem_wal/{_UUID}/(?:{_OF_SHARD})"
     rf"|{_WRITING}|(?:{'|'.join(FOLDERS)})/{re.escape(RESERVED)})(?:#\d+)?",

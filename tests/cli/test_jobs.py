@@ -159,7 +159,8 @@ def test_maintain_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_pa
     assert Path(job.options["state"]).parent == tmp_path / "state" / "lance-ns"
     shown(
         lake, "maintain", "a$b", "--table", "*_1", "--table", "x", "--no-compact",
-        "--rows-per-fragment", "7", "--index", "id=BTREE", "--index", "v=IVF_PQ",
+        "--rows-per-fragment", "7", "--index", "id=BTREE",
+        "--index", "v=IVF_PQ,num_partitions=4,distance_type=cosine",
         "--no-update-indices", "--cleanup-older-than", "14", "--orphans-older-than", "0.5",
         "--max-hours", "1.5", "--max-bytes", "99", "--state", "s.jsonl", "--dry-run",
     )  # fmt: skip
@@ -168,7 +169,14 @@ def test_maintain_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_pa
         Upkeep(
             compact=False,
             rows_per_fragment=7,
-            indices=[IndexWish(column="id", type="BTREE"), IndexWish(column="v", type="IVF_PQ")],
+            indices=[
+                IndexWish(column="id", type="BTREE"),
+                IndexWish(
+                    column="v",
+                    type="IVF_PQ",
+                    options={"num_partitions": 4, "distance_type": "cosine"},
+                ),
+            ],
             update_indices=False,
             cleanup_older_than=datetime.timedelta(days=14),
             orphans_older_than=datetime.timedelta(hours=12),

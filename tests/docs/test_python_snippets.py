@@ -108,11 +108,22 @@ def guide(folder: Path) -> Iterator[Around]:
     )
 
 
+def embedded_letters(rows: int) -> pa.Table:
+    """Return letters with vectors and words, every tenth equal to the one before it."""
+    numbers = [number - (number % 10 == 9) for number in range(rows)]
+    flat = pa.array([(n * 37 + place * 11) % 101 / 101 for n in numbers for place in range(8)])
+    vectors = pa.FixedSizeListArray.from_arrays(flat.cast(pa.float32()), 8)
+    words = ("storm", "harbor", "winter", "bread", "candle")
+    text = [f"letter {n * n} of the {words[n % 5]} and the {words[n % 3]}" for n in numbers]
+    return pa.table({"id": range(rows), "text": text, "embedding": vectors})
+
+
 @setting("spark")
 def spark(folder: Path) -> Iterator[Around]:
     flights = pa.table({"day": [date(2024, 1, 1), date(2024, 1, 2)], "price": [5.0, 99.5]})
     with connect("dir", {"path": str(folder / "lake")}) as namespace:
         namespace.create_table({"id": ["flights"]}, flights)
+        namespace.create_table({"id": ["letters"]}, embedded_letters(600))
     data = folder / "data"
     data.mkdir()
     (data / "flights-1.csv").write_text("id,name\n1,a\n2,b\n")

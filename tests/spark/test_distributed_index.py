@@ -407,13 +407,25 @@ def test_maintain_removes_the_parts_of_an_abandoned_build(
     assert not list(Path(quiet.path("t"), "_transactions").rglob("*.json"))
 
 
+def test_maintain_rejects_unknown_options(quiet: Lake) -> None:
+    wish = IndexWish(column="v", type="IVF_PQ", options={"partitions": 3})
+    with pytest.raises(InvalidInputError, match="partitions"):
+        maintain(quiet.namespace, Selection(), Upkeep(indices=[wish]))
+    assert quiet.dataset("t").version == 1
+
+
 def test_maintain_builds_indices_in_parts(table: Lake, spark: Any) -> None:
-    wishes = [IndexWish(column="v", type="IVF_PQ"), IndexWish(column="text", type="FTS")]
+    wishes = [
+        IndexWish(column="v", type="IVF_PQ", options={"distance_type": "cosine"}),
+        IndexWish(column="text", type="FTS"),
+    ]
     (row,) = maintain(
         table.namespace, Selection(), Upkeep(compact=False, indices=wishes), spark=spark
     )
     assert (row.problem, row.indices_created, row.version) == (None, ("v", "text"), 3)
-    assert {i.num_rows_indexed for i in table.dataset("t").describe_indices()} == {ROWS}
+    found = {i.name: i for i in table.dataset("t").describe_indices()}
+    assert {index.num_rows_indexed for index in found.values()} == {ROWS}
+    assert found["v_idx"].details["metric_type"].lower() == "cosine"
     table.put("t", rows_from(ROWS, 500), mode="append")
     (row,) = maintain(table.namespace, Selection(), Upkeep(compact=False), spark=spark)
     assert row.indices_updated == ("text_idx", "v_idx")

@@ -101,6 +101,24 @@ def test_what_a_job_noted_stays_while_it_writes(tmp_path: Path, is_busy: bool) -
     assert [each.path for each in found] == ([] if is_busy else sorted(made))
 
 
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
+    tmp_path: Path, is_busy: bool
+) -> None:
+    path = tmp_path / "t"
+    dataset = lance.write_dataset(ROWS, str(path))
+    recorded, lost = (f"{digit}{'0a' * 3}0-0a0a-0a0a-0a0a-{'0a' * 6}" for digit in "12")
+    notes = [
+        aged(path, f"_transactions/{JOB}/{name}") for name in (f"{recorded}.json", "model.arrow")
+    ]
+    part = aged(path, f"_indices/{recorded}/index.idx")
+    rest = [aged(path, f"_indices/{lost}/{name}") for name in ("index.idx", ".tmpAb3x")]
+    if is_busy:
+        os.utime(path / f"_transactions/{JOB}/model.arrow")
+    found = [each.path for each in find_orphans(dataset, DAY)]
+    assert found == sorted(rest if is_busy else [*notes, part, *rest])
+
+
 def test_a_note_goes_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"_transactions/{JOB}/open", "data/a.lance", f"_transactions/{JOB}/a", "data/b.lance"]
     for name in names:

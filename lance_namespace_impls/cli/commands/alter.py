@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..choice import option_value
 from ..completion import complete_id
 from ..failures import UsageError
 from ..output import Styled
@@ -318,7 +319,7 @@ def index(
                     "index create: pass --type, such as IVF_PQ for vectors, FTS for full-text "
                     "search or BTREE"
                 )
-            more = {key: _option(value) for key, value in key_values(options, "--set").items()}
+            more = {key: option_value(value) for key, value in key_values(options, "--set").items()}
             table.create_index(
                 column,
                 index_type=cast("IndexType", kind),
@@ -388,16 +389,6 @@ def _needed(value: str | None, what: str, action: StrEnum) -> str:
     if value is None:
         raise UsageError(f"{action.value}: specify the {what}")
     return value
-
-
-def _option(text: str) -> Any:
-    """Parse the value of an option as a number, true or false, or else a string."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        return int(text)
-    except ValueError:
-        return text
 
 
 def _count_cell(number: int | None) -> Any:

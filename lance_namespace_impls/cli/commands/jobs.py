@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..choice import option_value
 from ..completion import complete_id
 from ..failures import Status, UsageError
 from ..output import Cell, Styled, progress
 from ..session import Session, key_values, other_session
 
 if TYPE_CHECKING:
-    from ...maintenance import Rows, Selection, SyncRow, TableRow, UpkeepRow
+    from ...maintenance import IndexWish, Rows, Selection, SyncRow, TableRow, UpkeepRow
 
 __all__ = [
     "DryRun",
@@ -292,6 +293,15 @@ def _sync_cells(session: Session, row: SyncRow, dry_run: bool) -> list[Cell]:
     return [row.step, session.written(row.id), source, lost, result]
 
 
+def _index_wish(column: str, text: str) -> IndexWish:
+    """Return the index of an option such as ``IVF_PQ,num_partitions=256``."""
+    from ...maintenance import IndexWish
+
+    kind, *more = text.split(",")
+    options = {name: option_value(value) for name, value in key_values(more, "--index").items()}
+    return IndexWish(column=column, type=kind, options=options)
+
+
 def maintain(
     session: Session,
     id: Under = None,
@@ -305,9 +315,9 @@ def maintain(
         list[str] | None,
         typer.Option(
             "--index",
-            metavar="COLUMN=TYPE",
+            metavar="COLUMN=TYPE[,OPTION=VALUE]",
             help="Index to create on a column if a table has the column without an index, such as "
-            "id=BTREE or vector=IVF_PQ; repeatable.",
+            "id=BTREE or vector=IVF_PQ,num_partitions=256; repeatable.",
         ),
     ] = None,
     update_indices: Annotated[
@@ -360,7 +370,7 @@ def maintain(
 
     The exit status is 1 if a table failed; the other tables are still processed.
     """
-    from ...maintenance import IndexWish, Upkeep
+    from ...maintenance import Upkeep
     from ...maintenance import maintain as run_maintain
     from ...maintenance.maintain import maintenance_name
     from ...maintenance.state import usual_state_file
@@ -370,8 +380,7 @@ def maintain(
         compact=compact,
         rows_per_fragment=rows_per_fragment,
         indices=[
-            IndexWish(column=column, type=kind)
-            for column, kind in key_values(index, "--index").items()
+            _index_wish(column, text) for column, text in key_values(index, "--index").items()
         ],
         update_indices=update_indices,
         cleanup_older_than=_days(cleanup_older_than),
