@@ -152,7 +152,7 @@ def near_duplicate_vectors(
     full = close.where(F.col(RANK) == k + 1).count()
     pairs = _ordered(close.where("left_rowid != right_rowid"), columns, "_distance")
     pairs = pairs.dropDuplicates(["left_rowid", "right_rowid"]).cache()
-    rows = _count(whole, f"`{column}` IS NOT NULL", filter)
+    rows = _count(whole, f"{_quoted(column)} IS NOT NULL", filter)
     report = _report(pairs, rows, full)
     close.unpersist()
     return NearDuplicates(pairs=pairs, report=report)
@@ -233,13 +233,13 @@ def near_duplicate_texts(
         .repartition(cores_of(spark) or 16, "left_rowid")
         .sortWithinPartitions("left_rowid", "right_rowid")
     )
-    checked = pin(target, columns=[*columns, column], version=texts.version)
+    checked = pin(target, columns=list(dict.fromkeys((*columns, column))), version=texts.version)
     schema = _pair_schema(checked, columns)
     check = _checker(checked, column, columns, shingle, min_similarity, spark_arrow_schema(schema))
     found = map_in_arrow(proposed, check, schema).cache()
     truncated = found.where("truncated").select("right_rowid").distinct().count()
     pairs = found.drop("truncated").cache()
-    rows = _count(texts, f"`{column}` != ''", filter)
+    rows = _count(texts, f"{_quoted(column)} != ''", filter)
     report = _report(pairs, rows, truncated)
     found.unpersist()
     return NearDuplicates(pairs=pairs, report=report)
@@ -387,6 +387,8 @@ def _checker(
 ) -> Any:
     """Return the function that keeps the pairs with enough exact similarity on a worker."""
 
+    names = list(dict.fromkeys((*columns, column)))
+
     def checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = pinned.target
         with coded(f"comparing texts of {table.name}", table.namespace.config.secrets()):
@@ -395,7 +397,7 @@ def _checker(
                 for start in range(0, batch.num_rows, CHECKED_PAIRS):
                     some = batch.slice(start, CHECKED_PAIRS)
                     left, right = (some.column(place).to_numpy() for place in range(2))
-                    read = _rows(dataset, projection([*columns, column]), np.union1d(left, right))
+                    read = _rows(dataset, projection(names), np.union1d(left, right))
                     places = {row: place for place, row in enumerate(read[ROW_ID].to_pylist())}
                     sets = [shingles_of(text, shingle) for text in read[column].to_pylist()]
                     ends = [[places[row] for row in side.tolist()] for side in (left, right)]

@@ -168,6 +168,7 @@ def nearest(
             raise TableColumnNotFoundError(
                 f"{what}: the queries have no column {name}; they have {', '.join(queries.columns)}"
             )
+    _check_types(queries, vectors, texts, what)
     if keep is None:
         keep = [name for name in queries.columns if name != vectors]
     pinned = pin_version(
@@ -455,9 +456,9 @@ def _results(
 ) -> Iterator[tuple[np.ndarray[Any, Any], pa.Table]]:
     """Yield results, and for each row the number of its query in the batch, in the queries' order."""
     request = search.request
-    vectors = None if places.vectors is None else batch.column(places.vectors).to_pylist()
+    vectors = None if places.vectors is None else _floats(batch.column(places.vectors)).to_pylist()
     texts = None if places.texts is None else batch.column(places.texts).to_pylist()
-    asked = [
+    answerable = [
         number
         for number in range(batch.num_rows)
         if (vectors is None or _is_vector(vectors[number])) and (texts is None or texts[number])
@@ -465,15 +466,15 @@ def _results(
     if search.in_batches:
         assert vectors is not None  # only vectors are searched in batches
         size = max(1, min(BATCH_QUERIES, BATCH_RESULTS // request.k))
-        for start in range(0, len(asked), size):
-            numbers = np.array(asked[start : start + size])
+        for start in range(0, len(answerable), size):
+            numbers = np.array(answerable[start : start + size])
             several = QueryTableRequestVector(multi_vector=[vectors[n] for n in numbers])
             found = _found(dataset, attrs.evolve(request, vector=several))
             index = found[QUERY_INDEX].to_numpy()
             order = np.argsort(index, kind="stable")
             yield numbers[index[order]], found.take(pa.array(order))
         return
-    for number in asked:
+    for number in answerable:
         one = request
         if vectors is not None:
             one = attrs.evolve(one, vector=_query(vectors[number]))
@@ -481,6 +482,15 @@ def _results(
             one = attrs.evolve(one, full_text_query=_words(request, texts[number]))
         found = _found(dataset, one)
         yield np.full(found.num_rows, number), found
+
+
+def _floats(column: pa.Array) -> pa.Array:
+    """Return vectors whose numbers are floating-point."""
+
+    def kind_of(kind: pa.DataType) -> pa.DataType:
+        return pa.list_(kind_of(kind.value_type)) if hasattr(kind, "value_type") else pa.float64()
+
+    return column.cast(kind_of(column.type))
 
 
 def _found(dataset: Any, request: QueryTableRequest) -> pa.Table:
@@ -531,6 +541,25 @@ def _output(
     results = (found[name].combine_chunks() for name in target.names[len(kept) : -1])
     columns = [*kept, *results, pa.array(ranks, pa.int32())]
     return cast_batch(pa.record_batch(columns, names=target.names), target, cut_fractions=True)
+
+
+def _check_types(queries: DataFrame, vectors: str | None, texts: str | None, what: str) -> None:
+    """Reject columns of queries that are neither vectors nor words (code 13)."""
+    from pyspark.sql.types import ArrayType, NumericType, StringType
+
+    for field in queries.schema:
+        kind = field.dataType
+        shown = f"{what}: column {field.name} of the queries is {kind.simpleString()}"
+        if field.name == vectors:
+            while isinstance(kind, ArrayType):
+                kind = kind.elementType
+            if not isinstance(field.dataType, ArrayType) or not isinstance(kind, NumericType):
+                raise InvalidInputError(
+                    f"{shown}, not an array of numbers; convert it, such as with "
+                    "pyspark.ml.functions.vector_to_array"
+                )
+        if field.name == texts and not isinstance(kind, StringType):
+            raise InvalidInputError(f"{shown}, not text; cast it to string")
 
 
 def _only_array(queries: DataFrame, what: str) -> str:

@@ -251,6 +251,12 @@ def test_several_vectors_in_a_row(lake: Lake, spark: Any) -> None:
             "applies to vectors",
         ),
         ({"version": 1, "tag": "x"}, InvalidInputError, "only one of"),
+        ({"vectors": "words"}, InvalidInputError, "words of the queries is string, not an array"),
+        (
+            {"vectors": None, "texts": "q"},
+            InvalidInputError,
+            "q of the queries is bigint, not text",
+        ),
     ],
 )
 def test_mistakes_are_reported_before_a_task_runs(
@@ -258,6 +264,15 @@ def test_mistakes_are_reported_before_a_task_runs(
 ) -> None:
     with pytest.raises(error, match=message):
         nearest(spark, searched.namespace, "t", queries, **{"vectors": "query", **options})
+
+
+def test_whole_and_decimal_numbers_are_vectors(searched: Lake, spark: Any) -> None:
+    whole = spark.createDataFrame([(1, [1] * DIMENSION)], "q long, query array<int>")
+    for kind in ("array<int>", "array<decimal(5,2)>", "array<double>"):
+        frame = whole.selectExpr("q", f"cast(query AS {kind}) AS query")
+        found = by_query(nearest(spark, searched.namespace, "t", frame, k=3), "_distance")
+        search = searched.namespace.table("t").search([1.0] * DIMENSION).limit(3)
+        assert [number for number, _ in found[1]] == [row["id"] for row in search.to_list()]
 
 
 def test_mistakes_in_the_queries(searched: Lake, spark: Any, queries: Any) -> None:

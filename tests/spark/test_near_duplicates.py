@@ -131,8 +131,11 @@ def test_many_equal_texts_are_compared_with_the_first(lake: Lake, spark: Any) ->
     found = near_duplicate_texts(spark, lake.namespace, "t", "text", columns=["id"])
     assert pairs_of(found.pairs, "_similarity") == {(0, n): 1.0 for n in range(1, 300)}
     assert found.report == DuplicateReport(rows=300, pairs=299, duplicates=300, truncated=299)
-    few = near_duplicate_texts(spark, lake.namespace, "t", "text", filter="id < 3")
-    assert few.pairs.columns == ["left_rowid", "right_rowid", "_similarity"]
+    few = near_duplicate_texts(
+        spark, lake.namespace, "t", "text", filter="id < 3", columns=["text"]
+    )
+    names = ["left_rowid", "right_rowid", "left_text", "right_text", "_similarity"]
+    assert few.pairs.columns == names
     assert few.report == DuplicateReport(rows=3, pairs=3, duplicates=3, truncated=0)
 
 
