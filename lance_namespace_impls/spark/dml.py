@@ -21,7 +21,6 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
-from ..core.imports import load
 from ..distributed import write_plan
 from ..distributed.columns import check_fits
 from ..distributed.failures import coded, decoded
@@ -30,6 +29,7 @@ from ..distributed.secrets import map_in_arrow
 from ..tables.sql import SqlCheck, check_sql
 from .dataframe_reader import cores_of, read_table, require_clear_keys, target_of
 from .read_plan import ROW_ADDRESS, pin, plan_tasks
+from .row_changes import Removals, offsets_by_fragment, removed, rows_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,9 +48,6 @@ __all__ = [
     "merge_into",
     "update",
 ]
-
-_OFFSET_BITS = 32
-_OFFSETS = (1 << _OFFSET_BITS) - 1
 
 
 class Matched(Enum):
@@ -118,12 +115,12 @@ def delete(
     def work(task: str, count: Count) -> str:
         with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
             fragments = _fragments(pinned.open(), json.loads(task))
-            return json.dumps(_removed((each, each.delete(where)) for each in fragments))
+            return json.dumps(removed((each, each.delete(where)) for each in fragments))
 
     try:
         tasks = _by_fragments(spark, pinned)
         answers = spark_runner(spark).run(f"delete from {target.name}", tasks, work, quietly)
-        removals = _Removals.of(answers)
+        removals = Removals.of(answers)
         if removals.rows:
             return Change(version=removals.commit(plan, []), deleted=removals.rows)
     except BaseException:
@@ -170,8 +167,8 @@ def update(
         with coded(f"updating {target.name}", target.namespace.config.secrets()):
             fragments = _fragments(pinned.open(), json.loads(task))
             written = write_plan.write_rows(plan, _rewritten(pinned, columns, fragments))
-            answer = _removed((each, each.delete(where or "true")) for each in fragments)
-            if answer["rows"] != _rows(written):
+            answer = removed((each, each.delete(where or "true")) for each in fragments)
+            if answer["rows"] != rows_in(written):
                 raise InvalidInputError(
                     f"{target.name}: the condition matches different rows on each evaluation; use "
                     "a deterministic one"
@@ -181,7 +178,7 @@ def update(
     try:
         tasks = _by_fragments(spark, pinned)
         answers = spark_runner(spark).run(f"update {target.name}", tasks, work, quietly)
-        removals = _Removals.of(answers)
+        removals = Removals.of(answers)
         written = [each for answer in answers for each in json.loads(answer)["fragments"]]
         if removals.rows:
             return Change(version=removals.commit(plan, written), updated=removals.rows)
@@ -238,10 +235,6 @@ def _by_fragments(spark: SparkSession, pinned: Pinned) -> list[str]:
 
 def _fragments(dataset: Any, numbers: Iterable[int]) -> list[Any]:
     return [dataset.get_fragment(number) for number in numbers]
-
-
-def _rows(fragments: Iterable[Mapping[str, Any]]) -> int:
-    return sum(fragment["physical_rows"] for fragment in fragments)
 
 
 def merge_into(
@@ -425,7 +418,7 @@ class _Written:
 
     @property
     def rows(self) -> int:
-        return _rows(self.fragments)
+        return rows_in(self.fragments)
 
     @classmethod
     def of(cls, frame: DataFrame) -> _Written:
@@ -439,13 +432,11 @@ class _Written:
         return cls(fragments=fragments, addresses=addresses)
 
 
-def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _Removals:
+def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> Removals:
     """Write the deletion files for rows with the given addresses, one fragment per task."""
-    by_fragment: dict[int, list[int]] = {}
-    for address in addresses:
-        by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address & _OFFSETS)
+    by_fragment = offsets_by_fragment(addresses)
     if not by_fragment:
-        return _Removals(changed=[], removed=[], rows=0)
+        return Removals(changed=[], removed=[], rows=0)
     tasks = [json.dumps(each) for each in sorted(by_fragment.items())]
     target, location, version = plan.target, plan.location, plan.read_version
 
@@ -453,68 +444,6 @@ def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _
         with coded(f"merging into {target.name}", target.namespace.config.secrets()):
             number, offsets = json.loads(task)
             fragment = target.open(target.storage_at(location), version).get_fragment(number)
-            return json.dumps(_removed([(fragment, fragment.delete_rows(offsets))]))
+            return json.dumps(removed([(fragment, fragment.delete_rows(offsets))]))
 
-    return _Removals.of(spark_runner(spark).run(f"merge into {target.name}", tasks, work, quietly))
-
-
-def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return the changes of fragments that lost rows, as JSON.
-
-    Args:
-        fragments: each fragment before the deletion, with its metadata including the new deletion
-            file; None if no rows are left.
-    """
-    changed, removed, rows = [], [], 0
-    for before, after in fragments:
-        had = before.count_rows()
-        left = 0 if after is None else after.num_rows
-        if after is None:
-            removed.append(before.fragment_id)
-        elif left < had:
-            changed.append(after.to_json())
-        rows += had - left
-    return {"changed": changed, "removed": removed, "rows": rows}
-
-
-@frozen(kw_only=True)
-class _Removals:
-    """Fragments that lose some rows, and fragments that lose all."""
-
-    changed: list[Any]
-    removed: list[int]
-    rows: int
-
-    @classmethod
-    def of(cls, answers: Sequence[str]) -> _Removals:
-        found = [json.loads(answer) for answer in answers]
-        return cls(
-            changed=[each for one in found for each in one["changed"]],
-            removed=[each for one in found for each in one["removed"]],
-            rows=sum(one["rows"] for one in found),
-        )
-
-    def commit(
-        self, plan: WritePlan, fragments: write_plan.Fragments, *, claims: bool = False
-    ) -> int:
-        """Commit the removals together with new fragments; return the new version.
-
-        Args:
-            plan: the plan.
-            fragments: the new fragments.
-            claims: whether the new fragments contain new keys, which no other merge may insert
-                concurrently.
-        """
-        lance = load("lance")
-
-        from ..tables.merge import CLAIMED_FRAGMENT
-
-        def operation(new: list[Any]) -> Any:
-            changed = [lance.FragmentMetadata.from_json(json.dumps(each)) for each in self.changed]
-            return lance.LanceOperation.Update(
-                removed_fragment_ids=[*self.removed, *([CLAIMED_FRAGMENT] if claims else [])],
-                updated_fragments=changed,
-                new_fragments=new,
-            )
-
-        return write_plan.commit(plan, fragments, operation=operation, alone=claims)
+    return Removals.of(spark_runner(spark).run(f"merge into {target.name}", tasks, work, quietly))
