@@ -9,7 +9,14 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types as is_
 
-__all__ = ["first_rounded", "is_list", "may_overflow", "tell_losses", "uniform"]
+__all__ = [
+    "first_rounded",
+    "is_list",
+    "loses_digits",
+    "may_overflow",
+    "tell_losses",
+    "uniform",
+]
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -107,6 +114,11 @@ def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
             losses.append(f"{field.name} ({loss})")
     if losses:
         warnings.warn(f"{what}: digits may be lost in {', '.join(losses)}", stacklevel=3)
+
+
+def loses_digits(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether a cast may round or truncate values, at any depth."""
+    return _loss(given, wanted) is not None
 
 
 def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:

@@ -45,8 +45,10 @@ __all__ = [
     "make_key",
     "map_in_arrow",
     "require_key",
+    "seal",
     "share_in_thread",
     "share_key",
+    "unseal",
 ]
 
 T = TypeVar("T")
@@ -75,28 +77,53 @@ class Sealed(Generic[T]):
     _sealed: bytes | None = field(default=None, eq=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from pyspark.cloudpickle import dumps
-
-        if self._sealed is not None:
-            return (_opened, (self._sealed,))
-        pickled: bytes = dumps(self.value)  # type: ignore[no-untyped-call]
-        return (_opened, (_ciphers().encrypt(pickled),))
+        return (_opened, (self._sealed or _encrypted(self.value),))
 
 
 @lru_cache(maxsize=32)
 def _opened(sealed: bytes) -> Sealed[Any]:
     """Return the decrypted value; cached per process, so that a namespace keeps its connections."""
+    return Sealed(_decrypted(sealed), sealed)
+
+
+def _decrypted(sealed: bytes) -> Any:
     from cryptography.fernet import InvalidToken
     from pyspark.cloudpickle import loads
 
     try:
-        return Sealed(loads(_ciphers().decrypt(sealed)), sealed)
+        return loads(_ciphers().decrypt(sealed))
     except InvalidToken as error:
         raise InvalidInputError(
             "the secrets of a namespace were encrypted with another key than this Spark "
             f"worker has: set the environment variable {ENVIRONMENT} to the same key on "
             "the driver and all executors (docs/spark.md, Secrets)"
         ) from error
+
+
+def seal(value: Any) -> str:
+    """Return a value as encrypted text, which only a process with the key can create or read.
+
+    Raises:
+        InvalidInputError: code 13, there is no key.
+    """
+    return _encrypted(value).decode()
+
+
+def _encrypted(value: Any) -> bytes:
+    from pyspark.cloudpickle import dumps
+
+    pickled: bytes = dumps(value)  # type: ignore[no-untyped-call]
+    return _ciphers().encrypt(pickled)
+
+
+@lru_cache(maxsize=256)
+def unseal(text: str) -> Any:
+    """Return the value in a text from `seal`; cached, so that a namespace keeps its connections.
+
+    Raises:
+        InvalidInputError: code 13, another key encrypted the text.
+    """
+    return _decrypted(text.encode())
 
 
 def require_key() -> None:

@@ -52,8 +52,8 @@ class Target:
         Raises:
             TableNotFoundError: code 4.
         """
-        answer = self._describe(check_declared=True)
-        return self._storage(answer), not answer.is_only_declared
+        answer, storage = self.describe(check_declared=True)
+        return storage, not answer.is_only_declared
 
     def storage(self) -> TableStorage:
         """Return the storage of the table.
@@ -61,7 +61,7 @@ class Target:
         Raises:
             TableNotFoundError: code 4.
         """
-        return self._storage(self._describe())
+        return self.describe()[1]
 
     def storage_at(self, location: str) -> TableStorage:
         """Return the current storage of the table, which must be at `location`.
@@ -105,17 +105,24 @@ class Target:
             f"{self.name} already exists: append to it, overwrite it or use another name"
         )
 
-    def _describe(self, **more: Any) -> DescribeTableResponse:
-        return self.namespace.describe_table({"id": list(self.table), **more})
+    def describe(self, **more: Any) -> tuple[DescribeTableResponse, TableStorage]:
+        """Return the description of the table and its storage.
 
-    def _storage(self, answer: DescribeTableResponse) -> TableStorage:
+        Args:
+            more: fields of the request.
+
+        Raises:
+            TableNotFoundError: code 4.
+        """
+        answer = self.namespace.describe_table({"id": list(self.table), **more})
         options = overlaid(self.namespace.config.storage, answer.storage_options or {})
-        return TableStorage(
+        storage = TableStorage(
             location=str(answer.location),
             options=options,
             renewed_by=(self.namespace, self.table),
             managed=bool(answer.managed_versioning),
         )
+        return answer, storage
 
 
 def _target(namespace: Namespace, table: tuple[str, ...]) -> Target:

@@ -153,6 +153,7 @@ def plan_write(
     mode: Mode,
     *,
     makes_table: bool = False,
+    keeps_schema: bool = False,
     files: FileOptions = FileOptions(),
     merge_schema: bool = False,
     properties: Mapping[str, str] | None = None,
@@ -167,6 +168,7 @@ def plan_write(
         schema: schema of the rows; rows that are added to a table are cast to its schema.
         mode: how to handle an existing table.
         makes_table: whether APPEND creates a missing table.
+        keeps_schema: whether OVERWRITE replaces only the rows; the table must exist (code 4).
         files: how the rows are stored.
         merge_schema: whether columns that an existing table lacks are added to it, as nullable ones,
             in a commit before the rows; `abort` drops them again.
@@ -181,7 +183,7 @@ def plan_write(
 
     Raises:
         NamespaceNotFoundError: code 1.
-        TableNotFoundError: code 4, the mode is APPEND and does not create the table.
+        TableNotFoundError: code 4, the write does not create the table.
         TableAlreadyExistsError: code 5, the mode is CREATE.
         InvalidInputError: code 13, an option of `files` is invalid or contradicts the table.
         ConcurrentModificationError: code 14, another writer changed the table while columns were
@@ -195,7 +197,7 @@ def plan_write(
     try:
         storage, has_data = target.locate()
     except TableNotFoundError:
-        if mode is Mode.APPEND and not makes_table:
+        if keeps_schema or (mode is Mode.APPEND and not makes_table):
             raise
         declared = _declare(target, mode, properties)
         storage, has_data = target.locate()
@@ -208,7 +210,7 @@ def plan_write(
             return None
         dataset = target.open(storage)
         files.check_table(dataset, target.name)
-        if mode is not Mode.OVERWRITE:
+        if mode is not Mode.OVERWRITE or keeps_schema:
             new = missing_columns(schema, dataset.schema) if merge_schema else pa.schema([])
             written = pa.schema([*dataset.schema, *new])
             check_fits(schema, written, target.name)

@@ -38,6 +38,8 @@ from ..tables.sql import check_sql
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from ..core.storage import TableStorage
+
 __all__ = [
     "ROW_ADDRESS",
     "REFERENCE",
@@ -179,6 +181,7 @@ def pin(
     timestamp: datetime | None = None,
     with_row_id: bool = False,
     blobs: str = "binary",
+    storage: TableStorage | None = None,
 ) -> Pinned:
     """Look up a table and fix the version, columns and rows to read.
 
@@ -191,6 +194,7 @@ def pin(
         timestamp: reads the latest version at that time; without a zone it is in UTC.
         with_row_id: whether to add a column `_rowid`.
         blobs: ``binary`` reads the values of blob columns, ``references`` only `REFERENCE` structs.
+        storage: storage of the table, if it is known.
 
     Raises:
         InvalidInputError: code 13, the filter or `blobs` is invalid.
@@ -204,7 +208,7 @@ def pin(
     check_sql(filter, "the filter")
     if blobs not in ("binary", "references"):
         raise InvalidInputError(f"blobs must be binary or references, not {blobs!r}")
-    storage = target.storage()
+    storage = storage or target.storage()
     dataset = target.open(storage, version, branch)
     try:
         if timestamp is not None:
