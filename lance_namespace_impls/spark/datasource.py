@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ..distributed.write_plan import Target, WritePlan
+    from .catalog_table import CatalogTable
     from .read_plan import Piece, Pinned
     from .scan_plan import Source
 
@@ -99,13 +100,7 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
         InvalidInputError: code 13, no table is named, an option has an invalid value, or a URI
             contains credentials.
     """
-    for key, value in given.items():
-        if _SIGNED.match(value):
-            raise InvalidInputError(
-                f"{FORMAT}: the URI in the option {key!r} contains credentials, which Spark "
-                "would show in plans and event logs; pass the URI without them, and the "
-                "credentials as options that begin with 'storage.'"
-            )
+    require_unsigned(given)
     if any(key.startswith("option.") for key in given):  # the prefix that CREATE TABLE uses
         raise InvalidInputError(f"{FORMAT}: Spark's catalog does not store such tables: {_INSTEAD}")
     own: dict[str, str] = {}
@@ -125,6 +120,35 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
             f"{FORMAT}: use only one of the options 'version', 'tag' and 'timestamp'"
         )
     return options, properties
+
+
+def require_unsigned(given: Mapping[str, str]) -> None:
+    """Reject a URI with credentials.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    for key, value in given.items():
+        if _SIGNED.match(value):
+            raise InvalidInputError(
+                f"{FORMAT}: the URI in the option {key!r} contains credentials, which Spark "
+                "would show in plans and event logs; pass the URI without them, and the "
+                "credentials as options that begin with 'storage.'"
+            )
+
+
+def secrets_of(options: Mapping[str, str]) -> frozenset[str]:
+    """Return the values that must not be shown among options, which may be invalid."""
+    properties = {
+        key: value
+        for key, value in options.items()
+        if key.lower() != "impl" and option_name(TableOptions, key) is None
+    }
+    impl = options.get("impl", "")
+    if not impl:
+        with suppress(InvalidInputError):  # connecting to the namespace raises it
+            impl, properties = resolved(properties)
+    return secrets_among(impl, properties)
 
 
 class LanceNamespaceDataSource(DataSource):
@@ -199,7 +223,17 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
-        return self._write_by(LanceWriter, schema, overwrite, starts=True)
+        from .catalog_table import CHANGES
+
+        write = self._table.write if self._table is not None else None
+        if write is None or write.kind not in CHANGES:
+            return self._write_by(LanceWriter, schema, overwrite, starts=True)
+        from .change_writer import LanceChangeWriter, plan_change
+
+        with self.coded("writing"):
+            options = self._options
+            plan = plan_change(write, schema, options.files())
+            return LanceChangeWriter(plan, write, overflow=options.overflow == "infinity")
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return a reader of the rows that versions add to the table, or of all changes.
@@ -252,46 +286,70 @@ class LanceNamespaceDataSource(DataSource):
     def _plan(self, schema: StructType, overwrite: bool, *, starts: bool) -> WritePlan:
         from ..distributed.casts import tell_losses
         from ..distributed.columns import lance_schema
-        from ..distributed.write_plan import Mode, plan_write
+        from ..distributed.write_plan import plan_write
 
-        rows = lance_schema(schema)
+        options, rows = self._options, lance_schema(schema)
         plan = plan_write(
             self._target(),
-            lance_schema(schema, self._options.types),
-            Mode.OVERWRITE if overwrite else Mode.APPEND,
-            makes_table=True,
-            files=self._options.files(),
-            merge_schema=self._options.merge_schema,
+            lance_schema(schema, options.types),
+            **self._mode(overwrite),
+            files=options.files(),
+            merge_schema=options.merge_schema,
             starts=starts,
         )
         assert plan is not None  # only EXIST_OK returns None
         tell_losses(rows, plan.schema, plan.target.name)
         return plan
 
+    def _mode(self, overwrite: bool) -> dict[str, Any]:
+        """Return the arguments of `plan_write` for what a write does with the table."""
+        from ..distributed.write_plan import Mode
+        from .catalog_table import WriteKind
+
+        mode = Mode.OVERWRITE if overwrite else Mode.APPEND
+        if self._table is None:
+            return {"mode": mode, "makes_table": True}
+        write = self._table.write
+        if write is None or write.kind is WriteKind.INSERT:
+            return {"mode": mode, "keeps_schema": True}
+        mode = Mode.CREATE if write.kind is WriteKind.CREATE else Mode.OVERWRITE
+        return {"mode": mode, "properties": write.properties}
+
+    @property
+    def _table(self) -> CatalogTable | None:
+        """The table, if a catalog of Spark SQL planned the read or write."""
+        from .catalog_table import OPTION, option_of
+
+        found = self.options.get(OPTION)
+        return None if found is None else option_of(found)
+
     @property
     def _options(self) -> TableOptions:
-        return split_options(self.options)[0]
+        from .catalog_table import OPTION
+
+        if self._table is None:
+            return split_options(self.options)[0]
+        given = {key: value for key, value in self.options.items() if key.lower() != OPTION}
+        return self._table.with_options(given)
 
     def coded(self, doing: str) -> AbstractContextManager[None]:
         """Raise failures as protocol errors, without secrets; see `failures.coded`."""
+        if self._table is not None:
+            target = self._table.target
+            return coded(f"{doing} {target.name}", target.namespace.config.secrets())
         what = self.options.get("table") or self.options.get("path")
         return coded(f"{doing} {what}", self._secrets())
 
     def _secrets(self) -> frozenset[str]:
-        properties = {
-            key: value
-            for key, value in self.options.items()
-            if key.lower() != "impl" and option_name(TableOptions, key) is None
-        }
-        impl = self.options.get("impl", "")
-        if not impl:
-            with suppress(InvalidInputError):  # connecting to the namespace raises it
-                impl, properties = resolved(properties)
-        return secrets_among(impl, properties)
+        if self._table is not None:
+            return frozenset(self._table.target.namespace.config.secrets())
+        return secrets_of(self.options)
 
     def _target(self) -> Target:
         from ..distributed.write_plan import Target
 
+        if self._table is not None:
+            return self._table.target
         options, properties = split_options(self.options)
         identifier = split_table_name(str(options.table), options.delimiter)
         try:

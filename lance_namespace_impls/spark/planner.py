@@ -1,6 +1,7 @@
-"""The process that plans scans for Spark's driver: ``python -m lance_namespace_impls.spark.planner``.
+"""The process that plans scans and calls catalogs for Spark's driver.
 
-The JVM's `Planner` starts it with the first scan and keeps it. Requests and answers are lines of
+The JVM's `Planner` starts it (``python -m lance_namespace_impls.spark.planner``) with the first scan
+or catalog operation and keeps it. Requests and answers are lines of
 JSON on standard input and output. The process holds no state that a request depends on, so another
 one can replace it.
 """
@@ -17,11 +18,21 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from attrs import evolve
+
+from lance_namespace_client.errors import InternalError, LanceNamespaceError
 
 from ..distributed.failures import coded
+from .catalog_operations import Described, call
+from .catalog_table import CatalogTable, TableWrite, WriteKind, option_of
 from .datasource import LanceNamespaceDataSource
+from .read_plan import pin
 from .scan_plan import Source, pack, plan_aggregates, plan_scan, translate
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 __all__ = ["answer_to", "main"]
 
@@ -30,17 +41,36 @@ _THREADS = 16
 
 
 def answer_to(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request; a failure becomes its traceback, which names the code."""
+    """Return the answer to a request; a failure becomes its traceback and its code."""
     try:
-        if "source" not in request:
-            return _open(request)
-        source = _unpacked(request["source"])
-        target = source.pinned.target
-        with coded(f"reading {target.name}", target.namespace.config.secrets()):
-            source.options.require_batch(target.name)
-            return _OPERATIONS[request["operation"]](source, request)
+        return _answer(request)
+    except LanceNamespaceError as error:
+        return {"error": _shown(error, request), "code": int(error.code)}
     except Exception:  # noqa: BLE001 the driver raises it
         return {"error": traceback.format_exc()}
+
+
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    operation = request["operation"]
+    if "catalog" in request:
+        answer = call(operation, request)
+        return _described(answer) if isinstance(answer, Described) else answer
+    if operation == "write":
+        return _write(request)
+    if operation == "open":
+        return _open(request)
+    source = _unpacked(request["source"])
+    target = source.pinned.target
+    with coded(f"reading {target.name}", target.namespace.config.secrets()):
+        source.options.require_batch(target.name)
+        return _OPERATIONS[operation](source, request)
+
+
+def _shown(error: LanceNamespaceError, request: Mapping[str, Any]) -> str:
+    """Return the text of a failure: in SQL only its last line, unless it may be a defect."""
+    if "catalog" in request and not isinstance(error, InternalError):
+        return traceback.format_exception_only(error)[-1].strip()
+    return "".join(traceback.format_exception(error))
 
 
 def _open(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,13 +81,54 @@ def _open(request: Mapping[str, Any]) -> dict[str, Any]:
     data_source = LanceNamespaceDataSource(request["options"])
     source, found = data_source.open(schema)
     with data_source.coded("reading"):
-        return {
-            "source": _packed(source),
-            "schema": found.json(),
-            "rows": source.rows(),
-            "widths": source.widths(),
-            "pushdown": source.options.pushdown,
-        }
+        return _snapshot(source, found)
+
+
+def _snapshot(source: Source, schema: StructType) -> dict[str, Any]:
+    pinned = source.pinned
+    return {
+        "source": _packed(source),
+        "schema": schema.json(),
+        "rows": source.rows(),
+        "widths": source.widths(),
+        "pushdown": source.options.pushdown,
+        "version": f"{pinned.location}@{pinned.branch or ''}@{pinned.version}@{pinned.written}",
+    }
+
+
+def _described(table: Described) -> dict[str, Any]:
+    if table.source is None:
+        return {**table.more, "source": None, "schema": table.schema.json()}
+    return {**table.more, **_snapshot(table.source, table.schema)}
+
+
+def _with_options(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same version with the options of a query."""
+    from pyspark.sql.types import StructType
+
+    pinned = source.pinned
+    table = CatalogTable(target=pinned.target, options=source.options)
+    options = table.with_options(request["options"])
+    if options.filter:
+        pinned = pin(pinned.target, filter=options.filter, version=pinned.version)
+    schema = StructType.fromJson(json.loads(request["schema"]))
+    return _snapshot(Source(pinned, options), schema)
+
+
+def _write(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the option that describes a write of a table of a catalog."""
+    table = option_of(request["planned"])
+    kind, base = WriteKind(request["kind"]), request["base"]
+    write = TableWrite(kind=kind, base=None if base is None else _unpacked(base).pinned)
+    return {"table": evolve(table, write=write).to_option()}
+
+
+def _delete(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
+    target = source.pinned.target
+    target.namespace.delete_from_table(
+        {"id": list(target.table), "predicate": request["condition"]}
+    )
+    return {}
 
 
 def _translate(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +155,13 @@ def _plan(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"function": _text(function), "partitions": list(map(_text, partitions))}
 
 
-_OPERATIONS = {"translate": _translate, "aggregate": _aggregate, "plan": _plan}
+_OPERATIONS = {
+    "translate": _translate,
+    "aggregate": _aggregate,
+    "plan": _plan,
+    "with_options": _with_options,
+    "delete": _delete,
+}
 
 
 def _text(value: bytes) -> str:

@@ -20,7 +20,7 @@ from ..distributed.division import size_of
 from ..distributed.failures import coded
 from ..distributed.secrets import keep_what_is_loaded
 from .filters import MAX_CONDITIONS, REJECT_NULL, column_of, has_plain_nulls, to_lance
-from .read_plan import Piece, Pinned, plan_tasks, read_pieces, scan_pieces
+from .read_plan import ROW_ADDRESS, Piece, Pinned, plan_tasks, read_pieces, scan_pieces
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -235,11 +235,18 @@ def plan_scan(
     filters = [each for each in (source.pinned.filter, *conditions) if each]
     pinned = evolve(
         source.pinned,
-        schema=pa.schema([stored.field(name) for name in names]),
+        schema=pa.schema([_stored_field(stored, name) for name in names]),
         filter=" AND ".join(f"({each})" for each in filters) or None,
     )
     tasks = plan_tasks(pinned, source.options.splits, cores, dataset=source.dataset(), limit=limit)
     return ScanTask(pinned, schema, source.options.batch_rows, limit, found), tasks
+
+
+def _stored_field(schema: pa.Schema, name: str) -> pa.Field:
+    """Return a column, or the address of each row, which the schema does not contain."""
+    if name == ROW_ADDRESS:
+        return pa.field(name, pa.int64())
+    return schema.field(name)
 
 
 @frozen

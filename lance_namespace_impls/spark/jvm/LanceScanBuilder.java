@@ -78,7 +78,12 @@ final class LanceScanBuilder
     Set<String> names = new HashSet<>(Arrays.asList(required.fieldNames()));
     StructType chosen = new StructType();
     for (StructField field : columns.fields()) {
-      if (names.contains(field.name())) {
+      if (names.remove(field.name())) {
+        chosen = chosen.add(field);
+      }
+    }
+    for (StructField field : required.fields()) {
+      if (names.contains(field.name())) { // a metadata column
         chosen = chosen.add(field);
       }
     }

@@ -12,10 +12,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table as it was when a DataFrame loaded it. Scans share the version and nothing else. */
-final class LanceTable implements SupportsRead, SupportsWrite {
+class LanceTable implements SupportsRead, SupportsWrite {
   private final StructType schema;
   private final CaseInsensitiveStringMap options;
-  private Snapshot snapshot;
+  protected Snapshot snapshot;
 
   /**
    * @param schema the columns to read, or those of the rows to write

@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntFunction;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
@@ -36,6 +37,18 @@ final class Planner {
 
   /** Returns the planner's answer; its failure is raised as Spark raises one of a data source. */
   static Map<String, Object> call(String operation, Map<String, Object> request) {
+    return call(operation, request, code -> null);
+  }
+
+  /**
+   * Returns the planner's answer.
+   *
+   * @param operation the operation
+   * @param request its arguments
+   * @param errors the exceptions for codes of the protocol; null for any other
+   */
+  static Map<String, Object> call(
+      String operation, Map<String, Object> request, IntFunction<Throwable> errors) {
     PythonFunction python = new PythonSource().python().dataSourceCls();
     Map<String, Object> answer;
     try {
@@ -44,6 +57,11 @@ final class Planner {
       throw failure(operation, "the planner process failed: " + error.getMessage());
     }
     if (answer.get("error") != null) {
+      Throwable error =
+          answer.get("code") instanceof Number code ? errors.apply(code.intValue()) : null;
+      if (error != null) {
+        throw sneaky(error);
+      }
       throw failure(operation, (String) answer.get("error"));
     }
     return answer;
@@ -51,7 +69,8 @@ final class Planner {
 
   private static RuntimeException failure(String operation, String message) {
     Throwable error =
-        QueryCompilationErrors.pythonDataSourceError(operation, LanceSource.NAME, message);
+        QueryCompilationErrors.pythonDataSourceError(
+            operation.replace('_', ' '), LanceSource.NAME, message);
     return sneaky(error);
   }
 
