@@ -6,6 +6,7 @@ The JVM's `LanceCatalog` sends them to `planner`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from .read_plan import Pinned
 
-__all__ = ["OPERATIONS", "Described", "call"]
+__all__ = ["OPERATIONS", "Catalog", "Described", "call", "connected"]
 
 _COMMENT = b"comment"
 _TYPES = "types"
@@ -103,13 +104,29 @@ def call(operation: str, request: Request) -> Answer:
     words = operation.replace("_", " ")
     what = ".".join([request["name"], *request["id"]])
     with coded(f"{words} {what}", secrets_of(options)):
-        catalog = _connected(tuple(sorted(options.items())))
+        catalog = connected(options)
         try:
             return OPERATIONS[operation](catalog, list(request["id"]), request)
         except LanceNamespaceError as error:
-            if request["id"] and request["id"][-1] not in error.message:
+            if request["id"] and not _names(error.message, request["id"][-1]):
                 raise type(error)(f"{what}: {error.message}") from error
             raise
+
+
+def _names(message: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
+
+
+def connected(options: Mapping[str, str]) -> Catalog:
+    """Connect to a catalog.
+
+    Args:
+        options: properties of the namespace, and options of all readers and writers.
+
+    Raises:
+        InvalidInputError: code 13, an option or a property is invalid.
+    """
+    return _connected(tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=64)

@@ -29,9 +29,11 @@ from .catalog_operations import Described, call
 from .catalog_table import CatalogTable, TableWrite, WriteKind, option_of
 from .datasource import LanceNamespaceDataSource
 from .read_plan import pin
+from .row_writer import WriteTask
 from .scan_plan import Source, pack, plan_aggregates, plan_scan, translate
 
 if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceArrowWriter
     from pyspark.sql.types import StructType
 
 __all__ = ["answer_to", "main"]
@@ -55,10 +57,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if "catalog" in request:
         answer = call(operation, request)
         return _described(answer) if isinstance(answer, Described) else answer
-    if operation == "write":
-        return _write(request)
-    if operation == "open":
-        return _open(request)
+    if operation in _WITHOUT_SOURCE:
+        return _WITHOUT_SOURCE[operation](request)
     source = _unpacked(request["source"])
     target = source.pinned.target
     with coded(f"reading {target.name}", target.namespace.config.secrets()):
@@ -117,10 +117,42 @@ def _with_options(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the option that describes a write of a table of a catalog."""
-    table = option_of(request["planned"])
-    kind, base = WriteKind(request["kind"]), request["base"]
-    write = TableWrite(kind=kind, base=None if base is None else _unpacked(base).pinned)
-    return {"table": evolve(table, write=write).to_option()}
+    with coded("planning a write"):
+        table = option_of(request["planned"])
+        kind, base = WriteKind(request["kind"]), request["base"]
+        write = TableWrite(kind=kind, base=None if base is None else _unpacked(base).pinned)
+        return {"table": evolve(table, write=write).to_option()}
+
+
+def _start_write(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Plan a write; return its writer, and the function that the tasks run."""
+    from pyspark import cloudpickle
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(request["schema"]))
+    output = StructType.fromJson(json.loads(request["output"]))
+    writer = LanceNamespaceDataSource(request["options"]).writer(schema, request["overwrite"])
+    task = (WriteTask(writer, output.names[0]), output)
+    function: bytes = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
+    return {"function": _text(function), "writer": _packed(writer)}
+
+
+def _finish_write(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Commit or abort a write; an abort waits for a commit that Spark no longer waits for."""
+    text = request["writer"]
+    writer: DataSourceArrowWriter = pickle.loads(base64.b64decode(text))
+    messages = [pickle.loads(base64.b64decode(each)) for each in request["messages"]]
+    with _lock_of(text):
+        if request["operation"] == "abort_write":
+            writer.abort(messages)
+        else:
+            writer.commit(messages)
+    return {}
+
+
+@lru_cache(maxsize=1024)
+def _lock_of(writer: str) -> Lock:
+    return Lock()
 
 
 def _delete(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,16 +194,23 @@ _OPERATIONS = {
     "with_options": _with_options,
     "delete": _delete,
 }
+_WITHOUT_SOURCE = {
+    "open": _open,
+    "write": _write,
+    "start_write": _start_write,
+    "commit_write": _finish_write,
+    "abort_write": _finish_write,
+}
 
 
 def _text(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _packed(source: Source) -> str:
+def _packed(value: Source | DataSourceArrowWriter) -> str:
     from pyspark import cloudpickle
 
-    return _text(cloudpickle.dumps(source))  # type: ignore[no-untyped-call]
+    return _text(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
 
 
 @lru_cache(maxsize=256)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from ..distributed.failures import coded
+from ..distributed.secrets import keep_what_is_loaded
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
+    from pyspark.sql.datasource import DataSourceArrowWriter
 
     from ..distributed.write_plan import WritePlan
 
-__all__ = ["RowWriter"]
+__all__ = ["RowWriter", "WriteTask"]
 
 
 class RowWriter:
@@ -43,3 +47,26 @@ class RowWriter:
     def _coded(self) -> AbstractContextManager[None]:
         target = self._plan.target
         return coded(f"writing {target.name}", target.namespace.config.secrets())
+
+
+@frozen
+class WriteTask:
+    """Writes the rows of a task on a worker.
+
+    Args:
+        writer: the writer.
+        column: name of the column with its message.
+    """
+
+    writer: DataSourceArrowWriter
+    column: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the pickled message for the commit."""
+        from pickle import dumps
+
+        import pyarrow as pa
+
+        message = self.writer.write(batches)
+        yield pa.record_batch([pa.array([dumps(message)])], names=[self.column])
+        keep_what_is_loaded()

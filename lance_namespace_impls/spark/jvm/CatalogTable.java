@@ -134,7 +134,7 @@ final class CatalogTable extends LanceTable
     // Spark turns a MERGE that only inserts into an append of the rows without a match. Only then,
     // the table that a statement writes is also read.
     String write = isTarget && scanned ? write("merge") : write("insert");
-    return write(info, schema(), write);
+    return new CatalogWrite(info, info.schema(), write);
   }
 
   /** Returns the option that describes a write of this table. */
@@ -144,11 +144,6 @@ final class CatalogTable extends LanceTable
     request.put("kind", kind);
     request.put("base", kind.equals("insert") ? null : snapshot().source());
     return (String) Planner.call("write", request).get("table");
-  }
-
-  /** Returns Spark's writer of the Python data source for a planned write. */
-  static WriteBuilder write(LogicalWriteInfo info, StructType schema, String planned) {
-    return new PythonSource().table(schema).newWriteBuilder(new PlannedWrite(info, planned));
   }
 
   @Override

@@ -64,12 +64,7 @@ final class ChangeOperation implements SupportsDelta {
   private DeltaWrite write(LogicalWriteInfo info) {
     StructType schema = ChangeWriter.schema(info.schema());
     String planned = table.write(command.name().toLowerCase(Locale.ROOT));
-    BatchWrite python =
-        new PythonSource()
-            .table(schema)
-            .newWriteBuilder(new PlannedWrite(info, schema, planned))
-            .build()
-            .toBatch();
+    BatchWrite python = new CatalogWrite(info, schema, planned);
     return new DeltaWrite() {
       @Override
       public String description() {

@@ -53,7 +53,7 @@ final class StagedLanceTable implements StagedTable, SupportsWrite {
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     written = true;
-    return CatalogTable.write(info, schema, planned);
+    return new CatalogWrite(info, info.schema(), planned);
   }
 
   @Override

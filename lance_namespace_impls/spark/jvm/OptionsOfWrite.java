@@ -5,20 +5,16 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A write of a table of a catalog, as the Python data source accepts it. */
-final class PlannedWrite implements LogicalWriteInfo {
+/** What Spark writes, with the options of the Python data source. */
+final class OptionsOfWrite implements LogicalWriteInfo {
   private final LogicalWriteInfo info;
   private final StructType schema;
   private final CaseInsensitiveStringMap options;
 
-  PlannedWrite(LogicalWriteInfo info, String planned) {
-    this(info, info.schema(), planned);
-  }
-
-  PlannedWrite(LogicalWriteInfo info, StructType schema, String planned) {
+  OptionsOfWrite(LogicalWriteInfo info, StructType schema, CaseInsensitiveStringMap options) {
     this.info = info;
     this.schema = schema;
-    this.options = CatalogTable.planned(planned, info.options().asCaseSensitiveMap());
+    this.options = options;
   }
 
   @Override
