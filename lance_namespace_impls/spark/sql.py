@@ -151,15 +151,17 @@ def _own_catalog(spark: Any, name: str, impl: str, properties: Mapping[str, Any]
     given = {"impl": impl, **{key: _text(value) for key, value in properties.items()}}
     prefix = f"spark.sql.catalog.{name}"
     chosen = {prefix: OWN_CATALOG_CLASS} | {f"{prefix}.{key}": given[key] for key in given}
-    if hasattr(spark, "getOrCreate"):
+    is_session = hasattr(spark, "conf")
+    # A client of Spark Connect may not reach the catalog, and does not show its server's JVM.
+    if not is_session or _has_jvm(spark):
         connected(given)
+    if not is_session:
         _configure_own(spark, chosen)
-    else:
-        if _has_jvm(spark):  # otherwise the server of Spark Connect has its own settings
-            connected(given)
-            _require_own_jar(spark)
-        for key, value in chosen.items():
-            spark.conf.set(key, value)
+        return SqlCatalog(name, None, ExitStack())
+    if _has_jvm(spark):
+        _require_own_jar(spark)
+    for key, value in chosen.items():
+        spark.conf.set(key, value)
     return SqlCatalog(name, None, ExitStack())
 
 

@@ -1,7 +1,8 @@
 """One SQL script with the rows of each query, for any catalog whose tables SQL can change.
 
-python -m tests.spark.sql_script CATALOG NAMESPACE
-runs it on a catalog of Delta, in an environment with delta-spark, and prints the differences.
+python -m tests.spark.sql_script NAMESPACE FIRST
+runs it on the default tables of another session, such as Delta's, and prints the differences. Set
+PYSPARK_SUBMIT_ARGS for its jars and settings. FIRST is the number of a table's first version.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def _main() -> None:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
-    found = list(differences(spark, SCRIPT, sys.argv[1], "t", 0))
+    found = list(differences(spark, SCRIPT, sys.argv[1], "t", int(sys.argv[2])))
     sys.stdout.write("\n".join([*found, f"{len(found)} differences"]) + "\n")
 
 

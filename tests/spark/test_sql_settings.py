@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.loopback import LoopbackServer
-from lance_namespace_impls.spark.sql import EXTENSIONS, _configure, _settings
+from lance_namespace_impls.spark import sql_catalog
+from lance_namespace_impls.spark.sql import EXTENSIONS, OWN_CATALOG_CLASS, _configure, _settings
 
 JARS = ["/jars/a.jar", "/jars/b.jar"]
 REDACTION = "spark.redaction.regex"
@@ -77,3 +79,56 @@ def test_a_flat_catalog_gets_a_namespace_for_spark(
     )
     assert settings["spark.sql.catalog.lance.uri"] == "http://127.0.0.1:1"
     assert settings["spark.sql.catalog.lance.impl"] == "rest"
+
+
+@pytest.fixture
+def jar(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The jar of an installation that has one."""
+    monkeypatch.setattr("lance_namespace_impls.spark.sql.pushdown_jar", lambda: "/kit.jar")
+    return "/kit.jar"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(None, "/kit.jar"), ("/own.jar", "/own.jar,/kit.jar"), ("/kit.jar", "/kit.jar")],
+)
+def test_on_spark_4_a_builder_has_the_jar_and_the_properties(
+    jar: str, before: str | None, after: str, tmp_path: Any
+) -> None:
+    builder = Builder(**({"spark_jars": before} if before else {}))
+    properties = {"path": str(tmp_path), "manifest": True, "storage.api_key": "hidden"}
+    catalog = sql_catalog(builder, "lake", "dir", properties, settings={"splits": "3"})  # type: ignore[arg-type]
+    assert catalog.address is None
+    found = dict(builder._options)
+    assert found.pop("spark.jars") == after
+    redacted = re.compile(found.pop(REDACTION))
+    assert found == {
+        "spark.sql.catalog.lake": OWN_CATALOG_CLASS,
+        "spark.sql.catalog.lake.impl": "dir",
+        "spark.sql.catalog.lake.path": str(tmp_path),
+        "spark.sql.catalog.lake.manifest": "true",
+        "spark.sql.catalog.lake.storage.api_key": "hidden",
+        "spark.sql.catalog.lake.splits": "3",
+    }
+    assert [key for key in found if redacted.search(key)] == [
+        "spark.sql.catalog.lake.storage.api_key"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("impl", "properties", "named"),
+    [
+        ("dir", {"no_such": "1"}, "no_such"),
+        ("no_such", {}, "no_such"),
+        ("dir", {"path": "/x", "version": "3"}, "VERSION AS OF"),
+        ("dir", {"path": "/x", "splits": "0"}, "splits"),
+        ("dir", {"path": "s3://key:secret@bucket/x"}, "storage"),
+    ],
+)
+def test_on_spark_4_a_wrong_property_is_rejected(
+    jar: str, impl: str, properties: dict[str, str], named: str
+) -> None:
+    builder = Builder()
+    with pytest.raises(InvalidInputError, match=named):
+        sql_catalog(builder, "lake", impl, properties)  # type: ignore[arg-type]
+    assert builder._options == {}
