@@ -69,7 +69,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(error: LanceNamespaceError, request: Mapping[str, Any]) -> str:
     """Return the text of a failure: in SQL only its last line, unless it may be a defect."""
     if "catalog" in request and not isinstance(error, InternalError):
-        return traceback.format_exception_only(error)[-1].strip()
+        return traceback.format_exception_only(error)[-1]  # a line, as `protocol_error_in` expects
     return "".join(traceback.format_exception(error))
 
 

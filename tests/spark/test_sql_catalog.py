@@ -252,7 +252,7 @@ def test_the_tables_of_a_version_are_read(sql: Sql) -> None:
         ("SHOW TABLES IN lake.no", "SCHEMA_NOT_FOUND"),
         ("SHOW NAMESPACES IN lake.no", "SCHEMA_NOT_FOUND"),
         ("DESCRIBE NAMESPACE lake.no", "SCHEMA_NOT_FOUND"),
-        ("ALTER TABLE lake.db.t DROP COLUMN no", "FIELD_NOT_FOUND"),
+        ("ALTER TABLE lake.db.t DROP COLUMN no", "UNRESOLVED_COLUMN"),
     ],
 )
 def test_spark_has_its_own_errors(two_tables: Sql, statement: str, condition: str) -> None:
