@@ -24,6 +24,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..catalog.changes import replacing
 from ..distributed.columns import lance_schema, spark_arrow_schema
 from ..distributed.failures import coded
 from ..distributed.options import option_name
@@ -257,6 +258,10 @@ def _create_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
 def _stage_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
     _, properties = _definition(request)
     kind = WriteKind.CREATE if request["mode"] == "Create" else WriteKind.REPLACE
+    if kind is WriteKind.REPLACE and any(_property_changes(catalog, id, request)):
+        capabilities = catalog.namespace.capabilities
+        if capabilities.reason("AlterTable"):
+            raise capabilities.refusal("AlterTable")
     write = TableWrite(kind=kind, properties=properties)
     table = evolve(_table(catalog, id), write=write)
     types = request["properties"].get(_TYPES)
@@ -267,15 +272,24 @@ def _set_properties(catalog: Catalog, id: list[str], request: Request) -> Answer
     """Set the properties of a table whose rows and columns were replaced."""
     if request["mode"] == "Create":
         return {}
-    _, wanted = _definition(request)
-    held = catalog.namespace.describe_table({"id": id}).properties or {}
-    changed = {key: value for key, value in wanted.items() if held.get(key) != value}
-    removed = [key for key in held if key not in wanted]
+    changed, removed = _property_changes(catalog, id, request)
     if changed or removed:
         catalog.namespace.alter_table(
             {"id": id, "set_properties": changed, "unset_properties": removed}
         )
     return {}
+
+
+def _property_changes(
+    catalog: Catalog, id: list[str], request: Request
+) -> tuple[dict[str, str], list[str]]:
+    """Return the properties to set, and the keys to remove, if a table is replaced."""
+    _, wanted = _definition(request)
+    try:
+        held = catalog.namespace.describe_table({"id": id}).properties or {}
+    except TableNotFoundError:
+        return {}, []  # the write creates the table with its properties
+    return replacing(held, wanted)
 
 
 def _drop_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
