@@ -109,7 +109,8 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
             for field in schema
         ]
     )
-    found = from_arrow_schema(plain)
+    # Spark 4.1 reads timestamps without a zone as timestamps in UTC by default.
+    found = from_arrow_schema(plain, prefer_timestamp_ntz=True)
     for there, field in zip(found, schema, strict=True):
         if is_blob(field):
             # Spark keeps the metadata of columns that pass through unchanged, so copies keep blobs.
