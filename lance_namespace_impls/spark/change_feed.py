@@ -70,8 +70,9 @@ def changes(
     """
     require_pyspark()
     from ..distributed.columns import spark_arrow_schema, to_spark_schema
+    from ..distributed.division import group_by_size
     from .change_plan import Changes, feed_schema, read_changes
-    from .read_plan import group_by_size, pin, told
+    from .read_plan import pin, told
 
     require_positive(batch_rows=batch_rows, splits=splits)
     target = target_of(namespace, table)

@@ -23,6 +23,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..distributed.columns import batches_of_bounded_size, cast_batch, is_blob
+from ..distributed.division import size_of
 from .read_plan import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -30,7 +31,6 @@ from .read_plan import (
     ROW_ADDRESS,
     ROW_ID,
     projection,
-    size_of,
 )
 from .stream_positions import operation_of
 
