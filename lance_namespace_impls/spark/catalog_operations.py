@@ -36,7 +36,7 @@ from ..tables.lance_types import sql_type_name
 from ..tables.schema import to_json_schema
 from .catalog_table import CatalogTable, TableWrite, WriteKind, options_of_tables
 from .datasource import FORMAT, require_unsigned, secrets_of
-from .read_plan import pin, told
+from .read_plan import pin, readable_schema
 from .scan_plan import Source
 from .table_options import TableOptions
 
@@ -203,7 +203,7 @@ def _load_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
     if answer.is_only_declared:
         return Described(source=None, schema=StructType(), more=more)
     pinned = pin(table.target, storage=storage, **_version(request))
-    schema = _with_comments(pinned, told(pinned))
+    schema = _with_comments(pinned, readable_schema(pinned))
     if special := _special_types(pinned, schema):
         properties[_TYPES] = special
     return Described(source=Source(pinned, table.options), schema=schema, more=more)

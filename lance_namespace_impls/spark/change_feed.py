@@ -72,7 +72,7 @@ def changes(
     from ..distributed.columns import spark_arrow_schema, to_spark_schema
     from ..distributed.division import group_by_size
     from .change_plan import Changes, feed_schema, read_changes
-    from .read_plan import pin, told
+    from .read_plan import pin, readable_schema
 
     require_positive(batch_rows=batch_rows, splits=splits)
     target = target_of(namespace, table)
@@ -89,7 +89,7 @@ def changes(
             "end of the range; exchange the two"
         )
     feed = feed_schema(pinned.schema, target.name)
-    told(pinned)
+    readable_schema(pinned)
     schema = to_spark_schema(feed)
     log = Changes(pinned)
     rows = [each for version in range(start + 1, pinned.version + 1) for each in log.of(version)]

@@ -96,7 +96,7 @@ def read_table(
     """
     require_pyspark()
     from ..distributed.columns import spark_arrow_schema
-    from .read_plan import plan_tasks, told
+    from .read_plan import plan_tasks, readable_schema
 
     require_positive(splits=splits, batch_rows=batch_rows)
     pinned = pin_version(
@@ -111,7 +111,7 @@ def read_table(
         with_row_id=with_row_id,
         blobs=blobs,
     )
-    schema = told(pinned)
+    schema = readable_schema(pinned)
     tasks = plan_tasks(pinned, splits, cores_of(spark))
     # Each row contains the number of a task.
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))

@@ -180,11 +180,11 @@ class LanceNamespaceDataSource(DataSource):
             InvalidTableStateError: code 19, the table has no data.
             UnsupportedError: code 0, a column has a type that Spark does not have.
         """
-        from .read_plan import told
+        from .read_plan import readable_schema
 
         with self.coded("reading"):
             self._pinned = self._pin()
-            return self._with_feed(self._pinned, told(self._pinned))
+            return self._with_feed(self._pinned, readable_schema(self._pinned))
 
     def open(self, schema: StructType | None) -> tuple[Source, StructType]:
         """Return the version to read, and its columns; with a schema, only its columns.
@@ -192,16 +192,18 @@ class LanceNamespaceDataSource(DataSource):
         Raises:
             LanceNamespaceError: the errors of `schema` and `reader`.
         """
-        from .read_plan import told
+        from .read_plan import readable_schema
         from .scan_plan import Source
 
         with self.coded("reading"):
             pinned = self._pin()
             if self._options.read_changes:  # only a stream reads them, with `streamReader`
-                return Source(pinned, self._options), self._with_feed(pinned, told(pinned))
+                return Source(pinned, self._options), self._with_feed(
+                    pinned, readable_schema(pinned)
+                )
             if schema is not None:
                 return Source(pinned.of_columns(schema), self._options), schema
-            return Source(pinned, self._options), told(pinned)
+            return Source(pinned, self._options), readable_schema(pinned)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the table, limited to the columns of a user-specified schema.

@@ -29,7 +29,7 @@ from ..distributed.secrets import map_in_arrow
 from ..tables.query import only_vector_column
 from .dataframe_reader import cores_of, reader_of, target_of
 from .extra import require_pyspark
-from .read_plan import ROW_ID, pin, plan_tasks, projection, told
+from .read_plan import ROW_ID, pin, plan_tasks, projection, readable_schema
 from .search import RANK, SearchOptions, joined, plan_search
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def near_duplicate_texts(
             f"{target.name}: column {column} is {kind}, not text; use near_duplicate_vectors for "
             "vectors"
         )
-    read = spark_arrow_schema(told(texts))
+    read = spark_arrow_schema(readable_schema(texts))
     tasks = plan_tasks(texts, splits, cores_of(spark))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     reads, hashes = reader_of(texts, tasks, read), _hasher(shingle, num_hashes, min_similarity)
@@ -286,7 +286,7 @@ def _report(pairs: DataFrame, rows: int, truncated: int) -> DuplicateReport:
 def _pair_schema(pinned: Pinned, columns: Sequence[str]) -> Any:
     from pyspark.sql.types import BooleanType, DoubleType, LongType, StructField, StructType
 
-    own = told(pinned)
+    own = readable_schema(pinned)
     fields = [StructField(name, LongType(), False) for name in ("left_rowid", "right_rowid")]
     for side in ("left", "right"):
         fields += [

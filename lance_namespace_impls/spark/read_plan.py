@@ -492,7 +492,7 @@ def cut_evenly(
     return [part for part in parts if part]
 
 
-def told(pinned: Pinned) -> StructType:
+def readable_schema(pinned: Pinned) -> StructType:
     """Return the Spark schema of the columns, and warn about columns that lose precision."""
     pinned.require_readable()
     schema = to_spark_schema(pinned.schema)

@@ -41,7 +41,7 @@ from ..tables.hybrid import RELEVANCE
 from ..tables.query import only_vector_column, scan, scanner
 from .dataframe_reader import cores_of, pin_version, reader_of, target_of
 from .extra import require_pyspark
-from .read_plan import ROW_ID, Pinned, pin, plan_tasks, told
+from .read_plan import ROW_ID, Pinned, pin, plan_tasks, readable_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -278,7 +278,7 @@ def joined(
     splits: int | None,
 ) -> DataFrame:
     """Return the results of a search for the rows of a table, which the workers read."""
-    read = told(queries)
+    read = readable_schema(queries)
     names = read.names
     places = _Places(
         kept=tuple(names.index(name) for name in keep), vectors=names.index(vectors), texts=None

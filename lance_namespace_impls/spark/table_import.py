@@ -105,11 +105,11 @@ def import_tables(
     with job_state(None if dry_run else state, "import", import_name(namespace, sources)) as kept:
         if "run" not in kept.done:
             kept.add("run", uuid.uuid4().hex)
-        told = _Told(progress, len(sources))
-        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, told)
+        readable_schema = _Told(progress, len(sources))
+        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, readable_schema)
         rows: list[ImportRow] = []
         for number, source in enumerate(sources):
-            told.begin(number, source)
+            readable_schema.begin(number, source)
             key = "\0".join(("table", *source.table))
             if key in kept.done:
                 rows.append(from_plain(ImportRow, kept.done[key]))
@@ -120,7 +120,7 @@ def import_tables(
         if not dry_run:
             for row, source in zip(rows, sources, strict=True):
                 if row.problem is None:
-                    told.begin(len(sources), source, "check ")
+                    readable_schema.begin(len(sources), source, "check ")
                     job.check(row, source)
         kept.is_whole = all(row.problem is None for row in rows)
     return Rows(ImportRow, rows)
@@ -185,7 +185,7 @@ class _Job:
         run: id of the run, which a resumed run keeps.
         cores: number of threads of this process.
         small_bytes: total size of files up to which Spark is not used.
-        told: receives the progress of each table.
+        readable_schema: receives the progress of each table.
     """
 
     def __init__(
@@ -195,9 +195,9 @@ class _Job:
         run: str,
         cores: int | None,
         small_bytes: int,
-        told: _Told,
+        readable_schema: _Told,
     ) -> None:
-        self._told = told
+        self._told = readable_schema
         self._namespace = namespace
         self._spark = spark
         self._run = run
