@@ -1,11 +1,11 @@
-"""Spark: Lance tables of any namespace as DataFrames, and imports of files into them.
+"""Reads and writes the Lance tables of any namespace as Spark DataFrames, and imports files.
 
 >>> from lance_namespace_impls.spark import local_session
 >>> spark = local_session()  # doctest: +SKIP
 >>> spark.read.format("lance_namespace").options(impl="dir", root="/data/lance").load("flights")
 ... # doctest: +SKIP
 
-Needs the extra: ``pip install 'lance-namespace-kit[spark]'``.
+Requires the extra ``[spark]``: ``pip install 'lance-namespace-kit[spark]'``.
 """
 
 from __future__ import annotations

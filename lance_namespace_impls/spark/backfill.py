@@ -101,8 +101,8 @@ def add_columns(
     Rows that other writers append during the operation also receive values. Fragments that others
     compact or rewrite are computed again.
 
-    With `resume`, the files of finished fragments remain in the table's folder after a failure or a
-    kill, and the same call continues with the other fragments.
+    With `resume`, the files of finished fragments remain in the table's folder if the job fails or
+    is killed, and repeating the call continues with the other fragments.
 
     Args:
         spark: the session.
@@ -115,16 +115,16 @@ def add_columns(
         types: Arrow types of new columns, such as ``embedding:float32[768]``; a function requires
             the types of all its columns.
         reads: columns that the function receives; defaults to all.
-        on: columns of the key, for a DataFrame.
+        on: key columns, if `columns` is a DataFrame.
         batch_rows: maximum number of rows that the function receives per call.
-        calls_per_second: maximum number of calls of the function per second, across all workers and
-            including repeated calls. Speculative and retried tasks of Spark count separately.
-        attempts: maximum number of calls for one batch; each attempt of a Spark task makes as many.
+        calls_per_second: maximum number of calls to the function per second, across all workers and
+            including repeated calls. Spark's speculative and retried tasks count separately.
+        attempts: maximum number of calls for one batch, in each attempt of a Spark task.
         backoff_seconds: pause after the first failed call of a batch. Each further pause is twice
             as long, up to a minute, plus jitter.
         retry_on: exceptions after which a call is repeated.
-        resume: name of the job. Choose another one if the function changes: the name, the columns
-            and the types identify the results to continue with.
+        resume: name of the job. Choose another name if the function changes: only the name, the
+            columns and the types identify the results to continue with.
 
     Raises:
         TableNotFoundError: code 4.
@@ -132,9 +132,9 @@ def add_columns(
         InvalidInputError: code 13, an argument is invalid, the function returns a different number
             of rows, or several rows of the DataFrame match one key of the table.
         ConcurrentModificationError: code 14, other writers changed the table's columns or kept
-            changing its rows; no new column remains.
-        ServiceUnavailableError: code 17, the function failed to reach its service in all attempts;
-            the message names the fragment, the rows and the attempt.
+            changing its rows; the table has none of the new columns.
+        ServiceUnavailableError: code 17, the function did not reach its service in any attempt; the
+            message names the fragment, the rows and the attempt.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, the table already has such a column, or a value does
             not fit.
@@ -196,7 +196,7 @@ def _job(pinned: Pinned, maker: _Maker, columns: Any, name: str) -> str:
 
 
 def _committed(pinned: Pinned, maker: _Maker, job: str) -> Added | None:
-    """Return the result of an earlier run of the job that ended after its commit; otherwise None."""
+    """Return the result of an earlier run of the job if it reached its commit; otherwise None."""
     names = maker.schema.names
     if not set(names) <= set(pinned.schema.names):
         return None
@@ -270,12 +270,12 @@ def _commit(maker: _Maker, plan: WritePlan, *, resumes: bool) -> tuple[int, int,
 
 
 def _finished(plan: WritePlan, columns: Any) -> dict[int, Mapping[str, Any]]:
-    """Return the usable results of `_write` of earlier runs of the job.
+    """Return the usable results of `_write` from earlier runs of the job.
 
     Args:
         plan: the plan of the write.
-        columns: the table's current ``LanceSchema``; results for another one are skipped, because
-            the ids of their fields may be in use.
+        columns: the table's current ``LanceSchema``; results for another schema are skipped,
+            because their field ids may be in use.
     """
     storage = plan.target.storage_at(plan.location)
     current = _schema_to_json(columns)
@@ -339,7 +339,8 @@ class _ByFragment(_Maker):
         """Write the columns for fragments of the plan's version."""
         scan, function, schema, calls = self._scan, self._function, self.schema, self._calls
         target, runner = plan.target, spark_runner(self._spark)
-        # With a limit, each task has an equal share of it, so there are only as many as run concurrently.
+        # With a limit, each task has an equal share of it, so there are only as many tasks as run
+        # concurrently.
         groups = len(fragments) if calls.per_second is None else min(len(fragments), runner.cores)
         tasks = [json.dumps(list(fragments[start::groups])) for start in range(groups)]
 
@@ -539,7 +540,7 @@ def _schema_to_json(schema: Any) -> list[str]:
 
 
 def _schema_from(found: Sequence[str]) -> Any:
-    """Return the ``LanceSchema`` that `_schema_to_json` converted."""
+    """Return the ``LanceSchema`` that `_schema_to_json` converted to JSON."""
     metadata, *fields = found
     return load("lance.schema").LanceSchema._from_protos(metadata, *map(base64.b64decode, fields))
 

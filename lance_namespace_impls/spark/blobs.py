@@ -48,10 +48,10 @@ def resolve_blobs(
     types: str | None = None,
     batch_bytes: int = BATCH_BYTES,
 ) -> DataFrame:
-    """Return a frame in which workers have read the blobs of a column of references.
+    """Return a frame with the blobs that a column of references points to, read on the workers.
 
     Without a function, the content replaces the references. With a function, the columns that it
-    computes are added, and the content never reaches the JVM.
+    computes are added to the frame, and the content never reaches the JVM.
 
     Args:
         frame: a frame with a column of references, from `read_table` or the data source with
@@ -71,7 +71,7 @@ def resolve_blobs(
         TableColumnNotFoundError: code 12, the frame has no such column.
         InvalidInputError: code 13, the column has no references, `types` is missing or names an
             existing column, or the function returns a different number of rows.
-        TableSchemaValidationError: code 20, the function returns other columns than `types`.
+        TableSchemaValidationError: code 20, the function returns columns other than `types`.
     """
     require_pyspark()
     from pyspark.sql.types import StructType
@@ -123,7 +123,7 @@ class _Resolver:
         target: the table that the references point to.
         place: position of the column of references.
         function: computes columns from contents; None if they replace the references.
-        made: the columns that the function returns, or that of the content.
+        made: the columns that the function returns, or the column with the content.
         wanted: Spark's Arrow schema of the result.
         batch_bytes: total size of the blobs that are read at a time.
     """

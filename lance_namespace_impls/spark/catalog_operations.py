@@ -1,4 +1,4 @@
-"""Operations of a catalog of Spark SQL, each of which calls the namespace.
+"""Implements the operations of a Spark SQL catalog by calls to the namespace.
 
 The JVM's `LanceCatalog` sends them to `planner`.
 """
@@ -65,7 +65,7 @@ class Catalog:
 
     Args:
         namespace: the namespace.
-        options: options of all readers and writers of its tables.
+        options: options for all readers and writers of its tables.
     """
 
     namespace: Namespace
@@ -79,7 +79,7 @@ class Described:
     Attributes:
         source: the version; None if the table has no data.
         schema: its columns.
-        more: the other fields of the answer.
+        more: the other fields of the response.
     """
 
     source: Source | None
@@ -99,7 +99,7 @@ def call(operation: str, request: Request) -> Answer:
         request: the catalog's options (``catalog``), the identifier (``id``) and its arguments.
 
     Raises:
-        LanceNamespaceError: the errors of the namespace, with the code in the text.
+        LanceNamespaceError: the errors of the namespace, with the code in the message.
     """
     options: dict[str, str] = dict(request["catalog"])
     words = operation.replace("_", " ")
@@ -122,7 +122,7 @@ def connected(options: Mapping[str, str]) -> Catalog:
     """Connect to a catalog.
 
     Args:
-        options: properties of the namespace, and options of all readers and writers.
+        options: properties of the namespace, and options for all readers and writers.
 
     Raises:
         InvalidInputError: code 13, an option or a property is invalid.
@@ -132,7 +132,7 @@ def connected(options: Mapping[str, str]) -> Catalog:
 
 @lru_cache(maxsize=64)
 def _connected(options: tuple[tuple[str, str], ...]) -> Catalog:
-    """Connect to a catalog; cached, so that it keeps its connections."""
+    """Connect to a catalog; the result is cached, so that the catalog keeps its connections."""
     given = dict(options)
     require_unsigned(given)
     own = {
@@ -230,7 +230,7 @@ def _with_comments(pinned: Pinned, schema: StructType) -> StructType:
 
 
 def _special_types(pinned: Pinned, schema: StructType) -> str:
-    """Return the option `types` with which the columns get their types again."""
+    """Return the option `types` that restores the types of the columns."""
     found = []
     for stored, plain in zip(pinned.schema, spark_arrow_schema(schema), strict=True):
         kind = stored.type
@@ -374,7 +374,7 @@ _NOT_IN_LANCE = {
     "DEFAULT": "write the value in each INSERT",
     "constraints": "check the rows before you insert them",
 }
-# Spark's names of types that contain a rule for values.
+# Parts of Spark's type names that stand for a rule about the values.
 _RULED = {
     "char(": "CHAR and VARCHAR; use STRING",
     " collate ": "COLLATE; use lower() or collate() in queries",
@@ -396,7 +396,7 @@ def _stored(given: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-# --- changes of tables
+# --- changes to tables
 
 
 def _alter_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
@@ -455,7 +455,7 @@ def _add_columns(namespace: Namespace, id: list[str], changes: Sequence[Change])
 
 
 def _nulls(name: str, spark: str) -> str:
-    """Return an expression for nulls of a type."""
+    """Return a SQL expression for a null of a type."""
     kind = _arrow_type(name, spark)
     try:
         quoted = sql_type_name(kind).replace("'", "''")

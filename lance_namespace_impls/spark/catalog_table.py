@@ -1,7 +1,7 @@
-"""A table of a Spark catalog, which the planner passes to the Python data source in one option.
+"""Represents a table of a Spark catalog as an option of the Python data source.
 
-The option is encrypted, so it can contain credentials, and only this user's processes can create
-one.
+The planner sets the option. It is encrypted, so it can contain credentials, and only this user's
+processes can create it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class CatalogTable:
         """Return the value of the option.
 
         Raises:
-            InvalidInputError: code 13, there is no key for encryption.
+            InvalidInputError: code 13, there is no encryption key.
         """
         return seal(self)
 
@@ -108,14 +108,15 @@ class CatalogTable:
         """Return the options with those of a query or write.
 
         Raises:
-            InvalidInputError: code 13, an option is unknown, invalid or not for tables of a catalog.
+            InvalidInputError: code 13, an option is unknown, invalid or does not apply to tables of
+                a catalog.
         """
         own = options_of_tables(given, f"{self.target.name}: ")
         return evolve(self.options, table=self.target.name, **own)
 
 
 def option_of(text: str) -> CatalogTable:
-    """Return the table in the value of the option.
+    """Return the table that the value of the option contains.
 
     Raises:
         InvalidInputError: code 13, a process with another key created the value.
@@ -128,7 +129,7 @@ def options_of_tables(given: Mapping[str, str], where: str) -> dict[str, Any]:
     """Parse options for tables of a catalog; return the values by name.
 
     Raises:
-        InvalidInputError: code 13, an option is unknown or invalid, or SQL replaces it.
+        InvalidInputError: code 13, an option is unknown or invalid, or SQL has a clause for it.
     """
     for key in given:
         name = option_name(TableOptions, key)

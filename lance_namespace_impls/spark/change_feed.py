@@ -1,4 +1,4 @@
-"""Change feed: the inserted, updated and deleted rows between two versions as a DataFrame."""
+"""Returns the rows inserted, updated and deleted between two versions (the change feed)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def changes(
         namespace: namespace of the table.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         since: version, or time, whose rows are the starting point; 0 for an empty table.
-        until: last version, or the latest one at a time; defaults to the latest.
+        until: last version, or a time: the latest version at that time; defaults to the latest.
         columns: columns to read; defaults to those of `until`.
         batch_rows: maximum number of rows per batch sent to Spark.
         splits: maximum number of tasks; defaults to one per core of the cluster.

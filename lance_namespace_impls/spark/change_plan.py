@@ -2,7 +2,7 @@
 
 The driver compares the fragments of a version with those of the previous one. From their metadata it
 knows the address of every row that appears or disappears. With stable row ids, an id that does both
-is an updated row. Without them, a row that is updated gets another address, so a version that both
+is an updated row. Without them, an update changes the address of a row, so a version that both
 removes and adds rows is ambiguous and rejected. Workers then read only the values of these rows.
 """
 
@@ -248,7 +248,7 @@ def _paths(fragment: Any) -> list[str]:
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Return whether a fragment has the same rows, and values in the same files."""
+    """Return whether a fragment has the same rows, with their values in the same files."""
     return bool(
         before.metadata.deletion_file == after.metadata.deletion_file
         and set(_paths(after)) <= set(_paths(before))
@@ -293,7 +293,7 @@ class _Difference:
     ) -> None:
         old = _rows_of(before, [then[number] for number in changed if number in then])
         new = _rows_of(after, [now[number] for number in changed if number in now])
-        # Fragments whose rows stay, with values in other files.
+        # These fragments exist in both versions, but have values in new files.
         altered = [
             number
             for number in changed
@@ -323,13 +323,13 @@ class _Difference:
         return self._lost.where(~np.isin(self._lost.ids, self._found.ids))
 
     def inserted(self) -> _Rows:
-        """Return the rows that did not exist."""
+        """Return the rows that did not exist before."""
         if not self._stable:
             return self._found
         return self._found.where(~np.isin(self._found.ids, self._lost.ids))
 
     def updated(self) -> _Rows:
-        """Return the rows with other values."""
+        """Return the rows whose values changed."""
         if not self._stable:
             return self._altered
         order = np.argsort(self._lost.ids)

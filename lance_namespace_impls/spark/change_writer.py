@@ -38,7 +38,7 @@ _THREADS = 16
 
 
 def plan_change(write: TableWrite, schema: StructType, files: FileOptions) -> WritePlan:
-    """Return the plan of a change of rows, on the version that the statement read.
+    """Return the plan for a change of rows, based on the version that the statement read.
 
     Args:
         write: the write.
@@ -75,7 +75,7 @@ class WrittenChanges(WriterCommitMessage):
 
     Args:
         fragments: the new fragments.
-        inserted: number of new rows that replace none.
+        inserted: number of new rows that replace no other row.
         addresses: the addresses as 64-bit integers.
     """
 
@@ -85,10 +85,11 @@ class WrittenChanges(WriterCommitMessage):
 
 
 class LanceChangeWriter(RowWriter, DataSourceArrowWriter):
-    """Writes new rows on the workers; commits them with the removal of old ones.
+    """Writes new rows on the workers, and commits them together with the removal of old rows.
 
-    Spark sends the columns of the table, then `ROW_ADDRESS` of the row to remove, or null, then
-    `WRITTEN`: whether the columns are a new row. A MERGE that only inserts sends only the columns.
+    Spark sends the columns of the table, then `ROW_ADDRESS` (the address of the row to remove, or
+    null) and `WRITTEN` (whether the columns are a new row). For a MERGE that only inserts, Spark
+    sends only the columns.
 
     Args:
         plan: the plan.

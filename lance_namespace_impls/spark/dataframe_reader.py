@@ -1,4 +1,4 @@
-"""Fast path from a table to a DataFrame: Arrow from Lance to Spark, without the data source.
+"""Fast path from a table to a DataFrame: passes Arrow from Lance to Spark, without the data source.
 
 >>> from lance_namespace_impls import connect
 >>> from lance_namespace_impls.spark import read_table
@@ -62,8 +62,8 @@ def read_table(
     """Return a table as a DataFrame, with the same rows and types as the data source.
 
     Workers read Lance and pass Arrow to Spark. Only `columns` and the rows that match `filter` are
-    read. In contrast, `select` and `where` drop data only after its transfer to Spark. Without a
-    filter, `count` of the returned DataFrame uses the table's metadata.
+    read. In contrast, `select` and `where` on the returned DataFrame drop data only after its
+    transfer to Spark. Without a filter, its `count` uses the table's metadata.
 
     Args:
         spark: the session.
@@ -89,8 +89,8 @@ def read_table(
         TableTagNotFoundError: code 8.
         TableVersionNotFoundError: code 11.
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, an invalid filter or `blobs`, or more than one of version, tag
-            and timestamp.
+        InvalidInputError: code 13, the filter or `blobs` is invalid, or more than one of version,
+            tag and timestamp is set.
         InvalidTableStateError: code 19, the table has no data.
         TableBranchNotFoundError: code 22.
     """
@@ -179,7 +179,7 @@ def reader_of(
     schema: pa.Schema,
     batch_rows: int | None = None,
 ) -> Any:
-    """Return the function that reads tasks on a worker, for batches with their numbers."""
+    """Return a function for the workers that reads the tasks whose numbers it receives."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from .read_plan import read_pieces
@@ -219,7 +219,7 @@ def count_rows(
     """Return the number of rows of a table, without Spark.
 
     Without a filter, the count comes from the table's metadata. With a filter, Lance counts the
-    rows with its indices.
+    rows, using its indices.
 
     Args:
         namespace: namespace of the table.

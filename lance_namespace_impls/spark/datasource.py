@@ -1,10 +1,10 @@
-"""The Spark data source ``lance_namespace``: tables of any namespace as DataFrames.
+"""Implements the Spark data source ``lance_namespace`` for the tables of any namespace.
 
 >>> spark.read.format("lance_namespace").options(impl="dir", root="/data/lance").load("flights")
 ... # doctest: +SKIP
 
 Every option that `TableOptions` does not define is a property of the namespace, with or without the
-impl as prefix. Rows are exchanged with Spark as Arrow record batches, in both directions.
+impl as a prefix. Rows are exchanged with Spark as Arrow record batches, in both directions.
 
 Source: PySpark's Python Data Source API.
 """
@@ -69,8 +69,8 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
     """Parse the identifier of a table.
 
     Args:
-        text: with a delimiter, the names joined by it. Without one, as in Spark SQL, the names
-            joined by dots, and names that contain a dot in backticks.
+        text: with a delimiter, the names joined by it. Without one, the names joined by dots, as in
+            Spark SQL: a name that contains a dot is in backticks.
         delimiter: separator of the levels of the identifier.
 
     Raises:
@@ -138,7 +138,7 @@ def require_unsigned(given: Mapping[str, str]) -> None:
 
 
 def secrets_of(options: Mapping[str, str]) -> frozenset[str]:
-    """Return the values that must not be shown among options, which may be invalid."""
+    """Return the option values that must not be shown; the options may be invalid."""
     properties = {
         key: value
         for key, value in options.items()
@@ -187,7 +187,7 @@ class LanceNamespaceDataSource(DataSource):
             return self._with_feed(self._pinned, readable_schema(self._pinned))
 
     def open(self, schema: StructType | None) -> tuple[Source, StructType]:
-        """Return the version to read, and its columns; with a schema, only its columns.
+        """Return the version to read and its columns, limited to those of `schema` if it is set.
 
         Raises:
             LanceNamespaceError: the errors of `schema` and `reader`.
@@ -304,7 +304,7 @@ class LanceNamespaceDataSource(DataSource):
         return plan
 
     def _mode(self, overwrite: bool) -> dict[str, Any]:
-        """Return the arguments of `plan_write` for what a write does with the table."""
+        """Return the arguments of `plan_write` that specify what a write replaces or creates."""
         from ..distributed.write_plan import Mode
         from .catalog_table import WriteKind
 
@@ -424,7 +424,7 @@ class LanceReader(DataSourceReader):
     Batches are read by the JVM's scan (`scan_plan`) if the session has the jar of `pushdown`. This
     reader is for sessions without it. It accepts no filters from Spark (`pushFilters`): Spark keeps
     one planned reader for all queries of a DataFrame and replaces it whenever a query pushes a
-    filter, so queries would receive the rows for the filter of another query.
+    filter, so a query could receive the rows that match another query's filter.
 
     Args:
         pinned: the version and the columns.

@@ -1,7 +1,8 @@
 """Changes the rows of a table with many workers, in one commit of the driver.
 
 Workers write new data files and deletion files, which no version references yet. The driver then
-commits either all of them or none. A concurrent change to the same rows is code 14.
+commits either all of them or none. If another writer changes the same rows concurrently, the call
+fails with code 14.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def update(
         TableNotFoundError: code 4.
         TableColumnNotFoundError: code 12, the table has no such column.
         InvalidInputError: code 13, an expression or the condition is invalid, or the condition
-            matches other rows at each evaluation.
+            matches different rows each time it is evaluated.
         ConcurrentModificationError: code 14, another writer changed the same rows concurrently;
             nothing is updated.
         InvalidTableStateError: code 19, the table has no data.
@@ -190,7 +191,7 @@ def update(
 
 
 def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
-    """Return an expression for each column of the table, after Lance has planned them."""
+    """Return an expression for each column of the table, after Lance has checked them."""
     what = pinned.target.name
     if not values:
         raise InvalidInputError(f"{what}: there is no column to update")
@@ -250,17 +251,17 @@ def merge_into(
     """Merge the rows of a DataFrame into a table by key and return the changes.
 
     Spark reads only the keys of the table. A null key matches nothing. If several merges insert
-    rows concurrently, one succeeds and the others fail with code 14, regardless of the client.
-    Therefore a new key is inserted once.
+    rows concurrently, one succeeds and the others fail with code 14, regardless of the client, so a
+    new key is inserted only once.
 
     Args:
         frame: the source, with all columns of the table.
         namespace: namespace of the table.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         on: columns of the key.
-        when_matched: for rows in both: ``update``, ``delete`` or ``keep``.
-        when_not_matched: for rows only in the source: ``insert`` or ``ignore``.
-        when_not_matched_by_source: for rows only in the table: ``delete`` or ``keep``.
+        when_matched: action for rows in both: ``update``, ``delete`` or ``keep``.
+        when_not_matched: action for rows only in the source: ``insert`` or ``ignore``.
+        when_not_matched_by_source: action for rows only in the table: ``delete`` or ``keep``.
 
     Raises:
         TableNotFoundError: code 4.

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 __all__ = ["DuplicateReport", "NearDuplicates", "near_duplicate_texts", "near_duplicate_vectors"]
 
 SIMILARITY = "_similarity"
-# Within a larger group of rows with a common hash, each row is compared only with the first.
+# In a larger group of rows with a common hash, each row is compared only with the first row.
 MAX_GROUP = 200
 CHECKED_PAIRS = 1000
-# Share of the pairs with exactly the least similarity that MinHash has to propose.
+# Share of the pairs with exactly the minimum similarity that MinHash has to propose.
 LEAST_RECALL = 0.99
 _SEED = 20_260_101
 
@@ -54,7 +54,7 @@ class DuplicateReport:
     """Summary of a search for near duplicates.
 
     Attributes:
-        rows: number of rows that were compared; rows without a value are not.
+        rows: number of rows that were compared; rows without a value are not compared.
         pairs: number of pairs found.
         duplicates: number of rows in at least one pair.
         truncated: number of rows that may be in further pairs, because they have more neighbors
@@ -98,8 +98,8 @@ def near_duplicate_vectors(
 ) -> NearDuplicates:
     """Find pairs of rows whose vectors are within a distance, and return them with a report.
 
-    Each row is a search for its `k` nearest rows, with the index if there is one. Distances are
-    computed from the full vectors; an index may still miss a pair.
+    For each row, the search finds its `k` nearest rows, with the index if there is one. Distances
+    are computed from the full vectors; an index may still miss a pair.
 
     Args:
         spark: the session.
@@ -107,7 +107,7 @@ def near_duplicate_vectors(
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         column: vector column; defaults to the only one.
         max_distance: largest distance, inclusive, in the unit of ``_distance``: for ``l2``, the
-            square.
+            squared distance.
         k: maximum number of neighbors of a row.
         columns: columns of both rows in the result.
         filter: condition in Lance's SQL for the rows to compare.
@@ -175,17 +175,19 @@ def near_duplicate_texts(
     """Find pairs of rows with similar texts, and return them with a report.
 
     The similarity of two texts is the Jaccard index of their shingles: the share of runs of
-    `shingle` characters that both have. MinHash proposes pairs; at least 99 % of those with
-    `min_similarity` and more of those above it. Each is checked with the exact similarity.
+    `shingle` characters that both have. MinHash proposes pairs: at least 99 % of those with exactly
+    `min_similarity`, and more of those above it. The exact similarity of each proposed pair is then
+    checked.
 
     Args:
         spark: the session.
         namespace: namespace of the table.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         column: text column.
-        min_similarity: least similarity, inclusive, above 0 and up to 1.
-        shingle: characters of a shingle.
-        num_hashes: number of hash functions, a power of two; more propose fewer wrong pairs.
+        min_similarity: minimum similarity, inclusive, above 0 and up to 1.
+        shingle: number of characters in a shingle.
+        num_hashes: number of hash functions, a power of two; with more functions, MinHash proposes
+            fewer wrong pairs.
         columns: columns of both rows in the result.
         filter: condition in Lance's SQL for the rows to compare.
         version: version of the table; defaults to the current latest.
@@ -276,7 +278,7 @@ def _ordered(found: DataFrame, columns: Sequence[str], score: str) -> DataFrame:
 
 
 def _report(pairs: DataFrame, rows: int, truncated: int) -> DuplicateReport:
-    """Count the pairs, which fills the cache."""
+    """Return the report; counting the pairs also fills the cache."""
     both = pairs.select("left_rowid").union(pairs.select("right_rowid"))
     return DuplicateReport(
         rows=rows, pairs=pairs.count(), duplicates=both.distinct().count(), truncated=truncated
@@ -298,20 +300,20 @@ def _pair_schema(pinned: Pinned, columns: Sequence[str]) -> Any:
 
 
 def shingles_of(text: str, size: int) -> np.ndarray[Any, Any]:
-    """Return the hashes of the runs of `size` characters of a text, sorted and without repetitions."""
+    """Return the hashes of the runs of `size` characters in a text, sorted, without duplicates."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     runs = max(1, len(points) - size + 1)
     hashes = np.zeros(runs, np.uint64)
     for place in range(min(size, len(points))):
         # FNV-1a on code points; numbers wrap around.
         hashes = (hashes ^ points[place : place + runs]) * np.uint64(0x100000001B3)
-    # Mix, so that all bits depend on all characters.
+    # Mix the bits, so that all of them depend on all characters.
     hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return np.unique(hashes ^ (hashes >> np.uint64(29)))
 
 
 def band_rows(num_hashes: int, min_similarity: float) -> int:
-    """Return the hashes per band: the most that still propose enough pairs of least similarity."""
+    """Return the highest number of hashes per band that still reaches `LEAST_RECALL`."""
     rows = num_hashes
     while rows > 1:
         recall = 1 - (1 - min_similarity**rows) ** (num_hashes // rows)
@@ -385,7 +387,7 @@ def _checker(
     min_similarity: float,
     target: pa.Schema,
 ) -> Any:
-    """Return the function that keeps the pairs with enough exact similarity on a worker."""
+    """Return a function for the workers that keeps the pairs whose exact similarity is enough."""
 
     names = list(dict.fromkeys((*columns, column)))
 

@@ -1,11 +1,11 @@
 """Translates Spark's filters to Lance's SQL, if Lance evaluates them exactly as Spark does.
 
-Every other filter stays in Spark. The differences:
+Every other filter stays in Spark. Lance and Spark differ as follows:
 
 - Lance sorts NaN by its sign, Spark above all numbers, and the two treat negative zero differently.
 - A literal that the stored type cannot represent makes Lance fail.
-- Spark sees unsigned integers, half floats, nanoseconds, dictionaries, JSON and large values in
-  other types than Lance.
+- Spark represents unsigned integers, half floats, nanoseconds, dictionaries, JSON and large values
+  with types other than Lance's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT_FUNCTIONS = {
     "STARTS_WITH": "starts_with", "ENDS_WITH": "ends_with", "CONTAINS": "contains",
 }  # fmt: skip
 REJECT_NULL = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", *_TEXT_FUNCTIONS})
-"""Operators that no null fulfills."""
+"""Operators that are never true for null."""
 _INTEGERS = ("byte", "short", "integer", "long")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -36,7 +36,7 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _FIRST, _END = -62_135_596_800, 253_402_300_800
 _DAY = 86_400
 
-# Lance's SQL parser has a limit for nested parentheses (50), and its planner is recursive.
+# Lance's SQL parser limits the nesting of parentheses (to 50), and its planner is recursive.
 _DEPTH, MAX_CONDITIONS = 20, 200
 
 Tree = Mapping[str, Any]
@@ -193,7 +193,7 @@ def _integer(text: str, spark: str, kind: pa.DataType) -> str | None:
     if value != int(value):
         return None
     signed = is_.is_signed_integer(kind)
-    # Lance reads the least int64 as a float, which equals its neighbors, too.
+    # Lance reads the lowest int64 as a float, which also equals neighboring integers.
     first = max(-(1 << kind.bit_width - 1), 1 - (1 << 63)) if signed else 0
     end = 1 << (kind.bit_width - 1 if signed else kind.bit_width)
     return str(int(value)) if first <= value < end else None

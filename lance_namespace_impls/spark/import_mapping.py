@@ -95,7 +95,7 @@ def read_mapping(
 
     Args:
         mapping: a TOML file, or its content: ``[[table]]`` for each table, and ``[defaults]``.
-        delimiter: separator of the levels of an ``id`` that is text.
+        delimiter: separator of the levels in an ``id`` that is a string.
 
     Raises:
         InvalidInputError: code 13, the file cannot be read, a key is unknown or has an invalid

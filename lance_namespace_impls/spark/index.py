@@ -1,4 +1,4 @@
-"""Builds an index with many workers: each writes a part, and the driver commits them once.
+"""Builds an index with many workers: each writes a part, and the driver commits all parts together.
 
 >>> from lance_namespace_impls import connect
 >>> from lance_namespace_impls.spark import create_index
@@ -54,8 +54,9 @@ def create_index(
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         column: the column.
         index_type: type of the index, as in `Table.create_index`.
-        name: name of the index; defaults to a name made from the column's.
-        replace: whether an index with the same name is replaced. Searches use it until the commit.
+        name: name of the index; defaults to a name derived from the column's name.
+        replace: whether an existing index with the same name is replaced. Searches use the old one
+            until the commit.
         tasks: maximum number of parts; defaults to 4 per core, and to 1 per core for types whose
             parts stay separate.
         options: options of the type, as in `Table.create_index`, such as ``num_partitions``.

@@ -1,9 +1,9 @@
 """The process that plans scans and calls catalogs for Spark's driver.
 
-The JVM's `Planner` starts it (``python -m lance_namespace_impls.spark.planner``) with the first scan
-or catalog operation and keeps it. Requests and answers are lines of
-JSON on standard input and output. The process holds no state that a request depends on, so another
-one can replace it.
+The JVM's `Planner` starts it (``python -m lance_namespace_impls.spark.planner``) for the first scan
+or catalog operation, and keeps it running. Requests and responses are lines of JSON on standard
+input and output. The process holds no state that a request depends on, so another process can
+replace it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _THREADS = 16
 
 
 def answer_to(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request; a failure becomes its traceback and its code."""
+    """Return the response to a request; for a failure, it contains the traceback and the code."""
     try:
         return _answer(request)
     except LanceNamespaceError as error:
@@ -67,7 +67,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(error: LanceNamespaceError, request: Mapping[str, Any]) -> str:
-    """Return the text of a failure: in SQL only its last line, unless it may be a defect."""
+    """Return the text of a failure: for SQL, only its last line, unless it may be a bug."""
     if "catalog" in request and not isinstance(error, InternalError):
         return traceback.format_exception_only(error)[-1]  # a line, as `protocol_error_in` expects
     return "".join(traceback.format_exception(error))
@@ -138,7 +138,7 @@ def _start_write(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finish_write(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Commit or abort a write; an abort waits for a commit that Spark no longer waits for."""
+    """Commit or abort a write; an abort first waits for a commit that is still running."""
     text = request["writer"]
     writer: DataSourceArrowWriter = pickle.loads(base64.b64decode(text))
     messages = [pickle.loads(base64.b64decode(each)) for each in request["messages"]]
@@ -222,7 +222,7 @@ def _unpacked(text: str) -> Source:
 def main() -> None:
     """Answer requests until the driver closes standard input."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # keep the output of libraries out of the responses
     lock = Lock()
     with ThreadPoolExecutor(_THREADS) as threads:
         for line in sys.stdin.buffer:

@@ -1,7 +1,7 @@
-"""Checks the rows of a table against rules; rows that break one are the rows of a DataFrame.
+"""Checks the rows of a table against rules, and returns the rows that break one as a DataFrame.
 
-Workers read only the columns that the rules need, and evaluate rules about single rows with Arrow:
-only failures cross the JVM. Spark compares keys for uniqueness and references.
+Workers read only the columns that the rules need, and evaluate rules about single rows with Arrow,
+so only failures reach the JVM. Spark compares keys for uniqueness and references.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ class NotNull(RowRule):
 
 @frozen(kw_only=True)
 class InRange(RowRule):
-    """Every value is between two bounds, which are included; null is ignored, NaN breaks the rule.
+    """Every value is between two bounds, inclusive; null is ignored, and NaN breaks the rule.
 
     Args:
-        column: the column, of numbers, texts, dates or times.
+        column: the column, which contains numbers, strings, dates or times.
         minimum: the lowest value; None for no bound.
         maximum: the highest value; None for no bound.
         name: name in results; defaults to a description.
@@ -186,7 +186,7 @@ class Matches(RowRule):
     def failing(self, values: pa.Array) -> tuple[pa.Array, pa.Array]:
         r"""Return which texts do not match.
 
-        Only ``\z`` is the end of the text if the text ends with a line break.
+        If a text ends with a line break, only ``\z`` matches its end.
         """
         found = pc.match_substring_regex(values, rf"\A(?:{self.pattern})\z")
         return pc.invert(found), values
@@ -199,7 +199,7 @@ class VectorNorm(RowRule):
     A vector with a null, NaN or infinite element breaks the rule. The reported value is the norm.
 
     Args:
-        column: the column, of lists of numbers.
+        column: the column, which contains lists of numbers.
         minimum: the lowest norm; None for no bound.
         maximum: the highest norm; None for no bound.
         name: name in results; defaults to a description.
@@ -479,7 +479,7 @@ def _keys(spark: SparkSession, pinned: Pinned, rule: Unique | References) -> Dat
 
 
 def _renamed(frame: DataFrame, names: Sequence[str], *rest: str) -> DataFrame:
-    # By position: names may contain dots or differ only in case.
+    # Rename by position: names may contain dots or differ only in case.
     return frame.toDF(*(f"key{number}" for number in range(len(names))), *rest)
 
 

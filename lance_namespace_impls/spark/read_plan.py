@@ -335,7 +335,7 @@ def plan_tasks(
         cores: number of concurrent tasks; None if it is unknown.
         whole: whether fragments are never divided among tasks, as with a filter.
         dataset: the version, if it is open.
-        limit: the number of rows that suffice; without a filter, the first ones are planned.
+        limit: number of rows that suffice; without a filter, only the first rows are planned.
     """
     fragments = (dataset or pinned.open()).get_fragments()
     if limit is not None and pinned.filter is None:

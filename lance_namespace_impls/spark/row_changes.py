@@ -62,7 +62,7 @@ class Removals:
 
     @classmethod
     def of(cls, answers: Sequence[str]) -> Removals:
-        """Return the sum of several `removed`, each as text."""
+        """Return the combined results of several calls of `removed`, each passed as JSON text."""
         found = [json.loads(answer) for answer in answers]
         return cls(
             changed=[each for one in found for each in one["changed"]],
@@ -82,8 +82,8 @@ class Removals:
                 concurrently.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer changed the same rows; or, with
-                claims, anything.
+            ConcurrentModificationError: code 14, another writer changed the same rows or, if
+                `claims` is true, committed anything.
         """
         lance = load("lance")
 

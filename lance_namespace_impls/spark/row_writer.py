@@ -22,7 +22,7 @@ __all__ = ["RowWriter", "WriteTask"]
 
 
 class RowWriter:
-    """Base of the writers of DataFrames and streams.
+    """Base class of the writers for DataFrames and streams.
 
     Args:
         plan: plan of the write.

@@ -1,7 +1,7 @@
-"""Plans what one Spark query reads of a table: columns, filters, a limit, aggregates.
+"""Plans the part of a table that a Spark query reads: columns, filters, a limit and aggregates.
 
-The JVM's scan builder (`jvm/`) sends what Spark pushes; `planner` calls these functions. A scan
-reads with `read_plan`, as the data source and `read_table` do.
+The JVM's scan builder (`jvm/`) sends the parts of the query that Spark pushes down, and `planner`
+calls these functions. A scan reads with `read_plan`, as the data source and `read_table` do.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AGGREGATES = {"COUNT": "count", "MIN": "min", "MAX": "max"}
 
 @frozen
 class Source:
-    """One version of a table and the options of its reader; scans of a DataFrame share it."""
+    """One version of a table and the options of its reader, shared by the scans of a DataFrame."""
 
     pinned: Pinned
     options: TableOptions
@@ -66,7 +66,7 @@ def _opened_by_key(key: _Key) -> Any:
 
 
 class _Key:
-    """A version by identity of its table, for the cache of open datasets."""
+    """Cache key of an open dataset; two keys are equal only if they share a namespace object."""
 
     def __init__(self, pinned: Pinned) -> None:
         self.pinned = pinned
@@ -96,7 +96,8 @@ def _width(kind: pa.DataType) -> float | None:
 def translate(source: Source, predicates: Sequence[Tree]) -> list[str | None]:
     """Return each filter in Lance's SQL, or None if it stays in Spark.
 
-    A filter is empty if another one implies it: Spark adds `IS NOT NULL` to every comparison.
+    A filter becomes an empty string if another one implies it: Spark adds `IS NOT NULL` to every
+    comparison.
     """
     schema = _stored(source)
     found = [
@@ -115,7 +116,7 @@ def translate(source: Source, predicates: Sequence[Tree]) -> list[str | None]:
 
 
 def _stored(source: Source) -> pa.Schema:
-    """Return the stored schema of the columns that the reader returns; row ids are none of them."""
+    """Return the stored schema of the columns that the reader returns, without row ids."""
     stored = source.dataset().schema
     names = [name for name in source.pinned.schema.names if name in stored.names]
     return pa.schema([stored.field(name) for name in names])
@@ -131,7 +132,7 @@ class Aggregate:
 
 @frozen
 class Aggregates:
-    """The answer to pushed aggregates.
+    """The plan for pushed aggregates.
 
     Args:
         schema: Spark's schema of the partial results.
@@ -145,7 +146,7 @@ class Aggregates:
 def plan_aggregates(
     source: Source, conditions: Sequence[str], trees: Sequence[Tree]
 ) -> Aggregates | None:
-    """Return how Lance computes aggregates, or None if Spark has to.
+    """Return the plan by which Lance computes aggregates, or None if Spark has to compute them.
 
     Args:
         source: the version.
@@ -195,7 +196,7 @@ def _aggregates(source: Source, trees: Sequence[Tree]) -> list[Aggregate] | None
 
 
 def _is_ordered_alike(kind: pa.DataType) -> bool:
-    """Return whether Arrow's minimum and maximum are Spark's; those of floats are not (NaN)."""
+    """Return whether Arrow and Spark order values alike; they differ for floats, because of NaN."""
     return bool(
         is_.is_integer(kind)
         or is_.is_date32(kind)
@@ -215,13 +216,13 @@ def plan_scan(
     aggregates: Sequence[Tree] | None = None,
     cores: int | None = None,
 ) -> tuple[ScanTask, list[list[Piece]]]:
-    """Return what each task runs, and the pieces of each.
+    """Return the function that every task runs, and the pieces of each task.
 
     Args:
         source: the version.
         schema: Spark's schema of the result.
         conditions: pushed filters in Lance's SQL; all of them apply.
-        limit: the number of rows that suffice.
+        limit: number of rows that suffice.
         aggregates: the aggregates that a task returns instead of rows.
         cores: number of concurrent tasks.
     """
@@ -243,7 +244,7 @@ def plan_scan(
 
 
 def _stored_field(schema: pa.Schema, name: str) -> pa.Field:
-    """Return a column, or the address of each row, which the schema does not contain."""
+    """Return the field of a column, or of the row address, which is not part of the schema."""
     if name == ROW_ADDRESS:
         return pa.field(name, pa.int64())
     return schema.field(name)
@@ -258,7 +259,7 @@ class ScanTask:
         schema: Spark's schema of the result.
         batch_rows: maximum number of rows in a batch.
         limit: maximum number of rows.
-        aggregates: what to compute instead of returning rows.
+        aggregates: the aggregates to return instead of rows.
     """
 
     pinned: Pinned
@@ -268,7 +269,7 @@ class ScanTask:
     aggregates: list[Aggregate] | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the task whose pieces the only value of the batches contains."""
+        """Yield the rows of the task whose pickled pieces are the only value in the batches."""
         from pickle import loads
 
         target = self.pinned.target

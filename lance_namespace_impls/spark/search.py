@@ -63,8 +63,8 @@ __all__ = [
 RANK = "_rank"
 """Column with the position of a row among the results of its query, starting at 1."""
 QUERY_INDEX = "query_index"
-# Lance runs several vectors in one call, and reads the table once for all if there is no index.
-# Their results are in memory together.
+# Lance searches for several vectors in one call. Without an index, it reads the table only once for
+# all of them. Their results are in memory at the same time.
 BATCH_QUERIES, BATCH_RESULTS = 256, 65_536
 
 
@@ -72,7 +72,7 @@ class SearchOptions(TypedDict, total=False):
     """Options of a vector search, as the methods of `Search` with the same names."""
 
     distance_type: DistanceType
-    """How distances are measured; defaults to that of the index."""
+    """Distance type; defaults to that of the index."""
     lower_bound: float
     """Smallest distance, inclusive."""
     upper_bound: float
@@ -80,13 +80,13 @@ class SearchOptions(TypedDict, total=False):
     nprobes: int
     """Partitions of the index to search."""
     minimum_nprobes: int
-    """Least number of partitions to search."""
+    """Minimum number of partitions to search."""
     maximum_nprobes: int
-    """Highest number of partitions to search if the first ones yield too few rows."""
+    """Maximum number of partitions to search if the first ones yield too few rows."""
     ef: int
-    """Candidates in the graph of an HNSW index."""
+    """Number of candidates in the graph of an HNSW index."""
     refine_factor: int
-    """How many times `k` rows are fetched from the index and ranked by their full vectors."""
+    """Multiple of `k` rows that are fetched from the index and ranked by their full vectors."""
     bypass_vector_index: bool
     """Whether every row is compared instead of using the index."""
     fast_search: bool
@@ -127,7 +127,7 @@ def nearest(
         namespace: namespace of the table.
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         queries: the queries.
-        k: maximum number of results of a query.
+        k: maximum number of results for each query.
         vectors: column of `queries` with the vectors; defaults to its only array column, unless
             `texts` is set.
         texts: column of `queries` with the words of a full-text search.
@@ -294,7 +294,7 @@ def joined(
 
 @frozen
 class _Places:
-    """Numbers of the columns of a batch of queries."""
+    """Positions of the columns in a batch of queries."""
 
     kept: tuple[int, ...]
     vectors: int | None
@@ -318,7 +318,7 @@ class TableSearch:
     in_batches: bool
 
     def output(self, kept: StructType, what: str) -> StructType:
-        """Return the Spark schema of the results behind the kept columns.
+        """Return the Spark schema of the output: the kept columns, then those of the results.
 
         Raises:
             InvalidInputError: code 13, two columns have the same name.
@@ -454,7 +454,7 @@ def _searches(search: TableSearch, places: _Places, target: pa.Schema) -> Any:
 def _results(
     dataset: Any, search: TableSearch, places: _Places, batch: pa.RecordBatch
 ) -> Iterator[tuple[np.ndarray[Any, Any], pa.Table]]:
-    """Yield results, and for each row the number of its query in the batch, in the queries' order."""
+    """Yield results in the queries' order, and the number of each row's query in the batch."""
     request = search.request
     vectors = None if places.vectors is None else _floats(batch.column(places.vectors)).to_pylist()
     texts = None if places.texts is None else batch.column(places.texts).to_pylist()
@@ -485,7 +485,7 @@ def _results(
 
 
 def _floats(column: pa.Array) -> pa.Array:
-    """Return vectors whose numbers are floating-point."""
+    """Return vectors with their numbers converted to floating-point numbers."""
 
     def kind_of(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind_of(kind.value_type)) if hasattr(kind, "value_type") else pa.float64()
@@ -502,7 +502,7 @@ def _found(dataset: Any, request: QueryTableRequest) -> pa.Table:
 
 
 def _is_vector(value: Any) -> bool:
-    """Return whether a query is neither null nor contains NaN or null, which no row is near to."""
+    """Return whether a query is a vector without null and NaN; other queries have no results."""
     if not value:
         return False
     if isinstance(value[0], list):
@@ -532,7 +532,7 @@ def _output(
     found: pa.Table,
     target: pa.Schema,
 ) -> pa.RecordBatch:
-    """Return results in Spark's Arrow representation, behind the kept columns of their queries."""
+    """Return results in Spark's Arrow representation, after the kept columns of their queries."""
     rows = pa.array(queries)
     kept = [batch.column(place).take(rows) for place in places.kept]
     firsts = np.flatnonzero(np.diff(queries, prepend=-1))

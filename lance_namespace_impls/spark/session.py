@@ -58,8 +58,9 @@ def local_session(
     `lance_namespace_impls.spark.java` finds Java. If a session is already running, that session is
     returned with the data source registered and with those settings applied that can still change.
     Call this function in each thread that saves DataFrames: for `save`, Spark finds a data source
-    only through the active session of the thread. Its `createDataFrame` keeps all rows of an Arrow
-    table (see `frame_from_arrow`, which works with any session and also keeps the types).
+    only through the active session of the thread. The `createDataFrame` of the returned session
+    keeps all rows of an Arrow table (see `frame_from_arrow`, which works with any session and also
+    keeps the types).
 
     Args:
         app_name: name of the application in Spark.
@@ -104,7 +105,7 @@ def local_session(
 def _register(session: SparkSession) -> None:
     """Register the Python data source, which also writes and streams for the jar's JVM class.
 
-    Spark 4.0 rejects a name that a JVM class has, and finds the data source by its module.
+    Spark 4.0 rejects a name that a JVM class already has, and finds the data source by its module.
     """
     from pyspark.errors import AnalysisException
 

@@ -96,8 +96,8 @@ def sql_catalog(
         jars: lance-spark and its dependencies, which are then used on any Spark; on Spark 3.5 they
             are downloaded by default. They precede Spark's own jars, whose Arrow is too old for it,
             and must have the same paths on executors on other machines.
-        settings: additional settings of the catalog: on Spark 4 options of its readers and writers,
-            such as ``batch_rows``, with lance-spark for example ``parent``.
+        settings: additional settings of the catalog. On Spark 4, these are options of its readers
+            and writers, such as ``batch_rows``; with lance-spark, for example ``parent``.
 
     Returns:
         the catalog; close it when the session has ended.
@@ -152,7 +152,7 @@ def _own_catalog(spark: Any, name: str, impl: str, properties: Mapping[str, Any]
     prefix = f"spark.sql.catalog.{name}"
     chosen = {prefix: OWN_CATALOG_CLASS} | {f"{prefix}.{key}": given[key] for key in given}
     is_session = hasattr(spark, "conf")
-    # A client of Spark Connect may not reach the catalog, and does not show its server's JVM.
+    # A Spark Connect client may be unable to reach the catalog, and cannot access the server's JVM.
     if not is_session or _has_jvm(spark):
         connected(given)
     if not is_session:

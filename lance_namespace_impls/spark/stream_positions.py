@@ -218,7 +218,7 @@ def operation_of(dataset: Any, version: int) -> str:
         return "Rewrite"  # pylance cannot read a transaction that moved indexed rows
     except LanceNamespaceError:
         raise
-    except Exception:  # noqa: BLE001 versions tell what changed without it
+    except Exception:  # noqa: BLE001 the versions themselves show the changes
         found = None
     return type(found.operation).__name__ if found is not None else "unknown operation"
 

@@ -210,7 +210,7 @@ class _Job:
         try:
             with decoded():
                 work(source, row)
-        except Exception as error:  # noqa: BLE001 it is what the row says
+        except Exception as error:  # noqa: BLE001 the row reports it
             secrets = {*self._namespace.config.secrets(), *_secrets(source)}
             failure = protocol_error(error, f"importing {row.source}", secrets)
             row.problem, row.code = failure.message, int(failure.code)
@@ -284,7 +284,7 @@ class _Job:
                 )
             self._check_types(dataset.schema, source, target)
             row.checked = True
-        except Exception as error:  # noqa: BLE001 it is what the row says
+        except Exception as error:  # noqa: BLE001 the row reports it
             failure = target.failure(error, "checking")
             row.problem, row.code = failure.message, int(failure.code)
 
