@@ -7,7 +7,7 @@ empty, or it contains a record of the task, from which a later run of the same j
 
 An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
 then checks whether the job is still open. The driver first closes the job and then reads the
-markers. Whichever is later sees the other.
+markers. Whichever writes second sees what the other wrote.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Attempt(FragmentWriteProgress):
     def __init__(self, notes: Attempts) -> None:
         self.notes = notes
         self._done: dict[str, Future[None]] = {}
-        # pylance calls from its own runtime, which must not use its file session.
+        # pylance makes these calls from its own runtime, which must not use its file session.
         self._pool = ThreadPoolExecutor(1)
 
     @property
@@ -131,7 +131,7 @@ class Attempt(FragmentWriteProgress):
         return list(self._done)
 
     def begin(self, fragment: FragmentMetadata, **_: Any) -> None:
-        """Do nothing: an unfinished file has no name."""
+        """Do nothing: an unfinished file has no name yet."""
 
     def complete(self, fragment: FragmentMetadata, **_: Any) -> None:
         """Mark the files of a finished fragment."""
@@ -147,9 +147,9 @@ class Attempt(FragmentWriteProgress):
 
         The markers that are not written yet contain `record`.
 
-        pylance does not report a last file that is not full. A driver that ends the job deletes the
-        folder of the markers, which may interrupt the write of one. That error is ignored; the
-        caller must check whether the job is still open.
+        pylance does not report the last file if it is not full. When the driver ends the job, it
+        deletes the folder of the markers, possibly while a marker is being written. The resulting
+        error is ignored; the caller must check whether the job is still open.
         """
         self._note(files, record)
         for done in self._done.values():

@@ -1,4 +1,4 @@
-"""Calls functions that depend on services: at a limited rate, and again after a failure."""
+"""Calls functions that depend on services, at a limited rate and with retries."""
 
 from __future__ import annotations
 

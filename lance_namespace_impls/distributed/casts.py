@@ -122,7 +122,7 @@ def loses_digits(given: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
-    """Return the first pair of types whose cast rounds, at any depth, as text, or None."""
+    """Return a description of the first cast that rounds, at any depth, or None."""
     for before, after in _leaves(given, wanted):
         rounds = (
             (is_.is_floating(before) and is_.is_floating(after) and _narrows(before, after))

@@ -122,7 +122,7 @@ def spark_arrow_schema(schema: StructType) -> pa.Schema:
     """Return the Arrow schema that Spark expects from a data source with a Spark schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    # Up to Spark 4.1, timestamps with a zone are always in UTC, and there is no such argument.
+    # Up to Spark 4.1, timestamps with a zone are always in UTC, and the argument does not exist.
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in _parameters(to_arrow_schema) else {}
     found: pa.Schema = to_arrow_schema(schema, **zone)
     return found

@@ -71,7 +71,7 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:  # noqa: BLE001 raised again below
+    except Exception as error:  # noqa: BLE001 re-raised below
         found = protocol_error(error, what, secrets)
         # Use the class of the code: `decoded` cannot look up custom subclasses by name.
         text = f"{found.message} (code {int(found.code)})"
@@ -132,11 +132,11 @@ def _mistake(error: Exception) -> LanceNamespaceError | None:
 
 
 def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:
-    """Return a failure as the answer of a task, so that it does not discard the other answers."""
+    """Return a failure as the result of a task, so that the results of other tasks are not lost."""
     return {"failure": {**error.to_dict(), "status": error.status}}
 
 
 def raise_failure(answer: Mapping[str, Any]) -> None:
-    """Raise the failure in the answer of a task, if there is one."""
+    """Raise the failure in the result of a task, if there is one."""
     if failure := answer.get("failure"):
         raise errors.error_for(failure["code"], failure["error"], status=failure["status"])

@@ -4,8 +4,9 @@ Each task builds a segment of the index for a group of fragments. All segments o
 share one model (the centroids of the partitions and the codebook), which the driver trains on a
 sample: Lance can merge and update only segments with the same centroids.
 
-Every finished segment is recorded next to the table, and the model too. If the driver is killed, the
-same call finds them: it builds only the missing parts, and parts whose fragments were rewritten.
+Every finished segment is recorded next to the table, and so is the model. If the driver is killed,
+a repeated call uses them: it builds only the missing parts, and the parts whose fragments were
+rewritten.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["IndexBuild", "IndexBuilt"]
 
 COMMIT_ATTEMPTS = 10
-# Parts per core for types whose parts are merged: a killed build repeats less.
+# Parts per core for types whose parts are merged. A killed build with more parts repeats less.
 PARTS_PER_CORE = 4
 # Merging HNSW graphs builds them again, on one worker. Segments of SQ have different bounds, and
 # pylance 14 merges them without encoding the vectors again: recall@10 falls from 0.95 to 0.74.
@@ -64,7 +65,7 @@ _WHOLE = frozenset({"RTREE"})
 # k-means requires some vectors per cluster; smaller tables are built in one task.
 LEAST_SAMPLE_RATE = 2
 SAMPLE_RATE, MAX_ITERATIONS, NUM_BITS, RQ_BITS = 256, 50, 8, 5
-# A repetition of the call fails again, so its parts are deleted.
+# After these errors a repeated call would fail too, so the parts are deleted.
 _FINAL = (
     InvalidInputError,
     TableColumnNotFoundError,
@@ -117,12 +118,12 @@ class _Part:
         return str(self.segment["uuid"])
 
     def to_json(self) -> str:
-        """Return the part as text."""
+        """Return the part as JSON."""
         return json.dumps({"segment": self.segment, "files": self.files})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> _Part:
-        """Return the part of a text."""
+        """Return the part that `to_json` converted to JSON."""
         found = json.loads(text)
         files = {int(number): paths for number, paths in found["files"].items()}
         return cls(segment=found["segment"], files=files)
@@ -196,7 +197,7 @@ class IndexBuild:
         if planned.metric is None:
             return False
         if planned.kind.endswith("_PQ") and planned.metric == "dot":
-            return True  # pylance 14 encodes residuals and searches without: recall@10 is 0.16
+            return True  # pylance 14 encodes residuals, but searches without: recall@10 is 0.16
         clusters = max(_partitions(dataset, planned), 2 ** _bits(planned))
         return (
             planned.column not in dataset.schema.names  # a nested column cannot be sampled
@@ -212,7 +213,7 @@ class IndexBuild:
                 opened = OpenedVersion.of(there, storage, None)
                 indices.create(there, request)
                 opened.require_same(there, target.name)
-            except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+            except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
                 return json.dumps(failure_answer(_failure(target, request.column, error)))
             return "{}"
 
@@ -329,7 +330,8 @@ class IndexBuild:
             tasks: JSON lists of the fragments of each part.
             attempts: the records of the job.
             files: data files of the column by fragment.
-            segment: writes the segment of fragments on a worker, with its dataset and records.
+            segment: function that writes the segment of a group of fragments on a worker; it
+                receives the dataset, the records of the job and the fragments.
         """
         target, version, location = self.target, int(dataset.version), attempts.storage.location
         job, column = attempts.job, self.request.column
@@ -346,7 +348,7 @@ class IndexBuild:
                     delete_folder(storage, f"_indices/{part.uuid}")
                     notes.forget(f"{part.uuid}.json")
                 return part.to_json()
-            except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+            except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
                 return json.dumps(failure_answer(_failure(target, column, error)))
 
         answers = self.runner.run(f"index {target.name}", tasks, work, self.report)
@@ -457,7 +459,7 @@ def _removed(dataset: Any, name: str) -> list[Any]:
 
 
 def _segment(dataset: Any, planned: IndexPlan, attempts: Attempts, fragments: list[int]) -> Any:
-    """Write the segment of fragments, on a worker."""
+    """Write the segment of a group of fragments, on a worker."""
     arguments = planned.arguments()
     if planned.metric is not None:
         content = attempts.read(_MODEL)
@@ -523,7 +525,7 @@ def _trained(dataset: Any, planned: IndexPlan) -> pa.Table:
 
 
 def _fitting(wanted: int, rows: int, clusters: int) -> int:
-    """Return the samples per cluster that the rows suffice for."""
+    """Return the number of samples per cluster, limited by the number of rows."""
     return max(LEAST_SAMPLE_RATE, min(wanted, rows // clusters))
 
 
@@ -539,7 +541,7 @@ def _model_bytes(model: pa.Table) -> bytes:
 
 
 def _model_arguments(content: bytes) -> dict[str, Any]:
-    """Return pylance's arguments with the model."""
+    """Return the arguments that pass the model to pylance."""
     model = pa.ipc.open_stream(content).read_all().combine_chunks()
     found: dict[str, Any] = {}
     for name in model.schema.names:

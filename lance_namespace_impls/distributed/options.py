@@ -1,4 +1,4 @@
-"""Typed options of the data source and of imports; unknown options are rejected."""
+"""Defines typed options for the data source and for imports; unknown options are rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
-    """Read options into an attrs class with one attribute per option; names ignore case.
+    """Read options into an attrs class with one attribute per option; the case of names is ignored.
 
     Raises:
         InvalidInputError: code 13, an option is unknown or its value is invalid.
@@ -130,7 +130,7 @@ def moment(text: str) -> datetime:
 
 
 def name_list(text: str) -> tuple[str, ...]:
-    """Parse names that are separated by commas."""
+    """Parse comma-separated names."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -38,7 +38,7 @@ Count = Callable[[int], None]
 """Called with the number of rows that a task has written."""
 
 Work = Callable[[str, Count], str]
-"""Function that processes the text of a task and returns its answer as text."""
+"""Function that processes the text of a task and returns its result as text."""
 
 
 def quietly(done: int, rows: int) -> None:
@@ -46,7 +46,7 @@ def quietly(done: int, rows: int) -> None:
 
 
 class Runner(ABC):
-    """A runner of concurrent tasks, which keeps the order of their answers.
+    """Runs tasks concurrently, and returns their results in task order.
 
     Attributes:
         cores: number of concurrent tasks.
@@ -58,14 +58,14 @@ class Runner(ABC):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in task order.
+        """Return the results of all tasks, in task order.
 
         Args:
             name: name of the job, for messages.
             tasks: one text for each task.
             work: function that processes a task.
             report: called periodically from this thread with the finished tasks and the rows
-                written. If it raises an error, the tasks are stopped and the error is raised again.
+                written. If it raises an error, the tasks are stopped and the error is re-raised.
 
         Raises:
             InternalError: code 18, a task could not be run.
@@ -73,7 +73,7 @@ class Runner(ABC):
 
 
 class ThreadRunner(Runner):
-    """A runner in threads of this process; Arrow and Lance run in parallel there.
+    """Runs tasks in threads of this process, in which Arrow and Lance run in parallel.
 
     Args:
         cores: number of threads; defaults to the number of cores.
@@ -85,7 +85,7 @@ class ThreadRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in task order."""
+        """Return the results of all tasks, in task order."""
         stopped = threading.Event()
         lock = threading.Lock()
         rows = 0
@@ -134,7 +134,7 @@ def is_on_this_machine(spark: SparkSession) -> bool:
 
 
 class ConnectRunner(Runner):
-    """A runner through Spark Connect, which offers only DataFrames and reports no progress.
+    """Runs tasks through Spark Connect, which offers only DataFrames and reports no progress.
 
     Args:
         spark: the session.
@@ -148,7 +148,7 @@ class ConnectRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in task order."""
+        """Return the results of all tasks, in task order."""
 
         def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
@@ -183,7 +183,7 @@ def _failure(error: Exception, name: str) -> LanceNamespaceError:
 
 
 class SparkRunner(Runner):
-    """A runner on the workers of Spark.
+    """Runs tasks on the workers of Spark.
 
     Args:
         context: the Spark context.
@@ -196,7 +196,7 @@ class SparkRunner(Runner):
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
-        """Return the answers of all tasks, in task order."""
+        """Return the results of all tasks, in task order."""
         if not tasks:  # Spark divides by the number of tasks
             report(0, 0)
             return []
@@ -244,14 +244,14 @@ class _Job:
             self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
             tasks = self._context.parallelize(self._tasks, len(self._tasks))
             self.answers = tasks.map(self._work).collect()
-        except Exception as error:  # noqa: BLE001 raised again in the caller's thread
+        except Exception as error:  # noqa: BLE001 re-raised in the caller's thread
             self._failure = error
 
     def __iter__(self) -> Iterator[None]:
         """Run the job to its end, and yield periodically so that the caller can act.
 
         Raises:
-            LanceNamespaceError: the error that a task raised through `coded`, or code 18, Spark
+            LanceNamespaceError: the error that a task raised through `coded`, or code 18 if Spark
                 could not run the job.
         """
         self._thread.start()

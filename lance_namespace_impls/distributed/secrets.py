@@ -3,8 +3,8 @@
 Code for workers is pickled into tasks. Spark keeps tasks in memory, writes them to files and, with
 Spark Connect, sends them in plans. Therefore a namespace is pickled encrypted. The key uses a
 different channel. It is either a setting of the session, which Spark passes to tasks as a property
-and hides in event logs and the UI, or an environment variable of driver and executors, which an
-operator has set.
+and hides in event logs and the UI, or an environment variable that an operator has set for driver
+and executors.
 
 The data source is planned in a process without a session, which reads the key from the environment.
 `local_session` sets it before Spark starts. If it is not set, this user's processes on this machine
@@ -101,7 +101,7 @@ def _decrypted(sealed: bytes) -> Any:
 
 
 def seal(value: Any) -> str:
-    """Return a value as encrypted text, which only a process with the key can create or read.
+    """Return a value as encrypted text; only a process with the key can create or read such text.
 
     Raises:
         InvalidInputError: code 13, there is no key.
@@ -220,7 +220,7 @@ def _keys() -> list[str]:
 def _own_key(*, make: bool) -> str | None:
     """Return the key that this user's processes on this machine share.
 
-    It is None if no file can be kept, or if other users could have read or created the file.
+    It is None if the file cannot be created, or if other users could have read or created it.
 
     Args:
         make: whether to create the key if there is none.
@@ -243,7 +243,7 @@ def _own_key(*, make: bool) -> str | None:
 
 
 def _publish(path: Path) -> None:
-    """Write a new key atomically, readable only by this user; an existing key stays."""
+    """Write a new key atomically, readable only by this user; an existing key is kept."""
     from cryptography.fernet import Fernet
 
     with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # created with mode 0600

@@ -47,7 +47,7 @@ class Target:
         return (_sealed_target, (self._sealed or Sealed(self.namespace), self.table))
 
     def locate(self) -> tuple[TableStorage, bool]:
-        """Return the storage of the table, and whether it has data rather than only a declaration.
+        """Return the storage of the table, and whether the table has data or is only declared.
 
         Raises:
             TableNotFoundError: code 4.

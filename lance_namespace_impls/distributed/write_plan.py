@@ -91,7 +91,8 @@ class FileOptions:
         data_storage_version: version of the file format of a new table; an existing table must have
             it.
         stable_row_ids: whether rows of a new table keep their ids when they are updated or
-            compacted, which change feeds need; an existing table must agree. Defaults to false.
+            compacted, which change feeds require; an existing table must have the same setting.
+            Defaults to false.
     """
 
     rows: int = ROWS_PER_FILE
@@ -310,7 +311,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
 
 @contextmanager
 def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Iterator[Attempt]:
-    """Allow a task to write files; if it fails or ends too late, its finished files are deleted.
+    """Let a task write files; if the task fails or ends too late, its finished files are deleted.
 
     Args:
         plan: the plan.
@@ -459,7 +460,7 @@ def _commit_beside(
     version: int,
     properties: Mapping[str, str] | None = None,
 ) -> int:
-    """Commit a change of a version on top of later versions that do not conflict with it."""
+    """Commit a change based on `version`, on top of later versions that do not conflict with it."""
     lance = load("lance")
 
     dataset = lance.LanceDataset.commit(
@@ -581,7 +582,7 @@ def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) 
         written = known | attempts.close()
         if delete_files(plan, written.difference(needed)):
             attempts.end()
-    except Exception as error:  # noqa: BLE001 what came before is what the caller must see
+    except Exception as error:  # noqa: BLE001 a failed cleanup must not hide the outcome
         failure = plan.target.failure(error, "looking for unused data files of")
         warnings.warn(f"{failure.message}; job {plan.job}", stacklevel=3)
 
@@ -602,7 +603,7 @@ def delete_files(plan: WritePlan, files: Collection[str]) -> bool:
         return True
     try:
         delete_data_files(plan.target.storage_at(plan.location), files)
-    except Exception as error:  # noqa: BLE001 what failed before is what the caller must see
+    except Exception as error:  # noqa: BLE001 a failed cleanup must not hide the outcome
         failure = plan.target.failure(error, "deleting unused data files of")
         left = f"{failure.message}; they are at {plan.location}/data: {', '.join(sorted(files))}"
         warnings.warn(left, stacklevel=2)
