@@ -1,4 +1,4 @@
-"""Imports of files into Lance tables of any namespace.
+"""Imports files into Lance tables of any namespace.
 
 >>> from lance_namespace_impls.ingest import import_files
 >>> import_files(

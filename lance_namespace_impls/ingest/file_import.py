@@ -2,7 +2,7 @@
 
 The driver lists the files, and workers inspect them in parallel. The driver then derives one schema
 and divides the files into tasks. Workers read their parts with Arrow and write Lance data files
-directly. The driver commits once. Only JSON passes through Spark.
+directly. The driver commits once. Spark transfers only JSON, no rows.
 """
 
 from __future__ import annotations
@@ -137,11 +137,11 @@ def import_files(
         mode: ``create`` (code 5 if the table exists), ``append`` (code 4 if it does not exist),
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave an existing table
             unchanged).
-        options: of the format, see `lance_namespace_impls.ingest.readers`: ``types``, ``missing``,
-            ``rows_per_file``, ``bytes_per_file``, ``data_storage_version``, ``stable_row_ids``,
-            ``merge_schema``, ``task_bytes``; ``storage.*`` for the object store of the files; for
-            CSV also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``,
-            ``encoding``.
+        options: options of the format, see `lance_namespace_impls.ingest.readers`: ``types``,
+            ``missing``, ``rows_per_file``, ``bytes_per_file``, ``data_storage_version``,
+            ``stable_row_ids``, ``merge_schema``, ``task_bytes``; ``storage.*`` for the object store
+            of the files; for CSV also ``header``, ``names``, ``delimiter``, ``quote``, ``escape``,
+            ``nulls``, ``encoding``.
         progress: called from this thread, several times per second.
         downloading: called from this thread for each downloaded chunk.
         cores: number of threads of this process, if Spark is not used; defaults to all cores.
@@ -158,7 +158,8 @@ def import_files(
         UnauthenticatedError: code 16, a store or a server requires other credentials.
         ServiceUnavailableError: code 17, a store or a server is unreachable or sends an incomplete
             file.
-        TableSchemaValidationError: code 20, a file does not fit; the message names file and column.
+        TableSchemaValidationError: code 20, a file does not fit; the message names the file and the
+            column.
     """
     with open_namespace(impl, properties) as namespace:
         return import_into(
@@ -352,7 +353,7 @@ def divide(infos: Sequence[FileInfo], max_bytes: int) -> list[list[Piece]]:
 
 
 class _Import:
-    """The jobs of one import.
+    """Runs the jobs of one import.
 
     Args:
         runner: runs the tasks.
@@ -499,7 +500,7 @@ def _inspect(format: Format, storage: Storage, text: str) -> dict[str, Any]:
     """Inspect files on a worker."""
     try:
         infos = [format.inspect(file_of(file, storage)) for file in json.loads(text)]
-    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+    except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
         return failure_answer(protocol_error(error, "reading files"))
     return {"files": [info_to_json(info) for info in infos]}
 
@@ -517,7 +518,7 @@ def _read(
         for piece in json.loads(text):
             for batch in format.read(piece_of(piece, storage), schema, exact):
                 count(batch.num_rows)
-    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+    except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
         return failure_answer(protocol_error(error, "reading files"))
     return {}
 
@@ -541,5 +542,5 @@ def _write(
 
     try:
         return {"fragments": write_rows(plan, batches())}
-    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+    except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
         return failure_answer(plan.target.failure(error, "writing"))

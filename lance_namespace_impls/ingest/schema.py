@@ -91,7 +91,7 @@ def changed_columns(
 
 
 def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) -> None:
-    """Reject types that contradict the table; naming its own type accepts the loss of digits."""
+    """Reject types that contradict the table; a column's existing type permits losing digits."""
     for column, kind in types.items():
         index = table.get_field_index(column)
         if index < 0:

@@ -116,10 +116,9 @@ def find_files(
     """Find the files that sources refer to, and their format.
 
     A source is a file, a folder (with everything below it), a pattern such as ``data/*.csv``, the
-    folder of a Delta or Iceberg table, or the metadata file of an Iceberg table. As
-    in Spark, folders and patterns skip names that start with ``.`` or ``_``. Files of more than one
-    partition (``year=2020/a.parquet``) are rejected, because the columns in the folder names would
-    be lost.
+    folder of a Delta or Iceberg table, or the metadata file of an Iceberg table. As in Spark,
+    folders and patterns skip names that start with ``.`` or ``_``. Files of more than one partition
+    (``year=2020/a.parquet``) are rejected, because the columns in the folder names would be lost.
 
     Args:
         sources: paths or URIs.
@@ -221,7 +220,7 @@ def _expand(
 
 
 def _table_format(source: str, store: Any, path: str, format: str | None) -> str | None:
-    """Return the format of the table that a source is, or None if it consists of files.
+    """Return the format of the source if it is a table, or None if it consists of files.
 
     Raises:
         InvalidInputError: code 13, the source is a table of another format. Its folder may contain

@@ -63,7 +63,7 @@ _Convert = Callable[[Any], Any]
 
 
 class AvroFormat(TypedFormat):
-    """Avro files with a record in each row; a file is read by one task.
+    """Avro files, in which each record is a row; one task reads a whole file.
 
     Types follow the schema of the file. An enum becomes text, and a union must be of one type and
     null.

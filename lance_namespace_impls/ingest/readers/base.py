@@ -218,8 +218,8 @@ class Format(ABC):
             exact: columns whose numbers must keep all digits.
 
         Raises:
-            TableSchemaValidationError: code 20, a value does not fit; the message names file and
-                column.
+            TableSchemaValidationError: code 20, a value does not fit; the message names the file
+                and the column.
         """
 
     @abstractmethod
@@ -272,7 +272,7 @@ def _no_rows() -> int:
 def refused(
     file: SourceFile, columns: Sequence[str] = (), rows_before: Callable[[], int] = _no_rows
 ) -> Iterator[None]:
-    """Translate a read failure into an error with the file, and with column and row if known.
+    """Translate a read failure into an error that names the file, and the column and row if known.
 
     Args:
         file: the file.

@@ -65,7 +65,7 @@ def encoding(text: str) -> str:
 
 
 def sign(text: str) -> str:
-    """Parse a character that structures a line of CSV."""
+    """Parse one of the special characters of CSV, such as the delimiter."""
     found = character(text)
     if not found.isascii() or found in "\r\n\0":
         raise ValueError("one ASCII character that does not end a line")
@@ -510,7 +510,7 @@ class CsvFormat(Format):
 
 
 def _empty_rows(block: bytes, columns: Sequence[str]) -> int:
-    """Return the number of rows in text of only line ends, which Arrow rejects."""
+    """Return the number of rows in text that consists only of line ends, which Arrow rejects."""
     return len(block.splitlines()) if len(columns) == 1 else 0
 
 

@@ -52,7 +52,7 @@ def _scan(file: SourceFile) -> Any:
 
 
 def _plain(field: Any) -> Any:
-    """Return a field without views, which deltalake reads and Delta does not have."""
+    """Return a field without view types: deltalake returns them, but Delta does not have them."""
     views = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     return pa.field(field.name, _without(field.type, views), field.nullable)
 

@@ -357,7 +357,7 @@ def _numbers(block: bytes) -> Iterator[tuple[int, Path, str]]:
                 yield from walk(child, (*path, ITEM))
 
     decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number)
-    text = block.decode("utf-8-sig").rstrip()  # Arrow accepts several objects in a line
+    text = block.decode("utf-8-sig").rstrip()  # Arrow accepts several objects on a line
     position = row = 0
     while position < len(text):
         while text[position].isspace():

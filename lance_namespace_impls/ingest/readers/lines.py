@@ -76,7 +76,8 @@ def row_blocks(
 
     Args:
         chunks: the text.
-        last_end: returns the end of the last complete row of a text that starts with a row, else 0.
+        last_end: returns the end of the last complete row in a text that starts with a row; 0 if
+            there is none.
         most: maximum size of a row in bytes; rows that fit into a chunk are never too long.
 
     Raises:

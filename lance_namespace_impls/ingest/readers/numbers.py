@@ -117,7 +117,7 @@ def whole_numbers(values: pa.Array) -> pa.DataType:
 
 
 def numbers_in(text: pa.Array, values: pa.Array) -> pa.DataType:
-    """Return the type for texts that Arrow reads as numbers; string if it would change a text.
+    """Return the type for texts that Arrow reads as numbers; string if a number would change one.
 
     Args:
         text: texts in the file.

@@ -19,7 +19,7 @@ from .typed import TypedFormat
 __all__ = ["ParquetFormat", "rows_of"]
 
 BATCH_ROWS = 64 << 10
-# Allocations above this size are mapped from the system and returned for every batch.
+# Allocations above this size are mapped from the system and returned to it for every batch.
 BATCH_BYTES = 8 << 20
 WRITTEN_BY_SPARK = b"org.apache.spark.version"
 # Maximum distance from 1970 in microseconds that fits into 64-bit nanoseconds.
@@ -30,7 +30,7 @@ class ParquetFormat(TypedFormat):
     """Parquet files; they are divided between row groups.
 
     Timestamps of the legacy type INT96 become microseconds, which cover their whole range, or
-    nanoseconds if a file contains some.
+    nanoseconds if one of them has fractions of a microsecond.
     """
 
     def inspect(self, file: SourceFile) -> FileInfo:
