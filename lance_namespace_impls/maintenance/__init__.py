@@ -1,4 +1,4 @@
-"""Jobs over whole catalogs, each available as a function and as a command of ``lance-ns``.
+"""Runs jobs over whole catalogs; each is a function, and also a command of ``lance-ns``.
 
 >>> from lance_namespace_impls.maintenance import inventory
 >>> inventory(connect("dir", {"path": "/data/lance"})).to_frame(spark)  # doctest: +SKIP

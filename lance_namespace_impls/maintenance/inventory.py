@@ -85,7 +85,7 @@ class TableRow:
     indices: tuple[IndexRow, ...] | None = None
     """Indices of the table."""
     unindexed_rows: int | None = None
-    """Unindexed rows of the index that lacks the most."""
+    """Largest number of rows that any index does not contain yet."""
     schema_hash: str | None = None
     """Hash of the names, types, nullability and order of the columns."""
     orphan_files: int | None = None
@@ -185,7 +185,7 @@ def _look(
             )
     except TableNotFoundError:
         return None
-    except Exception as error:  # noqa: BLE001 it is what the row says
+    except Exception as error:  # noqa: BLE001 the row reports it
         failure = _failure(target, error)
         return attrs.evolve(row, problem=failure.message, code=int(failure.code))
     return row

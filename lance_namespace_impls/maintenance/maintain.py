@@ -81,7 +81,7 @@ def maintain(
             work.run()
         except TableNotFoundError:
             return None  # it was dropped after the listing
-        except Exception as error:  # noqa: BLE001 it is what the row says
+        except Exception as error:  # noqa: BLE001 the row reports it
             budget.check()
             secrets = namespace.config.secrets()
             failure = protocol_error(error, f"maintaining {target.name}", secrets)
@@ -144,7 +144,7 @@ def maintenance_name(namespace: Namespace, selection: Selection) -> str:
 
 
 def _note(kept: JobState, row: UpkeepRow) -> bool:
-    """Record a finished table, and return whether it is finished; the next run repeats others."""
+    """Record a table if it is finished, and return whether it is; the next run repeats others."""
     is_done = row.left is None and row.problem is None
     if is_done:
         kept.add(_key(row.table), as_plain(row))

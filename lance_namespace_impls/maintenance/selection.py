@@ -29,8 +29,8 @@ class Selection:
     Attributes:
         under: the namespace; defaults to the root.
         patterns: patterns such as ``sales$*`` or ``*_2024``. They are matched against the full name
-            of a table from the root, joined with `delimiter`. A table must match at least one; no
-            patterns select all tables.
+            of a table from the root, joined with `delimiter`. A table must match at least one;
+            without patterns, all tables are selected.
         delimiter: separator of the levels of an identifier.
     """
 

@@ -71,7 +71,7 @@ def sync(
         target: catalog that receives the tables.
         mirror: selected tables and their names at the target; defaults to all, under the same
             names.
-        accept_losses: whether to continue if the target does not keep something.
+        accept_losses: whether to continue if the target would lose something.
         dry_run: whether to stop after computing the difference.
         max_concurrency: maximum number of tables that are processed concurrently.
         progress: called with the number of finished steps and the total.
@@ -97,7 +97,7 @@ def sync(
     def take(row: SyncRow) -> SyncRow:
         try:
             _STEPS[row.step](source, target, row)
-        except Exception as error:  # noqa: BLE001 it is what the row says
+        except Exception as error:  # noqa: BLE001 the row reports it
             secrets = source.config.secrets() | target.config.secrets()
             return row.failed(
                 protocol_error(error, f"sync of {format_identifier(row.id)}", secrets)

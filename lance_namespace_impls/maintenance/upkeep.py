@@ -68,8 +68,9 @@ class Upkeep:
         compact: whether to merge small fragments and remove deleted rows.
         rows_per_fragment: target size of a fragment; fragments with fewer rows are small.
         indices: indices to create if the column has none.
-        update_indices: whether to add missing rows to indices.
-        cleanup_older_than: minimum age of versions to delete; None keeps all. Tagged versions stay.
+        update_indices: whether to add rows that are not indexed to the indices.
+        cleanup_older_than: minimum age of versions to delete; None keeps all. Tagged versions are
+            always kept.
         orphans_older_than: minimum age of files to delete that no version references; None keeps
             all. It must be longer than any write.
         max_hours: number of hours after which no step is started.
@@ -184,7 +185,7 @@ class TableUpkeep:
         self._storage = storage
         steps: list[Callable[[Any], None]] = []
         if self._upkeep.update_indices:
-            # First: Lance does not merge indexed fragments with unindexed ones.
+            # Update indices first: Lance does not merge indexed fragments with unindexed ones.
             steps.append(self._update_indices)
         if self._upkeep.compact:
             steps.append(self._compact)
@@ -212,13 +213,13 @@ class TableUpkeep:
         self.row.left = f"{self.row.left}; {what}" if self.row.left else what
 
     def _run(self, tasks: Sequence[str], work: Callable[[str], dict[str, Any]]) -> list[Any]:
-        """Run tasks on workers and return their answers after all have finished."""
+        """Run tasks on workers and return their results after all have finished."""
         target = self._target
 
         def answer(task: str, count: Count) -> str:
             try:
                 return json.dumps(work(task))
-            except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+            except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
                 return json.dumps(failure_answer(target.failure(error, "maintaining")))
 
         found = self._runner.run(
