@@ -198,7 +198,7 @@ class TableUpkeep:
         for step in steps:
             self._budget.check()
             if self._budget.is_over:
-                self._leave("what the time did not suffice for")
+                self._leave("steps for which no time was left")
                 break
             try:
                 step(self._open())

@@ -105,11 +105,11 @@ def import_tables(
     with job_state(None if dry_run else state, "import", import_name(namespace, sources)) as kept:
         if "run" not in kept.done:
             kept.add("run", uuid.uuid4().hex)
-        readable_schema = _Told(progress, len(sources))
-        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, readable_schema)
+        reporter = _Reporter(progress, len(sources))
+        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, reporter)
         rows: list[ImportRow] = []
         for number, source in enumerate(sources):
-            readable_schema.begin(number, source)
+            reporter.begin(number, source)
             key = "\0".join(("table", *source.table))
             if key in kept.done:
                 rows.append(from_plain(ImportRow, kept.done[key]))
@@ -120,7 +120,7 @@ def import_tables(
         if not dry_run:
             for row, source in zip(rows, sources, strict=True):
                 if row.problem is None:
-                    readable_schema.begin(len(sources), source, "check ")
+                    reporter.begin(len(sources), source, "check ")
                     job.check(row, source)
         kept.is_whole = all(row.problem is None for row in rows)
     return Rows(ImportRow, rows)
@@ -137,7 +137,7 @@ def import_name(namespace: Namespace, sources: Sequence[TableSource]) -> str:
     return f"{namespace.namespace_id()} {tables}"
 
 
-class _Told:
+class _Reporter:
     """Reports the progress of an import.
 
     Args:
@@ -185,7 +185,7 @@ class _Job:
         run: id of the run, which a resumed run keeps.
         cores: number of threads of this process.
         small_bytes: total size of files up to which Spark is not used.
-        readable_schema: receives the progress of each table.
+        reporter: receives the progress of each table.
     """
 
     def __init__(
@@ -195,9 +195,9 @@ class _Job:
         run: str,
         cores: int | None,
         small_bytes: int,
-        readable_schema: _Told,
+        reporter: _Reporter,
     ) -> None:
-        self._told = readable_schema
+        self._reporter = reporter
         self._namespace = namespace
         self._spark = spark
         self._run = run
@@ -223,7 +223,7 @@ class _Job:
                 self._target(source),
                 **self._arguments(source),
                 cores=self._cores,
-                progress=self._told.inspected,
+                progress=self._reporter.inspected,
             )
             how = {"format": found.format, **found.read_with}
             row.read_with = ", ".join(f"{name} {value}" for name, value in how.items())
@@ -248,7 +248,7 @@ class _Job:
                 cores=self._cores,
                 small_bytes=self._small_bytes,
                 commit_properties=properties,
-                progress=self._told.rows,
+                progress=self._reporter.rows,
             )
             row.version, row.rows = done.version, done.rows
         else:
@@ -337,7 +337,7 @@ class _Job:
             "format": source.format,
             "mode": source.mode,
             "options": {**source.options, **types},
-            "downloading": self._told.download,
+            "downloading": self._reporter.download,
         }
 
     def _frame(self, source: TableSource) -> DataFrame:

@@ -79,7 +79,9 @@ def test_rows_that_others_are_writing_outlive_a_create_that_breaks_off(
             )
 
         with (
-            pytest.warns(UserWarning, match="table t could not be removed and remains without data"),
+            pytest.warns(
+                UserWarning, match="table t could not be removed and remains without data"
+            ),
             pytest.raises(InvalidInputError, match="went away"),
         ):
             namespace.create_table(request, interrupted(rows_of(1), fill, "the client went away"))
@@ -181,7 +183,7 @@ def test_a_failure_to_take_back_does_not_hide_the_first(
         monkeypatch.setattr(namespace, "withdraw_table", refuse)
         broken = interrupted(rows_of(1), lambda: None, "the client went away")
         with (
-            pytest.warns(UserWarning, match=r"t could not be removed and remains without data; drop it: .*hung up"),
+            pytest.warns(UserWarning, match="t could not be removed and remains .*: .*hung up"),
             pytest.raises(InvalidInputError, match="went away"),
         ):
             namespace.create_table(local.request("t"), broken)
