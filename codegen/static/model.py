@@ -15,7 +15,7 @@ Decoder: TypeAlias = Callable[[Any, str], T]
 
 
 class SupportsModelDump(Protocol):
-    """An object that converts itself to a dict, such as a pydantic model or pylance's request objects."""
+    """An object that converts itself to a dict, such as a pydantic model or a pylance request."""
 
     def model_dump(self) -> dict[str, Any]:
         """Return the values of the fields by name."""

@@ -19,8 +19,8 @@ __all__ = ["AsyncRestNamespace", "AsyncRows"]
 class AsyncRestNamespace(AsyncTransport):
     """A namespace behind a server with the REST protocol, for asynchronous programs.
 
-    Requests and errors are the same as in `RestNamespace`, but use an ``httpx.AsyncClient``. Rows are
-    returned as `AsyncRows`, and may be passed as an asynchronous iterator of record batches.
+    Requests and errors are the same as in `RestNamespace`, but use an ``httpx.AsyncClient``. Rows
+    are returned as `AsyncRows`, and may be passed as an asynchronous iterator of record batches.
     Canceling a call closes its connection; whether the server executed the call is then unknown.
     """
 

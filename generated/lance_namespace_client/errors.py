@@ -391,7 +391,7 @@ class ServiceUnavailableError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """Like other errors, with `retry_after`: number of seconds to wait before a retry, if known."""
+        """Like other errors, plus `retry_after`: the seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 
@@ -438,7 +438,7 @@ class ThrottlingError(LanceNamespaceError):
     def __init__(
         self, message: str, *, retry_after: float | None = None, **more: Any
     ) -> None:
-        """Like other errors, with `retry_after`: number of seconds to wait before a retry, if known."""
+        """Like other errors, plus `retry_after`: the seconds to wait before a retry, if known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
 

@@ -28,7 +28,7 @@ def test_rename(nested: Lake, rows: object, command: str) -> None:
     nested.run("create", "a")
     nested.run("create", "b")
     nested.run("create", "a$t", "--data", str(rows))
-    assert nested.run(command, "a$t", "u").stdout == "table a$t is now a$u\n"
+    assert nested.run(command, "a$t", "u").stdout == "table a$t renamed to a$u\n"
     assert nested.json(command, "a$u", "b$v") == {"id": ["a", "u"], "new_id": ["b", "v"]}
     assert nested.json("count", "b$v")["count"] == 3
     assert "empty" in nested.error(command, "b$v", "$", status=Status.USAGE)

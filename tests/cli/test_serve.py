@@ -154,8 +154,8 @@ def test_a_role_whose_credentials_are_vended(started: Server, lake: Lake) -> Non
         (["--oidc-audience", "me"], "--oidc-issuer and --oidc-audience must be used together"),
         (["--vend-role", ROLE, "--vend-storage-options"], "are mutually exclusive"),
         (["--policy", "p.toml"], "--policy requires authentication"),
-        (["--limit", "queries"], "--limit: number 1 must have the form KEY=VALUE"),
-        (["--lancedb-database", "all"], "--lancedb-database: number 1 must have the form"),
+        (["--limit", "queries"], "--limit: value number 1 must have the form KEY=VALUE"),
+        (["--lancedb-database", "all"], "--lancedb-database: value number 1 must have the form"),
     ],
 )
 def test_what_cannot_be_meant(started: Server, lake: Lake, arguments: list[str], said: str) -> None:

@@ -369,7 +369,7 @@ def cp(
         bool, typer.Option("--overwrite", help="Replace an existing table.")
     ] = False,
 ) -> None:
-    """Copy the rows of a table to a new table in the same catalog."""
+    """Copy the rows of a table to a new table in this catalog."""
     identifier = session.identifier(target)
     with session.connect() as namespace:
         source = namespace.table(list(session.identifier(id)))

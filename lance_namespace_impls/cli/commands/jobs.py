@@ -94,7 +94,7 @@ def inventory(
     state: State = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Show the size, maintenance state and problems of each table."""
+    """Show the size, state and problems of each table."""
     from ...maintenance.inventory import inventory as run_inventory
     from ...maintenance.inventory import inventory_name
     from ...maintenance.state import usual_state_file

@@ -34,7 +34,7 @@ def migrate(
         bool, typer.Option("--dry-run", help="Show the planned changes without making them.")
     ] = False,
 ) -> None:
-    """Add a manifest to a directory of tables, or remove the manifest."""
+    """Add a manifest to a directory of tables, or remove it."""
     from ...directory import DirectoryNamespace
 
     with session.connect() as namespace:

@@ -334,7 +334,7 @@ def token(
         typer.Option("--days", metavar="NUMBER", min=1, help="Lifetime of the token in days."),
     ] = None,
 ) -> None:
-    """Create a token with which a caller authenticates to lance-ns serve --tokens.
+    """Create a token for a caller of lance-ns serve --tokens.
 
     The entry for the token file is written to standard output. The token itself is written to
     standard error and stored nowhere.
