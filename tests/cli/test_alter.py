@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from lance_namespace_client.models import ListTableBranchesRequest
-from lance_namespace_impls.cli.commands import alter
+from lance_namespace_impls.cli.choice import option_value
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 
@@ -172,7 +172,8 @@ def test_indices(notes: Lake) -> None:
     [("16", 16), ("-1", -1), ("true", True), ("False", False), ("l2", "l2"), ("1.5", "1.5")],
 )
 def test_options_of_an_index_have_their_types(text: str, value: object) -> None:
-    assert (alter._option(text), type(alter._option(text))) == (value, type(value))
+    parsed = option_value(text)
+    assert (parsed, type(parsed)) == (value, type(value))
 
 
 def test_what_is_not_known_is_told_so() -> None:
