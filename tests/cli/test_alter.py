@@ -9,6 +9,7 @@ import pytest
 
 from lance_namespace_client.models import ListTableBranchesRequest
 from lance_namespace_impls.cli.choice import option_value
+from lance_namespace_impls.cli.commands import alter
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 

@@ -249,7 +249,7 @@ def test_numbers_go_from_least_to_most(key: str, least: float, most: float, step
     for fits in (least, most):
         assert getattr(GlueConfig.from_properties({key: fits}), key) == fits
     for beyond in (least - step, most + step):
-        with pytest.raises(InvalidInputError, match=f"{key!r} must be {least} to {most}"):
+        with pytest.raises(InvalidInputError, match=f"{key!r} must be between {least} and {most}"):
             GlueConfig.from_properties({key: beyond})
 
 

@@ -281,7 +281,7 @@ def test_every_limit_is_a_number_above_0(name):
         ({"query_seconds": "long"}, "^query_seconds must be a number, not 'long'"),
         ({"query_seconds": "nan"}, "^query_seconds must be greater than 0, not nan"),
         ({"upload": "1"}, "unknown limit 'upload'; did you mean 'uploads'"),
-        ({"zzz": "1"}, "unknown limit 'zzz'; there are connections, header_bytes"),
+        ({"zzz": "1"}, "unknown limit 'zzz'; use one of connections, header_bytes"),
     ],
 )
 def test_a_limit_that_cannot_be_read(given, message):
