@@ -190,7 +190,7 @@ class Directory:
             bucket = self._resolved.bucket
             if self._fs.get_file_info([bucket])[0].type == fs.FileType.NotFound:
                 raise InvalidInputError(
-                    f"{self.root}: the bucket {bucket!r} does not exist: create it, or correct the "
+                    f"{self.root}: the bucket {bucket!r} does not exist; create it, or correct the "
                     "address"
                 )
 

@@ -38,7 +38,7 @@ def literal(value: Value) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
     raise InvalidInputError(
-        f"update: a {type(value).__name__} cannot be written as an SQL literal; pass an "
+        f"update: a value of type {type(value).__name__} has no SQL literal; pass an "
         f"expression in values_sql="
     )
 

@@ -474,10 +474,10 @@ def test_a_create_in_a_missing_bucket_declares_nothing(
     properties = _rooted(impl, tmp_path, f"s3://missing-{s3.bucket}/lake", _storage(s3))
     with connect(impl, properties) as namespace:
         if operation == "create":
-            with pytest.raises(LanceNamespaceError, match="does not exist: create it") as refused:
+            with pytest.raises(LanceNamespaceError, match="does not exist; create it") as refused:
                 namespace.create_table({"id": ["t"]}, ROWS)
         elif impl == "sql":
-            with pytest.warns(UserWarning, match="does not exist: create it"):
+            with pytest.warns(UserWarning, match="does not exist; create it"):
                 namespace.declare_table({"id": ["t"]})
             return
         else:
@@ -485,7 +485,7 @@ def test_a_create_in_a_missing_bucket_declares_nothing(
                 namespace.declare_table({"id": ["t"]})
         assert refused.value.code == 13
         if impl == "dir":
-            with pytest.raises(LanceNamespaceError, match="does not exist: create it"):
+            with pytest.raises(LanceNamespaceError, match="does not exist; create it"):
                 list(namespace.iter_tables())
         else:
             assert list(namespace.iter_tables()) == []

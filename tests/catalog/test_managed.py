@@ -186,7 +186,7 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 9}, "is one of version 2, not 9"),
+        ({"version": 9}, "is for version 2, not 9"),
         ({"manifest_path": "elsewhere/2.manifest"}, "is not a valid manifest path"),
         ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is not a valid manifest path"),
         (
@@ -436,11 +436,11 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
             [{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}],
             "unknown mode 'Overwrite'; use one of",
         ),
-        ([more, {}], "an action has nothing"),
+        ([more, {}], "an action has no field"),
     ):
         with pytest.raises(InvalidInputError, match=said):
             managed.alter_transaction({"id": [name], "actions": wrong})
-    with pytest.raises(InvalidInputError, match="no action"):
+    with pytest.raises(InvalidInputError, match="at least one action"):
         managed.alter_transaction(AlterTransactionRequest(id=[name], actions=[]))
     for names in ([], [name, name]):
         with pytest.raises(InvalidInputError, match="is not a transaction identifier"):

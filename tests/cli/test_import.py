@@ -172,7 +172,7 @@ def test_a_failed_job_stops_spark_and_says_why(
         (["nowhere.csv"], "nowhere.csv"),
         (["a.csv", "--mode", "replace"], "mode 'replace' is unknown"),
         (["a.csv", "--option", "delimeter=;"], "delimeter"),
-        (["a.csv", "--format", "orc"], "orc"),
+        (["a.csv", "--format", "xlsx"], "xlsx"),
     ],
 )
 def test_what_is_wrong_is_refused_before_spark_starts(

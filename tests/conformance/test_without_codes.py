@@ -6,9 +6,10 @@ import pytest
 from attrs import evolve
 
 from lance_namespace_impls.conformance.checks import load_all
-from lance_namespace_impls.conformance.checks.tables import local, place_of
+from lance_namespace_impls.conformance.checks.tables import place_of
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.observe import forbids_location
+from lance_namespace_impls.conformance.oracle import local_path
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
@@ -43,7 +44,7 @@ def test_errors_without_a_code_are_blamed_where_a_code_is_due_and_nowhere_else(t
 
 @pytest.mark.parametrize("location", ["/a/b", "file:/a/b", "file:///a/b", "file://localhost/a/b"])
 def test_a_location_is_one_in_each_of_its_forms(location):
-    assert local(location) == "/a/b"
+    assert local_path(location) == "/a/b"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_uri_names_the_place_of_its_location(location, uri):
 
 @pytest.mark.parametrize("location", ["s3://b/a", "file://elsewhere/a", "a/b", "files:/a"])
 def test_another_location_stays_as_it_is(location):
-    assert local(location) == location
+    assert local_path(location) == location
 
 
 @pytest.mark.parametrize(

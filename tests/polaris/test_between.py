@@ -107,7 +107,7 @@ def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
     for request in ({"id": [*DB, "new"]}, {"id": [*DB, "new"], "location": f"{tmp_path}/mine"}):
         script.asked.clear()
         with pytest.raises(
-            InvalidInputError, match=f"would store the location {tmp_path}/theirs; pass"
+            InvalidInputError, match=f"would store the location {tmp_path}/theirs; specify"
         ):
             namespace.declare_table(request)
         assert script.asked == ["POST", "DELETE /new"]

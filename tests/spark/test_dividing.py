@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lance_namespace_impls.ingest.file_import import divide
 from lance_namespace_impls.ingest.readers.base import FileInfo
 from lance_namespace_impls.ingest.sources import SourceFile
-from lance_namespace_impls.spark.dml import _Removals, _removed
+from lance_namespace_impls.spark.row_changes import Removals
 
 
 def source(size: int) -> SourceFile:
@@ -88,8 +88,8 @@ def test_fragments_that_lose_rows_are_told_from_those_that_lose_all(
     dataset = lance.write_dataset(pa.table({"a": range(6)}), "memory://", max_rows_per_file=2)
     fragments: Any = dataset.get_fragments()
     answers = [
-        _removed((each, each.delete(where)) for each in fragments[at : at + 2]) for at in (0, 2)
+        removed_rows((each, each.delete(where)) for each in fragments[at : at + 2]) for at in (0, 2)
     ]
-    found = _Removals.of([json.dumps(answer) for answer in answers])
+    found = Removals.of([json.dumps(answer) for answer in answers])
     assert sorted(each["id"] for each in found.changed) == changed
     assert (sorted(found.removed), found.rows) == (removed, rows)

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls.distributed import write_plan
-from lance_namespace_impls.distributed.write_plan import Mode, Target, WritePlan
+from lance_namespace_impls.distributed.write_plan import FileOptions, Mode, Target, WritePlan
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"a": [1, 2, 3]})
@@ -176,7 +176,7 @@ def test_abort_deletes_only_what_no_version_holds(quiet_lake: Lake) -> None:
 
 
 def test_rows_that_fail_midway_leave_nothing(quiet_lake: Lake) -> None:
-    plan = planned(quiet_lake.target(), Mode.CREATE, rows_per_file=3)
+    plan = planned(quiet_lake.target(), Mode.CREATE, files=FileOptions(rows=3))
 
     def batches() -> Any:
         yield from ROWS.to_batches() * 3

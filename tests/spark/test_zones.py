@@ -10,7 +10,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls.distributed.columns import cast_batch, spark_arrow_schema
-from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces, told
+from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces, readable_schema
 from tests.spark.conftest import Lake
 
 MOMENT = dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC)
@@ -20,7 +20,7 @@ UNKNOWN = ["Mars/Base", "tz=UTC", "utc"]
 
 def read(lake: Lake, **more: Any) -> list[dict[str, Any]]:
     pinned = pin(lake.target(), **more)
-    schema = spark_arrow_schema(told(pinned))
+    schema = spark_arrow_schema(readable_schema(pinned))
     tasks = plan_tasks(pinned)
     return [
         row

@@ -191,7 +191,7 @@ def test_where_a_manifest_may_be_staged(
     if is_at:
         assert staged_name(f"{folder}/{STAGED}", 7, "the commit", manifests) == STAGED
         assert staged_name(f"{folder}/7.manifest", 7, "the commit", manifests) == "7.manifest"
-        with pytest.raises(InvalidInputError, match=r"the commit: .* is one of version 7, not 8"):
+        with pytest.raises(InvalidInputError, match=r"the commit: .* is for version 7, not 8"):
             staged_name(f"{folder}/{STAGED}", 8, "the commit", manifests)
         for name in (
             "notes.txt",

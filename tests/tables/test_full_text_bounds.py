@@ -49,11 +49,11 @@ def search(namespace: Namespace, query: dict[str, Any]) -> int:
         (match(fuzziness=3), "fuzziness is 3; the maximum is 2"),
         (boolean(MATCH, match(fuzziness=100, terms="a" * 9000)), "fuzziness is 100"),
         ({"multi_match": {"match_queries": [match(fuzziness=9)["match"]]}}, "fuzziness is 9"),
-        (match(terms="a" * 10_001), "terms of 10,001 characters"),
-        ({"phrase": {"column": "s", "terms": "a " * 5_001}}, "terms of 10,002 characters"),
+        (match(terms="a" * 10_001), "have 10,001 characters"),
+        ({"phrase": {"column": "s", "terms": "a " * 5_001}}, "have 10,002 characters"),
         (boolean(*[MATCH] * 1000), "more than 1,000 parts"),
         (boolean(*[boolean(*[MATCH] * 40)] * 30), "more than 1,000 parts"),
-        (nested(20), "at most 32 levels"),
+        (nested(20), "nested deeper than 32 levels"),
     ],
 )
 def test_a_structured_query_is_bounded(
@@ -64,7 +64,7 @@ def test_a_structured_query_is_bounded(
 
 
 def test_a_query_of_words_is_bounded(namespace: Namespace) -> None:
-    with pytest.raises(InvalidInputError, match="terms of 10,001 characters"):
+    with pytest.raises(InvalidInputError, match="have 10,001 characters"):
         search(namespace, {"string_query": {"query": "a" * 10_001}})
 
 

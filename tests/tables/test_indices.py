@@ -143,7 +143,7 @@ def test_an_index_has_a_name_that_is_free(call: Any, more: dict[str, Any], name:
 @pytest.mark.parametrize(
     ("call", "more", "kind", "said"),
     [
-        (indices.create, {"index_type": "HASH"}, InvalidInputError, "'HASH' is not supported here"),
+        (indices.create, {"index_type": "HASH"}, InvalidInputError, "'HASH' is not supported for"),
         (indices.create_scalar, {}, InvalidInputError, "for scalar indices; use one of BTREE"),
         (indices.create, {"column": "none"}, TableColumnNotFoundError, "'none' does not exist"),
         (indices.create, {"column": "s.none"}, TableColumnNotFoundError, "'s.none' does not exist"),

@@ -110,7 +110,7 @@ def test_overwrite_with_other_properties_writes_nothing(
     """The entry cannot be changed, so rows and properties would not belong together."""
     location = main.create_table({"id": T, "properties": {"k": "v"}}, ROWS).location
     before = unity.held()
-    with pytest.raises(UnsupportedError, match=r"cannot change properties .* drop it first"):
+    with pytest.raises(UnsupportedError, match=r"cannot change properties .* drop the table first"):
         main.create_table({"id": T, "mode": "Overwrite", **change}, pa.table({"z": ["a"]}))
     assert location is not None
     assert lance.dataset(location).version == 1

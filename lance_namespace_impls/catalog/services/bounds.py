@@ -62,7 +62,7 @@ class Bounds:
                 raise UnsupportedError(f"{what}: {MANAGED}=true is not supported: {reason}")
         elif operation == "AlterTable" and choice is not None:
             raise InvalidInputError(
-                f"{what}: {MANAGED} is set when a table is created and cannot change; "
+                f"{what}: {MANAGED} is set when a table is created and cannot be changed; "
                 "register the table under another name to set it"
             )
 
