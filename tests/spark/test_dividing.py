@@ -16,6 +16,7 @@ from lance_namespace_impls.ingest.file_import import divide
 from lance_namespace_impls.ingest.readers.base import FileInfo
 from lance_namespace_impls.ingest.sources import SourceFile
 from lance_namespace_impls.spark.row_changes import Removals
+from lance_namespace_impls.spark.row_changes import removed as removed_rows
 
 
 def source(size: int) -> SourceFile:
