@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -156,7 +157,7 @@ def avro_row(n: int) -> dict[str, Any]:
 def test_avro_files_keep_their_types_and_values(
     quiet_lake: Lake, tmp_path: Path, codec: str
 ) -> None:
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = import_module("fastavro")
     written = [avro_row(n) for n in range(20_000)]
     with open(tmp_path / "a.avro", "wb") as file:
         fastavro.writer(file, SCHEMA, written, codec=codec)
@@ -194,7 +195,7 @@ def test_avro_files_keep_their_types_and_values(
 def test_avro_types_that_a_column_cannot_have_are_rejected(
     quiet_lake: Lake, tmp_path: Path, kind: Any, said: str
 ) -> None:
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = import_module("fastavro")
     schema = {"type": "record", "name": "R", "fields": [{"name": "c", "type": kind}]}
     with open(tmp_path / "a.avro", "wb") as file:
         fastavro.writer(file, schema, [])
@@ -204,7 +205,7 @@ def test_avro_types_that_a_column_cannot_have_are_rejected(
 
 
 def test_damaged_avro_files_are_rejected(quiet_lake: Lake, tmp_path: Path) -> None:
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = import_module("fastavro")
     buffer = io.BytesIO()
     fastavro.writer(buffer, SCHEMA, [avro_row(n) for n in range(500)])
     whole = buffer.getvalue()
@@ -227,7 +228,7 @@ def test_damaged_avro_files_are_rejected(quiet_lake: Lake, tmp_path: Path) -> No
 def test_a_delta_table_has_only_its_current_rows_and_its_partition_columns(
     quiet_lake: Lake, tmp_path: Path
 ) -> None:
-    deltalake = pytest.importorskip("deltalake")
+    deltalake = import_module("deltalake")
     source = tmp_path / "delta"
     table = pa.table(
         {
@@ -265,7 +266,7 @@ def test_a_delta_table_has_only_its_current_rows_and_its_partition_columns(
 def test_files_of_an_unpartitioned_delta_table_are_rejected(
     quiet_lake: Lake, tmp_path: Path
 ) -> None:
-    deltalake = pytest.importorskip("deltalake")
+    deltalake = import_module("deltalake")
     source = tmp_path / "delta"
     deltalake.write_deltalake(source, pa.table({"id": [1]}))
     deltalake.write_deltalake(source, pa.table({"id": [2]}), mode="overwrite")
@@ -314,7 +315,7 @@ def with_deletion_vector(source: Path, positions: list[int]) -> None:
 
 
 def test_deletion_vectors_of_a_delta_table_are_applied(quiet_lake: Lake, tmp_path: Path) -> None:
-    deltalake = pytest.importorskip("deltalake")
+    deltalake = import_module("deltalake")
     source = tmp_path / "delta"
     deltalake.write_deltalake(
         source,
@@ -329,7 +330,7 @@ def test_deletion_vectors_of_a_delta_table_are_applied(quiet_lake: Lake, tmp_pat
 def test_a_delta_table_with_an_unknown_feature_is_rejected(
     quiet_lake: Lake, tmp_path: Path
 ) -> None:
-    deltalake = pytest.importorskip("deltalake")
+    deltalake = import_module("deltalake")
     source = tmp_path / "delta"
     deltalake.write_deltalake(source, pa.table({"id": [1]}))
     (log,) = (source / "_delta_log").glob("*.json")
@@ -349,7 +350,7 @@ def test_a_delta_table_with_an_unknown_feature_is_rejected(
 def test_a_delta_version_is_the_same_for_all_tasks(
     quiet_lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deltalake = pytest.importorskip("deltalake")
+    deltalake = import_module("deltalake")
     source = tmp_path / "delta"
     deltalake.write_deltalake(source, pa.table({"id": [1]}))
     real = readers.FORMATS["delta"].read
@@ -368,8 +369,8 @@ def test_a_delta_version_is_the_same_for_all_tasks(
 
 @pytest.fixture
 def iceberg(tmp_path: Path) -> Any:
-    pytest.importorskip("sqlalchemy")
-    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    import_module("sqlalchemy")
+    catalogs = import_module("pyiceberg.catalog.sql")
     catalog = catalogs.SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse"
     )
