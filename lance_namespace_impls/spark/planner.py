@@ -47,7 +47,7 @@ def answer_to(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return _answer(request)
     except LanceNamespaceError as error:
-        return {"error": _shown(error, request), "code": int(error.code)}
+        return {"error": _shown(error), "code": int(error.code)}
     except Exception:  # noqa: BLE001 the driver raises it
         return {"error": traceback.format_exc()}
 
@@ -66,9 +66,9 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return _OPERATIONS[operation](source, request)
 
 
-def _shown(error: LanceNamespaceError, request: Mapping[str, Any]) -> str:
-    """Return the text of a failure: for SQL, only its last line, unless it may be a bug."""
-    if "catalog" in request and not isinstance(error, InternalError):
+def _shown(error: LanceNamespaceError) -> str:
+    """Return the text of a failure: only its last line, unless it may be a bug."""
+    if not isinstance(error, InternalError):
         return traceback.format_exception_only(error)[-1]  # a line, as `protocol_error_in` expects
     return "".join(traceback.format_exception(error))
 
@@ -102,7 +102,7 @@ def _described(table: Described) -> dict[str, Any]:
     return {**table.more, **_snapshot(table.source, table.schema)}
 
 
-def _with_options(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
+def _configure(source: Source, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same version with the options of a query."""
     from pyspark.sql.types import StructType
 
@@ -191,7 +191,7 @@ _OPERATIONS = {
     "translate": _translate,
     "aggregate": _aggregate,
     "plan": _plan,
-    "with_options": _with_options,
+    "configure": _configure,
     "delete": _delete,
 }
 _WITHOUT_SOURCE = {

@@ -228,7 +228,33 @@ def test_the_tables_of_a_version_are_read(sql: Sql) -> None:
     assert failure_of(lambda: sql(f"SELECT * FROM lake.db.t {early}")).code == 11
 
 
+def test_spark_options_of_a_read_choose_the_version(spark: Any, sql: Sql) -> None:
+    sql("CREATE TABLE lake.db.t AS SELECT 1 AS id")
+    sql("INSERT INTO lake.db.t VALUES (2)")
+    ((moment,),) = sql("SELECT CAST(current_timestamp() AS STRING)")
+    sql("DELETE FROM lake.db.t")
+    t = f"{sql.name}.db.t"
+    first = spark.read.option("versionAsOf", "1")
+    assert [row.id for row in first.table(t).collect()] == [1]
+    assert [row.id for row in first.option("batch_rows", "1").table(t).collect()] == [1]
+    before = spark.read.option("timestampAsOf", moment).table(t)
+    assert sorted(row.id for row in before.collect()) == [1, 2]
+
+
 # --- errors
+
+
+def test_an_error_of_the_caller_has_no_traceback(spark: Any, sql: Sql) -> None:
+    sql("CREATE TABLE lake.db.t AS SELECT 1 AS id")
+    source = spark.read.format("lance_namespace").options(impl="dir", root="/tmp", no_such="1")
+    for act in (
+        lambda: spark.read.option("root", "/tmp").table(f"{sql.name}.db.t").collect(),
+        lambda: source.load("t"),
+    ):
+        with pytest.raises(Exception) as caught:
+            act()
+        assert "InvalidInputError" in str(caught.value)
+        assert "Traceback" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

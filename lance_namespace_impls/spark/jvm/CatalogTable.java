@@ -17,6 +17,7 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
 import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -117,16 +118,30 @@ final class CatalogTable extends LanceTable
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap query) {
     scanned = true;
-    if (query.isEmpty()) {
+    Map<String, String> options = withoutTimeTravel(query);
+    if (options.isEmpty()) {
       return super.newScanBuilder(query);
     }
     Map<String, Object> request = new HashMap<>();
     request.put("source", snapshot().source());
-    request.put("options", query.asCaseSensitiveMap());
+    request.put("options", options);
     request.put("schema", schema().json());
-    Snapshot other = Snapshot.of(Planner.call("with_options", request));
+    Snapshot other = Snapshot.of(Planner.call("configure", request));
     return new LanceScanBuilder(
         new CatalogTable(name, table, other.schema(), other, properties, isTarget));
+  }
+
+  /** Returns options without those with which Spark has already chosen the version to load. */
+  private static Map<String, String> withoutTimeTravel(CaseInsensitiveStringMap query) {
+    SQLConf settings = SQLConf.get();
+    Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
+    options.keySet().removeIf(
+        key ->
+            key.equalsIgnoreCase(
+                    settings.getConfString("spark.sql.timeTravelVersionKey", "versionAsOf"))
+                || key.equalsIgnoreCase(
+                    settings.getConfString("spark.sql.timeTravelTimestampKey", "timestampAsOf")));
+    return options;
   }
 
   @Override
