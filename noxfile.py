@@ -37,18 +37,17 @@ SPARK = tuple(
 def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
     """Install dependency groups in pinned versions, and the project itself in editable mode.
 
-    If all extras are installed, also compile the jar for Spark.
+    All extras include Spark. PySpark is installed first: its source archive needs an isolated build,
+    and the build of the project compiles the jar against it.
     """
     # A session starts hundreds of processes; precompiled bytecode saves each of them time.
     session.env["PYTHONDONTWRITEBYTECODE"] = None
+    if extras == "all":
+        groups = (*groups, "spark")
     session.install(
         "-c", CONSTRAINTS, *BUILD, *nox.project.dependency_groups(PROJECT, *groups), silent=False
     )
     session.install("-c", CONSTRAINTS, "--no-build-isolation", "-e", f".[{extras}]")
-    if (
-        extras == "all"
-    ):  # the build above ran before PySpark was installed, whose jars the compiler needs
-        session.run("python", "hatch_build.py")
 
 
 def run_lint(session: nox.Session) -> None:
@@ -124,7 +123,7 @@ def real(session: nox.Session) -> None:
 @nox.parametrize("pyspark", ["4.1.4", "4.2.1"])
 def spark_matrix(session: nox.Session, pyspark: str) -> None:
     """Run the Spark tests on older releases of PySpark: `nox -s "spark_matrix(pyspark='4.1.4')"`."""
-    install(session, "test")  # with the newest PySpark, for compiling the jar
+    install(session, "test")  # with the newest PySpark, against which the jar is compiled
     session.install(f"pyspark[connect]=={pyspark}")
     run_pytest(session, *(session.posargs or SPARK))
 
@@ -161,7 +160,7 @@ def codegen(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation into build/site; `nox -s docs -- serve` serves a live preview."""
-    install(session, "docs", "spark")
+    install(session, "docs")
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
 
