@@ -199,6 +199,7 @@ def _iceberg(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
             "prefix": "",
             "warehouses": "wh",
             "root": str(folder / "lake"),
+            "read_timeout": "600s",
             **_storage(s3),
         }
         name = f"forms_{folder.name.replace('-', '_')}"
@@ -215,7 +216,12 @@ def _hive(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
         else:
             (folder / "server").mkdir()
             server = stack.enter_context(Metastore(RELEASES["2.3"], folder / "server", s3=s3))
-        properties = {"uri": server.uri, "root": str(folder / "lake"), **_storage(s3)}
+        properties = {
+            "uri": server.uri,
+            "root": str(folder / "lake"),
+            "read_timeout": "600s",
+            **_storage(s3),
+        }
         name = f"forms_{folder.name.replace('-', '_').lower()}"
         with connect("hive2", properties) as namespace:
             namespace.create_namespace({"id": [name]})
@@ -305,8 +311,21 @@ def _prepared(
     yield str(lake), {}, files, LOCAL
 
 
-@pytest.mark.parametrize("store", ["Local storage", "S3"])
-@pytest.mark.parametrize("backend", BACKENDS)
+# Hive and Iceberg open every location with Hadoop's client, which takes seconds for each form on S3.
+SLOW_ON_S3 = ("hive", "iceberg")
+
+
+@pytest.mark.parametrize(
+    ("backend", "store"),
+    [
+        pytest.param(
+            *(backend, store),
+            marks=[pytest.mark.slow] if store == "S3" and backend in SLOW_ON_S3 else [],
+        )
+        for backend in BACKENDS
+        for store in ("Local storage", "S3")
+    ],
+)
 def test_a_table_at_every_form_of_address(
     backend: str,
     store: str,
@@ -437,12 +456,14 @@ def test_files_at_every_form_of_address(
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize("backend", ["hive", "iceberg"])
-def test_a_store_that_the_catalog_cannot_use(backend: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", SLOW_ON_S3)
+def test_a_store_that_the_catalog_can_and_cannot_use(backend: str, tmp_path: Path) -> None:
     """The metastore and the Iceberg server open a location; their store's failure is reported."""
     with ExitStack() as stack:
         own = stack.enter_context(GuardedS3())
-        with BACKENDS[backend](tmp_path, own) as reach, reach(f"s3://{own.bucket}/t") as reached:
+        address = f"s3://{own.bucket}/t"
+        with BACKENDS[backend](tmp_path, own) as reach, reach(address) as reached:
+            assert _lives(reach, address, own.objects) == {"t"}
             namespace, table, location = reached
             declaration = {"id": table, "location": location}
             own.refuses = lambda asked: True

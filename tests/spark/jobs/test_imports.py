@@ -77,7 +77,7 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
         lake.namespace, mapping, state=state, progress=lambda *each: seen.append(each)
     )
     assert results(rows) == WHOLE
-    assert list(dict.fromkeys(seen)) == [
+    expected = [
         (0, 3, "orders"),
         (0, 3, "orders: 3 rows"),
         (1, 3, "items"),
@@ -86,6 +86,9 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
         (2, 3, "events: 2 rows"),
         *((3, 3, f"check {name}") for name in ("orders", "items", "events")),
     ]
+    # A slow import also reports part of the rows.
+    reports = [each for each in dict.fromkeys(seen) if each in expected or "rows" not in each[2]]
+    assert reports == expected
     assert lake.dataset("orders").to_table().to_pydict() == {
         "id": [1, 2, 3],
         "zip": ["01234", None, "99999"],
