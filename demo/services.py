@@ -1,7 +1,8 @@
-"""Search in real text by meaning: the descriptions of 400 AWS services, from the package botocore.
+"""Embeds the descriptions of 400 AWS services, from the package botocore.
 
-The vectors come from latent semantic analysis: the weighted words of each text, projected onto the
-directions in which the texts differ most (singular value decomposition). No model is downloaded.
+The vectors are computed by latent semantic analysis: the weighted word counts of each text, projected
+onto the directions in which the texts differ most (singular value decomposition). No model is
+downloaded.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["QUESTIONS", "Meaning", "read_services", "texts_and_vectors"]
+__all__ = ["QUESTIONS", "Embedder", "read_services", "texts_and_vectors"]
 
 DIMENSIONS = 44
 QUESTIONS = (
@@ -26,10 +27,10 @@ QUESTIONS = (
     "send text messages and emails",
 )
 WORD = re.compile(r"[a-z]{3,}")
-# A word in more than 1 in this many texts does not distinguish them.
+# Words in more than one of eight texts do not distinguish them.
 COMMON = 8
 NAME = re.compile(r'"serviceFullName"\s*:\s*("(?:[^"\\]|\\.)*")')
-# The last key of a file; matching it avoids parsing the large file of a service.
+# The last key of a file. Matching it avoids parsing the whole file, which is large.
 ABOUT = re.compile(
     r'"documentation"\s*:\s*("(?:[^"\\]|\\.)*")\s*(?:,\s*"\w+"\s*:\s*\{\s*\}\s*)?\}\s*$'
 )
@@ -62,8 +63,8 @@ def _singular(word: str) -> str:
     return word
 
 
-class Meaning:
-    """Converts texts to vectors, trained on a collection of texts."""
+class Embedder:
+    """Converts texts to vectors; trained on a collection of texts."""
 
     def __init__(self, texts: list[str]) -> None:
         documents = [set(words(text)) for text in texts]
@@ -75,7 +76,7 @@ class Meaning:
         self._place = {word: number for number, word in enumerate(kept)}
         self._rarity = np.log(len(texts) / np.array([counts[word] for word in kept]))
         weighted = np.stack([self._weighted(text) for text in texts])
-        # The singular vectors, computed from a matrix as small as the number of texts.
+        # The singular vectors, computed from a square matrix with one row per text.
         squares, left = np.linalg.eigh(weighted @ weighted.T)
         largest = np.argsort(-squares)[:DIMENSIONS]
         self._axes = weighted.T @ (left[:, largest] / np.sqrt(squares[largest]))
@@ -85,21 +86,21 @@ class Meaning:
         for word in words(text):
             if word in self._place:
                 row[self._place[word]] += 1
-        return _of_length_1(np.log1p(row) * self._rarity)
+        return _normalized(np.log1p(row) * self._rarity)
 
     def vector(self, text: str) -> list[float]:
         """Return the vector of a text, of length 1 unless it contains no known word."""
-        return [float(each) for each in _of_length_1(self._weighted(text) @ self._axes)]
+        return [float(each) for each in _normalized(self._weighted(text) @ self._axes)]
 
 
-def _of_length_1(vector: Any) -> Any:
+def _normalized(vector: Any) -> Any:
     return vector / (np.linalg.norm(vector) or 1)
 
 
-def texts_and_vectors() -> tuple[pa.Table, Meaning]:
-    """Return the services with the vector of each text, and the converter for questions."""
+def texts_and_vectors() -> tuple[pa.Table, Embedder]:
+    """Return the services with the vector of each text, and the embedder for questions."""
     services = read_services()
-    meaning = Meaning([f"{row['service']} {row['text']}" for row in services.to_pylist()])
-    vectors = [meaning.vector(f"{row['service']} {row['text']}") for row in services.to_pylist()]
+    embedder = Embedder([f"{row['service']} {row['text']}" for row in services.to_pylist()])
+    vectors = [embedder.vector(f"{row['service']} {row['text']}") for row in services.to_pylist()]
     kind = pa.list_(pa.float32(), DIMENSIONS)
-    return services.append_column("vector", pa.array(vectors, kind)), meaning
+    return services.append_column("vector", pa.array(vectors, kind)), embedder

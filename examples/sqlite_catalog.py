@@ -39,14 +39,14 @@ class SqliteNamespace(extend.CatalogNamespace):
         namespace_depth=1, table_depth=1, cascade=True, rename_across=True, unsupported=UNSUPPORTED
     )
 
-    def _run(self, sql: str, *values: Any, missing: Any = None, refused: Any = None) -> list[Any]:
-        """Run a statement; raise `missing` if no row matches, `refused` if a constraint fails."""
+    def _run(self, sql: str, *values: Any, missing: Any = None, conflict: Any = None) -> list[Any]:
+        """Run a statement; raise `missing` if no row matches, `conflict` if a constraint fails."""
         try:
             with closing(sqlite3.connect(self.config.file, timeout=30)) as connection, connection:
                 connection.executescript(SCHEMA)
                 rows = connection.execute(sql, values).fetchall()
         except sqlite3.IntegrityError as error:
-            raise refused or error from error
+            raise conflict or error from error
         if missing and not rows:
             raise missing
         return rows
@@ -65,15 +65,15 @@ class SqliteNamespace(extend.CatalogNamespace):
 
     def add_namespace(self, identifier: Identifier, properties: Props) -> Props:
         sql, stored = "insert into databases values (?, ?)", json.dumps(dict(properties))
-        self._run(sql, *identifier, stored, refused=extend.namespace_exists(identifier))
+        self._run(sql, *identifier, stored, conflict=extend.namespace_exists(identifier))
         return properties
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Props:
         properties = self.namespace_properties(identifier)
         if cascade:
             self._run("delete from tables where db = ?", *identifier)
-        refused = extend.namespace_not_empty(identifier, "tables")
-        self._run("delete from databases where name = ?", *identifier, refused=refused)
+        conflict = extend.namespace_not_empty(identifier, "tables")
+        self._run("delete from databases where name = ?", *identifier, conflict=conflict)
         return properties
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
@@ -96,8 +96,8 @@ class SqliteNamespace(extend.CatalogNamespace):
         self.namespace_properties(identifier[:-1])
         location = (location or self.default_location(identifier)).rstrip("/")
         sql, stored = "insert into tables values (?, ?, ?, ?)", json.dumps(dict(properties))
-        refused = extend.table_exists(identifier)
-        self._run(sql, *identifier, location, stored, refused=refused)
+        conflict = extend.table_exists(identifier)
+        self._run(sql, *identifier, location, stored, conflict=conflict)
         return TableEntry(id=identifier, location=location, properties=properties)
 
     def remove_table(self, entry: TableEntry) -> None:
@@ -107,8 +107,8 @@ class SqliteNamespace(extend.CatalogNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         self.namespace_properties(new[:-1])
         sql = "update tables set db = ?, name = ? where db = ? and name = ? returning name"
-        missing, refused = extend.table_not_found(entry.id), extend.table_exists(new)
-        self._run(sql, *new, *entry.id, missing=missing, refused=refused)
+        missing, conflict = extend.table_not_found(entry.id), extend.table_exists(new)
+        self._run(sql, *new, *entry.id, missing=missing, conflict=conflict)
 
     def change_table(self, entry: TableEntry, changed: Props, removed: Sequence[str]) -> Props:
         sql = "update tables set properties = json_patch(properties, ?) where db = ? and name = ?"

@@ -1,4 +1,4 @@
-"""What clients could do, call by call, next to their own server; the documentation has it as a table."""
+"""Compares the outcome of each client call with a control, and writes the tables in docs/clients.md."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 START, END = "<!-- outcomes -->", "<!-- end of outcomes -->"
 
 
-def verdict(control: str | None, ours: str | None, *, clients_own: bool) -> str:
-    """Return how an outcome compares with the control's; a failure is a text, success None.
+def verdict(control: str | None, ours: str | None, *, unavailable: bool) -> str:
+    """Compare an outcome with the control's; each is an error message, or None for success.
 
     Args:
-        control: what came of the call with the client's own server or embedded engine.
-        ours: what came of it with this project's.
-        clients_own: whether it is the client, or the catalog behind, that cannot do it.
+        control: outcome of the call on the client's own server or embedded engine.
+        ours: outcome of the call on this project's server.
+        unavailable: whether the client or the catalog does not support the call.
     """
     if (control is None) is (ours is None):
         return "same"
     if ours is None:
         return "better"
-    return "not ours" if clients_own else "worse"
+    return "unavailable" if unavailable else "worse"
 
 
 @attrs.define
@@ -35,18 +35,18 @@ class Outcomes:
     found: dict[str, dict[str, dict[str, str]]] = attrs.field(factory=dict)
 
     def add(self, client: str, backend: str, verdicts: Mapping[str, str]) -> None:
-        """Keep what a client's calls came to on a backend."""
+        """Store the verdicts of a client's calls on a backend."""
         self.found.setdefault(client, {})[backend] = dict(verdicts)
 
     def sections(self) -> dict[str, str]:
-        """Return each client's outcomes as Markdown: a count of each verdict, then what is not the same."""
+        """Return a Markdown table for each client: the counts of verdicts, then the calls that differ."""
         found = {}
         for client, backends in self.found.items():
             names = sorted(backends)
             calls = list(next(iter(backends.values())))
             lines = [f"### {client}", "", f"| {len(calls)} calls | {' | '.join(names)} |"]
             lines.append("| --- |" + " --- |" * len(names))
-            for kind in ("same", "better", "worse", "not ours"):
+            for kind in ("same", "better", "worse", "unavailable"):
                 counts = [list(backends[name].values()).count(kind) for name in names]
                 lines.append(f"| {kind} | {' | '.join(map(str, counts))} |")
             for call in calls:
@@ -57,7 +57,7 @@ class Outcomes:
         return found
 
     def write(self, page: Path = PAGE) -> None:
-        """Put the outcomes into the documentation; clients that were not run keep theirs."""
+        """Write the tables to the page; clients that were not run keep their tables."""
         text = page.read_text()
         before, _, rest = text.partition(START)
         old, _, after = rest.partition(END)
@@ -76,16 +76,16 @@ def compare(
     backend: str,
     control: Mapping[str, str | None],
     ours: Mapping[str, str | None],
-    not_ours: Collection[str],
+    unavailable: Collection[str],
 ) -> None:
-    """Print the outcomes side by side, keep them, and fail where ours does less.
+    """Print and store the outcomes, and fail if a call is worse than on the control.
 
     Args:
-        client: the client's name in the table.
-        backend: the catalog's.
-        control: what came of each call with the client's own server or engine.
-        ours: what came of it with this project's.
-        not_ours: calls that the client, or the catalog behind, cannot do.
+        client: name of the client in the table.
+        backend: name of the catalog in the table.
+        control: outcome of each call on the client's own server or engine.
+        ours: outcome of each call on this project's server.
+        unavailable: calls that the client or the catalog does not support.
     """
     print(f"\n{client} on {backend}: {len(ours)} calls")
     for name in ours:
@@ -93,7 +93,7 @@ def compare(
     done = [sum(each is None for each in outcomes.values()) for outcomes in (control, ours)]
     print(f"{'done':34} {done[0]} | {done[1]}")
     verdicts = {
-        name: verdict(control[name], ours[name], clients_own=name in not_ours) for name in ours
+        name: verdict(control[name], ours[name], unavailable=name in unavailable) for name in ours
     }
     OUTCOMES.add(client, backend, verdicts)
     worse = {name: ours[name] for name, each in verdicts.items() if each == "worse"}

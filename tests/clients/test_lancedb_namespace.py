@@ -62,5 +62,5 @@ def _control() -> dict[str, str | None]:
 def test_it_does_what_it_does_on_pylances_directory(home: Home) -> None:
     db = lancedb.connect_namespace(f"{INTEROP}.{CLASSES[home.impl]}", home.properties)
     ours = call_all(Within(db, home.identifier))
-    not_ours = set() if home.nests else NEED_NAMESPACES
-    compare(CLIENT, home.name, _control(), ours, not_ours)
+    unavailable = set() if home.nests else NEED_NAMESPACES
+    compare(CLIENT, home.name, _control(), ours, unavailable)

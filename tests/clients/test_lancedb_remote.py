@@ -56,8 +56,8 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
         f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
     )
     ours = call_all(db)
-    not_ours = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
-    compare("lancedb (Python)", home.name, _embedded(), ours, not_ours)
+    unavailable = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
+    compare("lancedb (Python)", home.name, _embedded(), ours, unavailable)
     # 77 of 86 are asked for: as large a share of these calls.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 

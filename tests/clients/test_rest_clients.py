@@ -58,5 +58,5 @@ def test_it_does_what_it_does_on_its_own_server(home: Home, client: str) -> None
     # The clients write to storage themselves, and have no credentials but those that are vended.
     with serving(home.namespace, ServerOptions(vend_storage_options=True)) as uri:
         ours = CLIENTS[client](uri, home.identifier)
-    not_ours = set() if home.nests else NEED_NAMESPACES
-    compare(client, home.name, _control(client), ours, not_ours)
+    unavailable = set() if home.nests else NEED_NAMESPACES
+    compare(client, home.name, _control(client), ours, unavailable)

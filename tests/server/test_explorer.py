@@ -1,4 +1,4 @@
-"""The pages for people: what they show, to whom, and what they let through."""
+"""The web pages: their contents, access control, and escaping."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_tree(browser: httpx.Client) -> None:
 
 
 def test_a_name_is_found(browser: httpx.Client, namespace: Namespace) -> None:
-    assert "No name fits" in page(browser, "/ui?id=prod&q=zzz")
+    assert "No names match" in page(browser, "/ui?id=prod&q=zzz")
     assert ">notes<" in page(browser, "/ui?id=prod&q=NOT")
     assert f'value="{"&lt;i&gt;"}"' in page(browser, "/ui?q=<i>")
 
@@ -159,10 +159,10 @@ def test_the_newest_versions_come_first_and_of_indices_not_all(
     shown = ", ".join(str(number) for number in range(23, 3, -1))
     text = page(browser, address)
     assert f"<p>{shown}, …</p>" in text
-    assert "id_idx" in text and "a_idx" in text and "There are more" not in text
+    assert "id_idx" in text and "a_idx" in text and "More entries exist" not in text
     monkeypatch.setattr(explorer, "PAGE_NAMES", 1)
     text = page(browser, address)
-    assert ("id_idx" in text) != ("a_idx" in text) and "There are more" in text
+    assert ("id_idx" in text) != ("a_idx" in text) and "More entries exist" in text
 
 
 def rows(client: httpx.Client, query: str) -> list[str]:
@@ -483,8 +483,8 @@ def test_tags_without_end(
     table = namespace.table(["prod", "notes"])
     for number in range(5):
         table.tags.create(f"tag{number}", table.version)
-    assert "There are more" not in page(browser, "/ui/table?id=prod&id=notes")
+    assert "More entries exist" not in page(browser, "/ui/table?id=prod&id=notes")
     monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.PAGE_NAMES", 3)
     text = page(browser, "/ui/table?id=prod&id=notes")
-    assert "There are more" in text
+    assert "More entries exist" in text
     assert re.findall(r"<dt>((?:first|tag)\d?)</dt>", text) == ["first", "tag0", "tag1"]

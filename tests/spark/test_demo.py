@@ -157,7 +157,7 @@ def test_it_runs_any_number_of_times(small: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "interrupted", ["import_all", "look_with_pylance", "search_services", "draw"]
+    "interrupted", ["import_all", "inspect_with_pylance", "search_services", "draw"]
 )
 def test_it_runs_after_an_interruption(
     small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
