@@ -160,11 +160,15 @@ def add_columns(
     job = None if resume is None else _job(pinned, maker, columns, resume)
     if job is not None and (done := _committed(pinned, maker, job)) is not None:
         return done
-    taken = [name for name in maker.schema.names if name in pinned.schema.names]
-    if taken or not maker.schema.names:
+    duplicates = [name for name in maker.schema.names if name in pinned.schema.names]
+    if duplicates or not maker.schema.names:
         raise TableSchemaValidationError(
             f"{target.name}: "
-            + (f"it has a column {', '.join(taken)}" if taken else "there is no column to add")
+            + (
+                f"it has a column {', '.join(duplicates)}"
+                if duplicates
+                else "there is no column to add"
+            )
         )
     write_plan.check_schema(maker.schema, target.name)
     plan = write_plan.plan_write(
@@ -202,9 +206,9 @@ def _committed(pinned: Pinned, maker: _Maker, job: str) -> Added | None:
         return None
     dataset = pinned.open()
     for version, _ in marked(dataset, MARK, job):
-        there = pinned.target.open(pinned.target.storage_at(pinned.location), version)
+        current = pinned.target.open(pinned.target.storage_at(pinned.location), version)
         Attempts(pinned.target.storage_at(pinned.location), job).end()
-        return Added(version=version, columns=tuple(names), rows=there.count_rows())
+        return Added(version=version, columns=tuple(names), rows=current.count_rows())
     return None
 
 
@@ -221,7 +225,7 @@ def _commit(maker: _Maker, plan: WritePlan, *, resumes: bool) -> tuple[int, int,
     target = plan.target
     storage = target.storage_at(plan.location)
     columns = target.open(storage, plan.read_version).lance_schema
-    made = _finished(plan, columns) if resumes else {}
+    finished = _finished(plan, columns) if resumes else {}
     properties = {MARK: plan.job} if resumes else {}
     for left in reversed(range(COMMIT_ATTEMPTS)):
         dataset = target.open(storage)
@@ -231,26 +235,26 @@ def _commit(maker: _Maker, plan: WritePlan, *, resumes: bool) -> tuple[int, int,
                 f"{plan.read_version}, so nothing was added; read it again and retry"
             )
         version = int(dataset.version)
-        there = {each.fragment_id: each.metadata.to_json() for each in dataset.get_fragments()}
+        current = {each.fragment_id: each.metadata.to_json() for each in dataset.get_fragments()}
         lacking = [
             number
-            for number, fragment in there.items()
-            if number not in made or made[number]["onto"] != _paths(fragment)
+            for number, fragment in current.items()
+            if number not in finished or finished[number]["onto"] != _paths(fragment)
         ]
         if lacking:
             answers = maker.make(evolve(plan, read_version=version), lacking)
-            made.update((answer["fragment"], answer) for answer in answers)
-        if not there:
+            finished.update((answer["fragment"], answer) for answer in answers)
+        if not current:
             dataset.add_columns(maker.schema)  # without rows, only metadata changes
             return int(dataset.version), 0, set()
-        new = {number: made[number]["files"] for number in there}
+        new = {number: finished[number]["files"] for number in current}
         merged = [
             lance.FragmentMetadata.from_json(
                 json.dumps({**fragment, "files": [*fragment["files"], *new[number]]})
             )
-            for number, fragment in there.items()
+            for number, fragment in current.items()
         ]
-        schema = _schema_from(made[next(iter(there))]["schema"])
+        schema = _schema_from(finished[next(iter(current))]["schema"])
         change = lance.Transaction(
             version,
             lance.LanceOperation.Merge(merged, schema),
@@ -352,15 +356,15 @@ class _ByFragment(_Maker):
                 for number in json.loads(task):
                     read = dataset.get_fragment(number).scanner(**scan).to_batches()
                     what = f"{target.name}: fragment {number}"
-                    made = _made(function, read, schema, what, calls, pace)
-                    answers.append(_write(plan, dataset, number, schema, made))
+                    computed = _computed(function, read, schema, what, calls, pace)
+                    answers.append(_write(plan, dataset, number, schema, computed))
                 return json.dumps(answers)
 
         answers = runner.run(f"add columns to {target.name}", tasks, work, quietly)
         return [each for answer in answers for each in json.loads(answer)]
 
 
-def _made(
+def _computed(
     function: ColumnFunction | None,
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
@@ -376,8 +380,8 @@ def _made(
         last = first + batch.num_rows - 1
         rows = f"{what}, rows {first} to {last}"
         if function is not None:
-            made = calls.call(function, batch, rows, pace)
-            batch = require_columns(made, schema, batch.num_rows)
+            computed = calls.call(function, batch, rows, pace)
+            batch = require_columns(computed, schema, batch.num_rows)
         yield cast_batch(batch, schema)
         first = last + 1
 
@@ -401,7 +405,7 @@ class _ByKey(_Maker):
         from pyspark.sql import functions
 
         schema, target, shown = self.schema, plan.target, ", ".join(self._keys)
-        held = read_table(
+        existing_rows = read_table(
             self._spark,
             target.namespace,
             list(target.table),
@@ -411,7 +415,7 @@ class _ByKey(_Maker):
         place = functions.shiftright(functions.col(ROW_ADDRESS), _OFFSET_BITS)
         tasks = min(len(fragments), 4 * (cores_of(self._spark) or 16))
         joined = (
-            held.where(place.isin(list(fragments)))
+            existing_rows.where(place.isin(list(fragments)))
             .join(self._frame, self._keys, "left")
             .select(ROW_ADDRESS, *(f"`{name}`" for name in schema.names))
             .repartition(tasks, place)

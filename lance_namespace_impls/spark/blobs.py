@@ -89,29 +89,29 @@ def resolve_blobs(
             f"{target.name}: column {column} is {frame.schema[place].dataType.simpleString()}, not "
             "a reference to a blob; read the table with blobs='references'"
         )
-    made = pa.schema(list(parse_types(types or "").items()))
-    if (function is None) != (not made.names):
+    added_schema = pa.schema(list(parse_types(types or "").items()))
+    if (function is None) != (not added_schema.names):
         raise InvalidInputError(
             f"{target.name}: specify the columns that the function returns with types=, such as "
             "'width:int32', and only with a function"
         )
-    if taken := [name for name in made.names if name in frame.columns]:
+    if duplicates := [name for name in added_schema.names if name in frame.columns]:
         raise InvalidInputError(
-            f"{target.name}: the DataFrame already has a column {', '.join(taken)}"
+            f"{target.name}: the DataFrame already has a column {', '.join(duplicates)}"
         )
     if function is None:
-        made = pa.schema([(column, pa.binary())])
+        added_schema = pa.schema([(column, pa.binary())])
         own = [field for field in frame.schema if field.name != column]
     else:
         own = list(frame.schema)
-    added = to_spark_schema(made)
-    names = frame.columns if function is None else [*frame.columns, *made.names]
+    added = to_spark_schema(added_schema)
+    names = frame.columns if function is None else [*frame.columns, *added_schema.names]
     by_name = {field.name: field for field in [*own, *added]}
     schema = StructType([by_name[name] for name in names])
-    wanted = spark_arrow_schema(schema)
+    output_schema = spark_arrow_schema(schema)
     target.locate()  # a missing table is an error here, not in a task
 
-    resolver = _Resolver(target, place, function, made, wanted, batch_bytes)
+    resolver = _Resolver(target, place, function, added_schema, output_schema, batch_bytes)
     return map_in_arrow(frame, resolver, schema)
 
 
@@ -123,16 +123,16 @@ class _Resolver:
         target: the table that the references point to.
         place: position of the column of references.
         function: computes columns from contents; None if they replace the references.
-        made: the columns that the function returns, or the column with the content.
-        wanted: Spark's Arrow schema of the result.
+        added_schema: the columns that the function returns, or the column with the content.
+        output_schema: Spark's Arrow schema of the result.
         batch_bytes: total size of the blobs that are read at a time.
     """
 
     target: Target
     place: int
     function: BlobFunction | None
-    made: pa.Schema
-    wanted: pa.Schema
+    added_schema: pa.Schema
+    output_schema: pa.Schema
     batch_bytes: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -147,11 +147,13 @@ class _Resolver:
         contents = _read(self.target, part.column(self.place))
         columns = {name: part.column(name) for name in part.schema.names}
         if self.function is None:
-            columns[self.made.names[0]] = pa.array(contents, pa.large_binary())
+            columns[self.added_schema.names[0]] = pa.array(contents, pa.large_binary())
         else:
-            made = require_columns(self.function(contents), self.made, len(contents))
-            columns |= {name: made.column(name) for name in self.made.names}
-        return cast_batch(pa.RecordBatch.from_pydict(columns), self.wanted)
+            added_schema = require_columns(
+                self.function(contents), self.added_schema, len(contents)
+            )
+            columns |= {name: added_schema.column(name) for name in self.added_schema.names}
+        return cast_batch(pa.RecordBatch.from_pydict(columns), self.output_schema)
 
 
 def _parts(batch: pa.RecordBatch, place: int, most: int) -> Iterator[pa.RecordBatch]:

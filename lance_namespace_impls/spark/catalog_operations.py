@@ -88,10 +88,10 @@ class Described:
 
 
 Request = Mapping[str, Any]
-Answer = dict[str, Any] | Described
+Response = dict[str, Any] | Described
 
 
-def call(operation: str, request: Request) -> Answer:
+def call(operation: str, request: Request) -> Response:
     """Call an operation of a catalog.
 
     Args:
@@ -133,15 +133,15 @@ def connected(options: Mapping[str, str]) -> Catalog:
 @lru_cache(maxsize=64)
 def _connected(options: tuple[tuple[str, str], ...]) -> Catalog:
     """Connect to a catalog; the result is cached, so that the catalog keeps its connections."""
-    given = dict(options)
-    require_unsigned(given)
+    settings = dict(options)
+    require_unsigned(settings)
     own = {
         key: value
-        for key, value in given.items()
+        for key, value in settings.items()
         # `delimiter` is a property of the namespace.
         if option_name(TableOptions, key) not in (None, "delimiter")
     }
-    properties = {key: value for key, value in given.items() if key not in own}
+    properties = {key: value for key, value in settings.items() if key not in own}
     table_options = options_of_tables(own, "catalog: ")
     return Catalog(connect_config(properties), evolve(TableOptions(), **table_options))
 
@@ -149,30 +149,30 @@ def _connected(options: tuple[tuple[str, str], ...]) -> Catalog:
 # --- namespaces
 
 
-def _list_namespaces(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _list_namespaces(catalog: Catalog, id: list[str], request: Request) -> Response:
     return {"names": list(catalog.namespace.iter_namespaces(id))}
 
 
-def _describe_namespace(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _describe_namespace(catalog: Catalog, id: list[str], request: Request) -> Response:
     if not id:
         return {"properties": {}}
     found = catalog.namespace.describe_namespace({"id": id})
     return {"properties": found.properties or {}}
 
 
-def _create_namespace(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _create_namespace(catalog: Catalog, id: list[str], request: Request) -> Response:
     properties = _stored(request["properties"])
     catalog.namespace.create_namespace({"id": id, "properties": properties or None})
     return {}
 
 
-def _alter_namespace(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _alter_namespace(catalog: Catalog, id: list[str], request: Request) -> Response:
     changes = {"set_properties": request["set"], "unset_properties": request["removed"]}
     catalog.namespace.alter_namespace({"id": id, **changes})
     return {}
 
 
-def _drop_namespace(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _drop_namespace(catalog: Catalog, id: list[str], request: Request) -> Response:
     behavior = "Cascade" if request["cascade"] else "Restrict"
     catalog.namespace.drop_namespace({"id": id, "behavior": behavior})
     return {}
@@ -181,11 +181,11 @@ def _drop_namespace(catalog: Catalog, id: list[str], request: Request) -> Answer
 # --- tables
 
 
-def _list_tables(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _list_tables(catalog: Catalog, id: list[str], request: Request) -> Response:
     return {"names": list(catalog.namespace.iter_tables(id))}
 
 
-def _table_exists(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _table_exists(catalog: Catalog, id: list[str], request: Request) -> Response:
     try:
         catalog.namespace.table_exists({"id": id})
     except (TableNotFoundError, NamespaceNotFoundError):
@@ -193,7 +193,7 @@ def _table_exists(catalog: Catalog, id: list[str], request: Request) -> Answer:
     return {"exists": True}
 
 
-def _load_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _load_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     from pyspark.sql.types import StructType
 
     table = _table(catalog, id)
@@ -246,7 +246,7 @@ def _special_types(pinned: Pinned, schema: StructType) -> str:
     return ", ".join(found)
 
 
-def _create_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _create_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     schema, properties = _definition(request)
     catalog.namespace.create_table(
         {"id": id, "mode": request["mode"], "properties": properties or None},
@@ -255,7 +255,7 @@ def _create_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
     return {}
 
 
-def _stage_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _stage_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     _, properties = _definition(request)
     kind = WriteKind.CREATE if request["mode"] == "Create" else WriteKind.REPLACE
     if kind is WriteKind.REPLACE and any(_property_changes(catalog, id, request)):
@@ -268,7 +268,7 @@ def _stage_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
     return {"table": evolve(table, options=evolve(table.options, types=types)).to_option()}
 
 
-def _set_properties(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _set_properties(catalog: Catalog, id: list[str], request: Request) -> Response:
     """Set the properties of a table whose rows and columns were replaced."""
     if request["mode"] == "Create":
         return {}
@@ -286,13 +286,13 @@ def _property_changes(
     """Return the properties to set, and the keys to remove, if a table is replaced."""
     _, wanted = _definition(request)
     try:
-        held = catalog.namespace.describe_table({"id": id}).properties or {}
+        current = catalog.namespace.describe_table({"id": id}).properties or {}
     except TableNotFoundError:
         return {}, []  # the write creates the table with its properties
-    return replacing(held, wanted)
+    return replacing(current, wanted)
 
 
-def _drop_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _drop_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     try:
         catalog.namespace.drop_table({"id": id})
     except (TableNotFoundError, NamespaceNotFoundError):
@@ -300,7 +300,7 @@ def _drop_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
     return {"dropped": True}
 
 
-def _rename_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _rename_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     parent = list(request["new_namespace"])
     # Spark passes RENAME TO lake.db.t with the name of the catalog as the first level.
     if parent[:1] == [request["name"]] and not _is_namespace(catalog, parent[:1]):
@@ -334,13 +334,13 @@ def _definition(request: Request) -> tuple[pa.Schema, dict[str, str]]:
             f"Lance tables have no partitions ({', '.join(layout)}): leave PARTITIONED BY and "
             "CLUSTER BY out; create an index on the column to read few rows"
         )
-    given = request["properties"]
-    provider = given.get("provider", FORMAT).lower()
+    settings = request["properties"]
+    provider = settings.get("provider", FORMAT).lower()
     if provider not in _PROVIDERS:
         raise InvalidInputError(
             f"USING {provider}: the tables of this catalog are Lance tables; leave USING out"
         )
-    if "location" in given:
+    if "location" in settings:
         raise UnsupportedError(
             "LOCATION: the namespace chooses the location; leave LOCATION out, or register an "
             "existing table with the namespace (register_table)"
@@ -353,11 +353,11 @@ def _definition(request: Request) -> tuple[pa.Schema, dict[str, str]]:
     columns = StructType.fromJson(json.loads(request["schema"]))
     for column in columns:
         _require_plain(column)
-    schema = lance_schema(columns, given.get(_TYPES))
+    schema = lance_schema(columns, settings.get(_TYPES))
     for number, column in enumerate(columns):
         schema = schema.set(number, _as_defined(schema.field(number), column))
     check_schema(schema, "the table")
-    return schema, _stored(given)
+    return schema, _stored(settings)
 
 
 def _as_defined(field: pa.Field, column: StructField) -> pa.Field:
@@ -387,11 +387,11 @@ def _require_plain(column: StructField) -> None:
             raise UnsupportedError(f"{column.name}: Lance tables do not support {instead}")
 
 
-def _stored(given: Mapping[str, str]) -> dict[str, str]:
+def _stored(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the properties that the namespace stores."""
     return {
         key: value
-        for key, value in given.items()
+        for key, value in settings.items()
         if key not in _NOT_STORED and not key.startswith("option.")
     }
 
@@ -399,7 +399,7 @@ def _stored(given: Mapping[str, str]) -> dict[str, str]:
 # --- changes to tables
 
 
-def _alter_table(catalog: Catalog, id: list[str], request: Request) -> Answer:
+def _alter_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     changes = request["changes"]
     kinds = list(dict.fromkeys(_kind_of(each) for each in changes))
     if len(kinds) > 1:
@@ -527,7 +527,7 @@ _INSTEAD = {
     "ClusterBy": "there is no clustering; create an index on the column",
 }
 
-OPERATIONS: Mapping[str, Callable[[Catalog, list[str], Request], Answer]] = {
+OPERATIONS: Mapping[str, Callable[[Catalog, list[str], Request], Response]] = {
     "list_namespaces": _list_namespaces,
     "describe_namespace": _describe_namespace,
     "create_namespace": _create_namespace,

@@ -104,14 +104,14 @@ class CatalogTable:
         """
         return seal(self)
 
-    def with_options(self, given: Mapping[str, str]) -> TableOptions:
+    def with_options(self, options: Mapping[str, str]) -> TableOptions:
         """Return the options with those of a query or write.
 
         Raises:
             InvalidInputError: code 13, an option is unknown, invalid or does not apply to tables of
                 a catalog.
         """
-        own = options_of_tables(given, f"{self.target.name}: ")
+        own = options_of_tables(options, f"{self.target.name}: ")
         return evolve(self.options, table=self.target.name, **own)
 
 
@@ -125,13 +125,13 @@ def option_of(text: str) -> CatalogTable:
     return found
 
 
-def options_of_tables(given: Mapping[str, str], where: str) -> dict[str, Any]:
+def options_of_tables(options: Mapping[str, str], where: str) -> dict[str, Any]:
     """Parse options for tables of a catalog; return the values by name.
 
     Raises:
         InvalidInputError: code 13, an option is unknown or invalid, or SQL has a clause for it.
     """
-    for key in given:
+    for key in options:
         name = option_name(TableOptions, key)
         if name in _IN_SQL:
             raise InvalidInputError(f"{where}use {_IN_SQL[name]} instead of the option {key!r}")
@@ -140,8 +140,8 @@ def options_of_tables(given: Mapping[str, str], where: str) -> dict[str, Any]:
                 f"{where}option {key!r} is not known; set a property of the namespace as "
                 "spark.sql.catalog.<name>.<property>"
             )
-    found = read_options(TableOptions, given, where.rstrip(": "))
-    names = {option_name(TableOptions, key) for key in given}
+    found = read_options(TableOptions, options, where.rstrip(": "))
+    names = {option_name(TableOptions, key) for key in options}
     return {
         each.name: getattr(found, each.name)
         for each in attrs.fields(TableOptions)

@@ -201,7 +201,7 @@ class Changes:
     ) -> ChangedRows:
         number = int(rows.addresses[0]) >> _OFFSET_BITS
         fragment = dataset.get_fragment(number)
-        there = _rows_of(dataset, [fragment]).addresses
+        stored = _rows_of(dataset, [fragment]).addresses
         count = len(rows.addresses)
         return ChangedRows(
             change=change,
@@ -210,9 +210,9 @@ class Changes:
             read_at=read_at,
             fragment=number,
             rows=count,
-            positions=np.searchsorted(there, rows.addresses),
+            positions=np.searchsorted(stored, rows.addresses),
             ids=rows.ids,
-            bytes=max(1, size_of(fragment) * count // max(1, len(there))),
+            bytes=max(1, size_of(fragment) * count // max(1, len(stored))),
         )
 
     def _time(self, version: int) -> int:
@@ -354,9 +354,9 @@ def feed_schema(schema: pa.Schema, what: str) -> pa.Schema:
     Raises:
         InvalidInputError: code 13, a column has the name of a column of the feed.
     """
-    if taken := [name for name in schema.names if name in FEED.names]:
+    if duplicates := [name for name in schema.names if name in FEED.names]:
         raise InvalidInputError(
-            f"{what}: its column {', '.join(taken)} has the name of a column of the change feed; "
+            f"{what}: its column {', '.join(duplicates)} has the name of a column of the change feed; "
             "name the other columns"
         )
     return pa.schema([*schema, *FEED])
@@ -396,10 +396,10 @@ def _batches(
     """Yield the rows of a fragment without the columns of the feed, and their ids."""
     dataset = pinned.open()
     fragment = dataset.get_fragment(rows.fragment)
-    there = dataset.schema
-    names = [each.name for each in pinned.schema if each.name in there.names]
+    stored = dataset.schema
+    names = [each.name for each in pinned.schema if each.name in stored.names]
     wanted, ids = rows.positions, rows.ids
-    can_take = names and "*" not in names and not any(is_blob(there.field(n)) for n in names)
+    can_take = names and "*" not in names and not any(is_blob(stored.field(n)) for n in names)
     if wanted is not None and ids is not None and can_take:
         step = min(batch_rows or _TAKE_ROWS, _TAKE_ROWS)
         for start in range(0, len(wanted), step):

@@ -90,7 +90,7 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
     return parse_identifier([quoted.replace("``", "`") or bare for quoted, bare, _ in parts])
 
 
-def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str]]:
+def split_options(raw_options: Mapping[str, str]) -> tuple[TableOptions, dict[str, str]]:
     """Separate the options of the data source from the properties of the namespace.
 
     ``path`` is the argument of load() and save(), and names the table. If the option ``table`` is
@@ -100,12 +100,12 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
         InvalidInputError: code 13, no table is named, an option has an invalid value, or a URI
             contains credentials.
     """
-    require_unsigned(given)
-    if any(key.startswith("option.") for key in given):  # the prefix that CREATE TABLE uses
+    require_unsigned(raw_options)
+    if any(key.startswith("option.") for key in raw_options):  # the prefix that CREATE TABLE uses
         raise InvalidInputError(f"{FORMAT}: Spark's catalog does not store such tables: {_INSTEAD}")
     own: dict[str, str] = {}
     properties: dict[str, str] = {}
-    for key, value in given.items():
+    for key, value in raw_options.items():
         (own if option_name(TableOptions, key) else properties)[key] = value
     if "table" not in own and "path" in properties:
         own["table"] = properties.pop("path")
@@ -122,13 +122,13 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     return options, properties
 
 
-def require_unsigned(given: Mapping[str, str]) -> None:
+def require_unsigned(raw_options: Mapping[str, str]) -> None:
     """Reject a URI with credentials.
 
     Raises:
         InvalidInputError: code 13.
     """
-    for key, value in given.items():
+    for key, value in raw_options.items():
         if _SIGNED.match(value):
             raise InvalidInputError(
                 f"{FORMAT}: the URI in the option {key!r} contains credentials, which Spark "
@@ -331,8 +331,8 @@ class LanceNamespaceDataSource(DataSource):
 
         if self._table is None:
             return split_options(self.options)[0]
-        given = {key: value for key, value in self.options.items() if key.lower() != OPTION}
-        return self._table.with_options(given)
+        raw_options = {key: value for key, value in self.options.items() if key.lower() != OPTION}
+        return self._table.with_options(raw_options)
 
     def coded(self, doing: str) -> AbstractContextManager[None]:
         """Raise failures as protocol errors, without secrets; see `failures.coded`."""

@@ -207,10 +207,10 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
     try:
         scanner = pinned.open().scanner(columns=columns, filter=pinned.filter)
         scanner.explain_plan()
-        given = scanner.projected_schema
+        projected = scanner.projected_schema
     except Exception as error:
         raise pinned.target.failure(error, "updating") from error
-    check_fits(pa.schema([given.field(name) for name in values]), pinned.schema, what)
+    check_fits(pa.schema([projected.field(name) for name in values]), pinned.schema, what)
     return columns
 
 
@@ -272,7 +272,9 @@ def merge_into(
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, the columns of the source are not those of the table.
     """
-    matched, new, gone = _ways(when_matched, when_not_matched, when_not_matched_by_source)
+    matched, new, unmatched_target = _actions(
+        when_matched, when_not_matched, when_not_matched_by_source
+    )
     keys = [on] if isinstance(on, str) else list(on)
     target = target_of(namespace, table)
     spark = frame.sparkSession
@@ -280,13 +282,13 @@ def merge_into(
     _check_columns(frame, keys, pinned.schema, target.name)
     require_clear_keys(frame, keys, target.name)
     _check_keys(frame, keys, target.name)
-    held = read_table(
+    existing = read_table(
         spark, namespace, list(target.table), columns=[*keys, ROW_ADDRESS], version=pinned.version
     )
     plan = _planned(target, _schema_of(frame), pinned.version)
     try:
         with decoded():
-            written = _Written.of(_merged(frame, held, keys, matched, new, plan))
+            written = _Written.of(_merged(frame, existing, keys, matched, new, plan))
         addresses = written.addresses
         if len(set(addresses)) < len(addresses):
             raise InvalidInputError(
@@ -294,8 +296,8 @@ def merge_into(
                 f"one for each {', '.join(keys)}"
             )
         unmatched: list[int] = []
-        if gone is NotMatchedBySource.DELETE:
-            rest = held.join(frame.select(*keys), keys, "left_anti").select(ROW_ADDRESS)
+        if unmatched_target is NotMatchedBySource.DELETE:
+            rest = existing.join(frame.select(*keys), keys, "left_anti").select(ROW_ADDRESS)
             unmatched = rest.toArrow()[ROW_ADDRESS].to_pylist()
         removals = _remove(spark, plan, [*addresses, *unmatched])
     except BaseException:
@@ -313,11 +315,11 @@ def merge_into(
     )
 
 
-def _ways(
-    matched: Matched | str, new: NotMatched | str, gone: NotMatchedBySource | str
+def _actions(
+    matched: Matched | str, new: NotMatched | str, unmatched_target: NotMatchedBySource | str
 ) -> tuple[Matched, NotMatched, NotMatchedBySource]:
     try:
-        return Matched(matched), NotMatched(new), NotMatchedBySource(gone)
+        return Matched(matched), NotMatched(new), NotMatchedBySource(unmatched_target)
     except ValueError as error:
         raise InvalidInputError(
             f"{error}: when_matched must be update, delete or keep, when_not_matched "
@@ -372,14 +374,14 @@ def _planned(
 
 def _merged(
     frame: DataFrame,
-    held: DataFrame,
+    existing: DataFrame,
     keys: Sequence[str],
     matched: Matched,
     new: NotMatched,
     plan: WritePlan,
 ) -> DataFrame:
     """Return one row per task, with its written fragments and the addresses of the matched rows."""
-    joined = frame.join(held, list(keys), "left")
+    joined = frame.join(existing, list(keys), "left")
     if matched is Matched.KEEP:
         joined = joined.where(f"{ROW_ADDRESS} IS NULL")
     if new is NotMatched.IGNORE:
@@ -393,12 +395,12 @@ def _merged(
         addresses: list[pa.Array] = []
 
         def rows() -> Iterator[pa.RecordBatch]:
-            for given in batches:
-                place = given.column(given.schema.get_field_index(ROW_ADDRESS))
+            for batch in batches:
+                place = batch.column(batch.schema.get_field_index(ROW_ADDRESS))
                 addresses.append(place.drop_null())
-                kept = given if updates else given.filter(place.is_null())
-                if kept.num_rows:
-                    yield cast_batch(aligned(kept), plan.schema)
+                rows_to_write = batch if updates else batch.filter(place.is_null())
+                if rows_to_write.num_rows:
+                    yield cast_batch(aligned(rows_to_write), plan.schema)
 
         target = plan.target
         with coded(f"merging into {target.name}", target.namespace.config.secrets()):

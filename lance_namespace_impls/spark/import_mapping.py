@@ -121,13 +121,13 @@ def read_mapping(
 
 
 def _table(
-    given: Mapping[str, Any], defaults: Mapping[str, Any], number: int, delimiter: str
+    entry: Mapping[str, Any], defaults: Mapping[str, Any], number: int, delimiter: str
 ) -> TableSource:
     what = f"mapping, table {number}"
-    known = [field.name for field in fields(TableSource)]
-    _only(given, ["id", *known[1:]], what)
+    accepted = [field.name for field in fields(TableSource)]
+    _only(entry, ["id", *accepted[1:]], what)
     _only(defaults, ("mode", "format"), "mapping, defaults")
-    merged = {**defaults, **given}
+    merged = {**defaults, **entry}
     name = merged.pop("id", None)
     if not name:
         raise InvalidInputError(f"{what}: it has no id")
@@ -137,7 +137,7 @@ def _table(
     if len(sources) != 1:
         raise InvalidInputError(f"{what}: specify one of {', '.join(SOURCES)}")
     if sources != ["files"]:
-        if given.get("format") or given.get("options"):
+        if entry.get("format") or entry.get("options"):
             raise InvalidInputError(f"{what}: format and options apply only to files")
         merged.update(format=None, options={})
     if isinstance(merged.get("files"), str):
@@ -160,10 +160,10 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _only(given: Any, known: Sequence[str], what: str) -> None:
-    if not isinstance(given, Mapping):
+def _only(entry: Any, accepted: Sequence[str], what: str) -> None:
+    if not isinstance(entry, Mapping):
         raise InvalidInputError(f"{what}: it is not a TOML table")
-    if unknown := sorted(set(given) - set(known)):
+    if unknown := sorted(set(entry) - set(accepted)):
         raise InvalidInputError(
-            f"{what}: {', '.join(unknown)} is not known; accepted are {', '.join(known)}"
+            f"{what}: {', '.join(unknown)} is not known; accepted are {', '.join(accepted)}"
         )

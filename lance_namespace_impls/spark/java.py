@@ -121,7 +121,7 @@ def probe(command: str) -> Java | None:
     """Return the properties of a Java runtime; None if it does not run."""
     for options in ([MODULE_OPTION], []):
         try:
-            answer = subprocess.run(
+            result = subprocess.run(
                 [command, *options, "-XshowSettings:properties", "-version"],
                 capture_output=True,
                 text=True,
@@ -131,10 +131,10 @@ def probe(command: str) -> Java | None:
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        if answer.returncode:
+        if result.returncode:
             continue  # the module is missing, or this Java does not know such options
-        home = re.search(r"^\s*java\.home = (.+)$", answer.stderr, re.MULTILINE)
-        version = re.search(r"^\s*java\.version = (?:1\.)?(\d+)", answer.stderr, re.MULTILINE)
+        home = re.search(r"^\s*java\.home = (.+)$", result.stderr, re.MULTILINE)
+        version = re.search(r"^\s*java\.version = (?:1\.)?(\d+)", result.stderr, re.MULTILINE)
         if home is None or version is None:
             return None
         return Java(home=Path(home[1].strip()), release=int(version[1]), has_vector=bool(options))
@@ -153,16 +153,16 @@ def _wrapped(java: Path) -> Path:
     home = cache / name
     if home.is_dir():
         return home
-    made = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=cache))
+    folder = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=cache))
     try:
-        command = made / "bin" / "java"
+        command = folder / "bin" / "java"
         command.parent.mkdir()
         command.write_text(script)
         command.chmod(0o755)
-        made.chmod(0o755)
-        made.rename(home)
+        folder.chmod(0o755)
+        folder.rename(home)
     except OSError:
-        shutil.rmtree(made)
+        shutil.rmtree(folder)
         if not home.is_dir():
             raise
     return home

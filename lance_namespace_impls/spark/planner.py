@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceArrowWriter
     from pyspark.sql.types import StructType
 
-__all__ = ["answer_to", "main"]
+__all__ = ["respond", "main"]
 
 # Lookups in a slow catalog must not delay other queries of a busy driver.
 _THREADS = 16
 
 
-def answer_to(request: Mapping[str, Any]) -> dict[str, Any]:
+def respond(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the response to a request; for a failure, it contains the traceback and the code."""
     try:
-        return _answer(request)
+        return _dispatch(request)
     except LanceNamespaceError as error:
         return {"error": _shown(error), "code": int(error.code)}
     except Exception:  # noqa: BLE001 the driver raises it
         return {"error": traceback.format_exc()}
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def _dispatch(request: Mapping[str, Any]) -> dict[str, Any]:
     operation = request["operation"]
     if "catalog" in request:
-        answer = call(operation, request)
-        return _described(answer) if isinstance(answer, Described) else answer
+        response = call(operation, request)
+        return _described(response) if isinstance(response, Described) else response
     if operation in _WITHOUT_SOURCE:
         return _WITHOUT_SOURCE[operation](request)
     source = _unpacked(request["source"])
@@ -76,8 +76,8 @@ def _shown(error: LanceNamespaceError) -> str:
 def _open(request: Mapping[str, Any]) -> dict[str, Any]:
     from pyspark.sql.types import StructType
 
-    given = request["schema"]
-    schema = None if given is None else StructType.fromJson(json.loads(given))
+    schema_json = request["schema"]
+    schema = None if schema_json is None else StructType.fromJson(json.loads(schema_json))
     data_source = LanceNamespaceDataSource(request["options"])
     source, found = data_source.open(schema)
     with data_source.coded("reading"):
@@ -221,20 +221,20 @@ def _unpacked(text: str) -> Source:
 
 def main() -> None:
     """Answer requests until the driver closes standard input."""
-    answers = os.fdopen(os.dup(1), "wb")
+    responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keep the output of libraries out of the responses
     lock = Lock()
     with ThreadPoolExecutor(_THREADS) as threads:
         for line in sys.stdin.buffer:
-            threads.submit(_serve, line, answers, lock)
+            threads.submit(_serve, line, responses, lock)
 
 
-def _serve(line: bytes, answers: BinaryIO, lock: Lock) -> None:
+def _serve(line: bytes, responses: BinaryIO, lock: Lock) -> None:
     request = json.loads(line)
-    answer = json.dumps({"number": request["number"], **answer_to(request)})
+    response = json.dumps({"number": request["number"], **respond(request)})
     with lock:
-        answers.write(answer.encode() + b"\n")
-        answers.flush()
+        responses.write(response.encode() + b"\n")
+        responses.flush()
 
 
 if __name__ == "__main__":

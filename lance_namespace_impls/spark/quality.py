@@ -529,14 +529,14 @@ def _unreferenced(spark: SparkSession, pinned: Pinned, rule: References) -> Data
             f"{pinned.target.name}: the rule {rule.shown} compares {len(rule.columns)} columns with "
             f"{len(other)}"
         )
-    there = read_table(spark, pinned.target.namespace, rule.table, columns=other)
-    there = _renamed(there, other)
-    for name in there.columns:
-        kinds = [frame.schema[name].dataType.simpleString() for frame in (keys, there)]
+    referenced = read_table(spark, pinned.target.namespace, rule.table, columns=other)
+    referenced = _renamed(referenced, other)
+    for name in referenced.columns:
+        kinds = [frame.schema[name].dataType.simpleString() for frame in (keys, referenced)]
         if kinds[0] != kinds[1]:
             raise InvalidInputError(
                 f"{pinned.target.name}: the rule {rule.shown} compares {kinds[0]} with {kinds[1]}; "
                 "the columns must have the same type"
             )
     with decoded():
-        return _failures(keys.join(there, there.columns, "left_anti"), rule)
+        return _failures(keys.join(referenced, referenced.columns, "left_anti"), rule)

@@ -95,7 +95,7 @@ class Pinned:
     references: frozenset[str] = frozenset()
     """Blob columns that are read as references."""
 
-    def of_columns(self, wanted: StructType) -> Pinned:
+    def of_columns(self, requested: StructType) -> Pinned:
         """Return the same version with only the columns of a Spark schema.
 
         Raises:
@@ -103,23 +103,24 @@ class Pinned:
             TableSchemaValidationError: code 20, a column has a different type.
             UnsupportedError: code 0, Lance cannot look up a column by name.
         """
-        missing = [name for name in wanted.names if name not in self.schema.names]
+        missing = [name for name in requested.names if name not in self.schema.names]
         if missing:
             raise TableColumnNotFoundError(
                 f"{self.target.name} has no column {', '.join(missing)}; it has "
                 f"{', '.join(self.schema.names)}"
             )
-        schema = pa.schema([self.schema.field(name) for name in wanted.names])
+        schema = pa.schema([self.schema.field(name) for name in requested.names])
         own = to_spark_schema(schema)
-        for there, given in zip(own, wanted, strict=True):
-            asked, found = (
-                spark_arrow_schema(type(own)([each])).field(0).type for each in (given, there)
+        for stored_field, requested_field in zip(own, requested, strict=True):
+            requested_type, found = (
+                spark_arrow_schema(type(own)([each])).field(0).type
+                for each in (requested_field, stored_field)
             )
-            if asked != found:
+            if requested_type != found:
                 raise TableSchemaValidationError(
-                    f"{self.target.name}: column {there.name} is {there.dataType.simpleString()}, "
-                    f"not {given.dataType.simpleString()}; read it with that type and cast it in "
-                    "Spark"
+                    f"{self.target.name}: column {stored_field.name} is "
+                    f"{stored_field.dataType.simpleString()}, not {requested_field.dataType.simpleString()}; "
+                    "read it with that type and cast it in Spark"
                 )
         chosen = evolve(self, schema=schema)
         chosen.require_readable()
@@ -306,16 +307,18 @@ def version_at(dataset: Any, moment: datetime) -> int:
     Raises:
         TableVersionNotFoundError: code 11, there was no version yet.
     """
-    wanted = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    requested = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     # pylance returns the time in the machine's local time zone.
-    fitting = [
+    versions = [
         int(each["version"])
         for each in dataset.versions()
-        if each["timestamp"].astimezone(UTC) <= wanted
+        if each["timestamp"].astimezone(UTC) <= requested
     ]
-    if not fitting:
-        raise TableVersionNotFoundError(f"there is no version from {wanted.isoformat()} or before")
-    return max(fitting)
+    if not versions:
+        raise TableVersionNotFoundError(
+            f"there is no version from {requested.isoformat()} or before"
+        )
+    return max(versions)
 
 
 def plan_tasks(

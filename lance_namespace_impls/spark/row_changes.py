@@ -40,16 +40,16 @@ def removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         fragments: each fragment before the deletion, with its metadata including the new deletion
             file; None if no rows are left.
     """
-    changed, gone, rows = [], [], 0
+    changed, deleted, rows = [], [], 0
     for before, after in fragments:
         had = before.count_rows()
         left = 0 if after is None else after.num_rows
         if after is None:
-            gone.append(before.fragment_id)
+            deleted.append(before.fragment_id)
         elif left < had:
             changed.append(after.to_json())
         rows += had - left
-    return {"changed": changed, "removed": gone, "rows": rows}
+    return {"changed": changed, "removed": deleted, "rows": rows}
 
 
 @frozen(kw_only=True)

@@ -187,7 +187,7 @@ def _aggregates(source: Source, trees: Sequence[Tree]) -> list[Aggregate] | None
                 field = column_of(reference, schema)
                 if field is None or not has_plain_nulls(field):
                     return None
-                if op != "COUNT" and not _is_ordered_alike(field.type):
+                if op != "COUNT" and not _has_same_order(field.type):
                     return None
                 found.append(Aggregate(_AGGREGATES[op], field.name))
             case _:
@@ -195,7 +195,7 @@ def _aggregates(source: Source, trees: Sequence[Tree]) -> list[Aggregate] | None
     return found
 
 
-def _is_ordered_alike(kind: pa.DataType) -> bool:
+def _has_same_order(kind: pa.DataType) -> bool:
     """Return whether Arrow and Spark order values alike; they differ for floats, because of NaN."""
     return bool(
         is_.is_integer(kind)

@@ -188,13 +188,13 @@ def nearest(
     )
     used = [name for name in dict.fromkeys((*keep, vectors, texts)) if name is not None]
     frame = queries.select(*(f"`{name.replace('`', '``')}`" for name in used))
-    kept = frame.schema.__class__([frame.schema[name] for name in keep])
+    query_columns = frame.schema.__class__([frame.schema[name] for name in keep])
     places = _Places(
-        kept=tuple(used.index(name) for name in keep),
+        query_columns=tuple(used.index(name) for name in keep),
         vectors=None if vectors is None else used.index(vectors),
         texts=None if texts is None else used.index(texts),
     )
-    schema = search.output(kept, what)
+    schema = search.output(query_columns, what)
     return map_in_arrow(frame, _searches(search, places, spark_arrow_schema(schema)), schema)
 
 
@@ -281,10 +281,12 @@ def joined(
     read = readable_schema(queries)
     names = read.names
     places = _Places(
-        kept=tuple(names.index(name) for name in keep), vectors=names.index(vectors), texts=None
+        query_columns=tuple(names.index(name) for name in keep),
+        vectors=names.index(vectors),
+        texts=None,
     )
-    kept = read.__class__([read[name] for name in keep])
-    schema = search.output(kept, f"search of {search.pinned.target.name}")
+    query_columns = read.__class__([read[name] for name in keep])
+    schema = search.output(query_columns, f"search of {search.pinned.target.name}")
     tasks = plan_tasks(queries, splits, cores_of(spark))
     searches = _searches(search, places, spark_arrow_schema(schema))
     reads = reader_of(queries, tasks, spark_arrow_schema(read))
@@ -296,7 +298,7 @@ def joined(
 class _Places:
     """Positions of the columns in a batch of queries."""
 
-    kept: tuple[int, ...]
+    query_columns: tuple[int, ...]
     vectors: int | None
     texts: int | None
 
@@ -317,7 +319,7 @@ class TableSearch:
     schema: pa.Schema
     in_batches: bool
 
-    def output(self, kept: StructType, what: str) -> StructType:
+    def output(self, query_columns: StructType, what: str) -> StructType:
         """Return the Spark schema of the output: the kept columns, then those of the results.
 
         Raises:
@@ -325,14 +327,18 @@ class TableSearch:
         """
         from pyspark.sql.types import IntegerType, StructField
 
-        fields = [*kept, *to_spark_schema(self.schema), StructField(RANK, IntegerType(), False)]
+        fields = [
+            *query_columns,
+            *to_spark_schema(self.schema),
+            StructField(RANK, IntegerType(), False),
+        ]
         names = [each.name.lower() for each in fields]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise InvalidInputError(
                 f"{what}: the queries and the results both have a column {', '.join(twice)}; omit it "
                 "with keep=, or rename it with columns={'new_name': 'name'}"
             )
-        return kept.__class__(fields)
+        return query_columns.__class__(fields)
 
 
 def plan_search(
@@ -534,12 +540,12 @@ def _output(
 ) -> pa.RecordBatch:
     """Return results in Spark's Arrow representation, after the kept columns of their queries."""
     rows = pa.array(queries)
-    kept = [batch.column(place).take(rows) for place in places.kept]
+    query_columns = [batch.column(place).take(rows) for place in places.query_columns]
     firsts = np.flatnonzero(np.diff(queries, prepend=-1))
     ranks = np.arange(len(queries)) - np.repeat(firsts, np.diff([*firsts, len(queries)])) + 1
-    results = target.names[len(kept) : -1]
-    results = (found[name].combine_chunks() for name in target.names[len(kept) : -1])
-    columns = [*kept, *results, pa.array(ranks, pa.int32())]
+    results = target.names[len(query_columns) : -1]
+    results = (found[name].combine_chunks() for name in target.names[len(query_columns) : -1])
+    columns = [*query_columns, *results, pa.array(ranks, pa.int32())]
     return cast_batch(pa.record_batch(columns, names=target.names), target, cut_fractions=True)
 
 

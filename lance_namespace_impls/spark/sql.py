@@ -125,14 +125,14 @@ def sql_catalog(
     try:
         namespace = resources.enter_context(open_namespace(impl, properties or {}))
         server = resources.enter_context(serve(namespace, "spark"))
-        given = _settings(name, namespace, server) | {
+        values = _settings(name, namespace, server) | {
             f"spark.sql.catalog.{name}.{key}": value for key, value in (settings or {}).items()
         }
         if session is not None:
-            for key, value in given.items():
+            for key, value in values.items():
                 session.conf.set(key, value)
         else:
-            _configure(spark, paths, given)
+            _configure(spark, paths, values)
     except BaseException:
         resources.close()
         raise
@@ -148,13 +148,13 @@ def _is_spark_4() -> bool:
 def _own_catalog(spark: Any, name: str, impl: str, properties: Mapping[str, Any]) -> SqlCatalog:
     from .catalog_operations import connected
 
-    given = {"impl": impl, **{key: _text(value) for key, value in properties.items()}}
+    values = {"impl": impl, **{key: _text(value) for key, value in properties.items()}}
     prefix = f"spark.sql.catalog.{name}"
-    chosen = {prefix: OWN_CATALOG_CLASS} | {f"{prefix}.{key}": given[key] for key in given}
+    chosen = {prefix: OWN_CATALOG_CLASS} | {f"{prefix}.{key}": values[key] for key in values}
     is_session = hasattr(spark, "conf")
     # A Spark Connect client may be unable to reach the catalog, and cannot access the server's JVM.
     if not is_session or _has_jvm(spark):
-        connected(given)
+        connected(values)
     if not is_session:
         _configure_own(spark, chosen)
         return SqlCatalog(name, None, ExitStack())

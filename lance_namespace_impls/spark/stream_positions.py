@@ -85,7 +85,7 @@ class History:
 
     pinned: Pinned
     skips_changes: bool
-    _known: dict[Position, list[Addition]] = field(factory=dict, init=False)
+    _cache: dict[Position, list[Addition]] = field(factory=dict, init=False)
 
     def latest(self) -> int:
         """Return the latest version."""
@@ -106,14 +106,14 @@ class History:
         place = start
         while place.version <= end:
             added = self._added(place)
-            left = [each.rows for each in _behind(added, place.rows)]
+            row_counts = [each.rows for each in _slice(added, place.rows)]
             if rows is not None:
-                taken = self._rows_within(left, rows, nothing_yet=place == start)
-                if taken < sum(left):
-                    return evolve(place, rows=place.rows + taken)
-                rows -= taken
+                counted = self._rows_within(row_counts, rows, nothing_yet=place == start)
+                if counted < sum(row_counts):
+                    return evolve(place, rows=place.rows + counted)
+                rows -= counted
             place = Position(version=place.version + 1)
-            if versions is not None and left:
+            if versions is not None and row_counts:
                 versions -= 1
                 if not versions:
                     break
@@ -124,10 +124,10 @@ class History:
         found: list[Addition] = []
         place = start
         while place.version < end.version:
-            found += _behind(self._added(place), place.rows)
+            found += _slice(self._added(place), place.rows)
             place = Position(version=place.version + 1)
         if end.rows > place.rows:
-            found += _behind(self._added(place), place.rows, end.rows)
+            found += _slice(self._added(place), place.rows, end.rows)
         if self.pinned.filter is not None and any(a.rows < a.in_fragment for a in found):
             raise InvalidInputError(
                 f"{self.pinned.target.name}: the stream stopped within a fragment while it "
@@ -135,22 +135,22 @@ class History:
             )
         return found
 
-    def _rows_within(self, left: list[int], rows: int, *, nothing_yet: bool) -> int:
+    def _rows_within(self, row_counts: list[int], rows: int, *, nothing_yet: bool) -> int:
         if self.pinned.filter is None:
-            return min(sum(left), rows)
-        taken = 0
-        for each in left:
-            if taken + each > rows and not (nothing_yet and taken == 0):
+            return min(sum(row_counts), rows)
+        counted = 0
+        for each in row_counts:
+            if counted + each > rows and not (nothing_yet and counted == 0):
                 break
-            taken += each
-        return taken
+            counted += each
+        return counted
 
     def _added(self, place: Position) -> list[Addition]:
         key = evolve(place, rows=0)
-        if key not in self._known:
-            while len(self._known) > 64:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = [
+        if key not in self._cache:
+            while len(self._cache) > 64:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[key] = [
                 Addition(
                     version=place.version,
                     fragment=fragment.fragment_id,
@@ -161,7 +161,7 @@ class History:
                 for fragment in self._fragments(place)
                 if fragment.metadata.num_rows
             ]
-        return self._known[key]
+        return self._cache[key]
 
     def _fragments(self, place: Position) -> list[Any]:
         dataset = self._read(place.version)
@@ -180,8 +180,8 @@ class History:
             return fragments[-count:] if count else []
         after = {each.fragment_id: each.metadata.to_json() for each in fragments}
         for fragment in before:
-            there = after.pop(fragment.fragment_id, None)
-            if there is None or not _holds(there, fragment.metadata.to_json()):
+            current = after.pop(fragment.fragment_id, None)
+            if current is None or not _holds(current, fragment.metadata.to_json()):
                 return self._changed(place.version, operation)
         return [each for each in fragments if each.fragment_id in after]
 
@@ -230,7 +230,7 @@ def _holds(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     return bool(same and after["deletion_file"] == before["deletion_file"])
 
 
-def _behind(added: list[Addition], rows: int, end: int | None = None) -> list[Addition]:
+def _slice(added: list[Addition], rows: int, end: int | None = None) -> list[Addition]:
     """Return the additions after the first `rows` rows, and before `end`."""
     return list(_parts(added, rows, end))
 

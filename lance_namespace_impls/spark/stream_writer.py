@@ -30,7 +30,7 @@ BATCH = "lance_namespace.stream_batch"
 _QUERY_PROPERTY = "sql.streaming.queryId"
 
 # State of this process: the last version that was checked, and the query's last batch in it.
-_seen: dict[tuple[str, str], tuple[int, int]] = {}
+_checked: dict[tuple[str, str], tuple[int, int]] = {}
 
 
 @frozen
@@ -74,12 +74,12 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
                 # `abort` keeps files that versions reference; no version references this attempt's.
                 write_plan.delete_rest(plan, fragments, needed=())
                 return
-            checked = _seen[plan.location, query][0]
+            checked = _checked[plan.location, query][0]
             properties = {QUERY: query, BATCH: str(batchId)}
             version = write_plan.commit(plan, fragments, properties=properties)
             if plan.adds and last_batch(plan, query, before=version, after=checked) >= batchId:
-                _take_back(plan, version, len(fragments))
-            _seen[plan.location, query] = (version, batchId)
+                _roll_back(plan, version, len(fragments))
+            _checked[plan.location, query] = (version, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Roll back the data of the successful tasks; a failed task leaves no data."""
@@ -106,17 +106,17 @@ def last_batch(
     target = plan.target
     storage = target.storage_at(plan.location)
     if not exists(storage):
-        _seen[plan.location, query] = (0, -1)
+        _checked[plan.location, query] = (0, -1)
         return -1
     dataset = target.open(storage)
     latest = int(dataset.version)
     if before is not None and after is not None:
         return _last_between(dataset, query, after, before - 1)
-    seen, batch = _seen.get((plan.location, query), (0, -1))
-    if seen > latest:  # another table has replaced the checked one
-        seen, batch = 0, -1
-    batch = max(batch, _last_between(dataset, query, seen, latest))
-    _seen[plan.location, query] = (latest, batch)
+    checked, batch = _checked.get((plan.location, query), (0, -1))
+    if checked > latest:  # another table has replaced the checked one
+        checked, batch = 0, -1
+    batch = max(batch, _last_between(dataset, query, checked, latest))
+    _checked[plan.location, query] = (latest, batch)
     return batch
 
 
@@ -126,7 +126,7 @@ def _last_between(dataset: Any, query: str, after: int, latest: int) -> int:
     return -1
 
 
-def _take_back(plan: WritePlan, version: int, count: int) -> None:
+def _roll_back(plan: WritePlan, version: int, count: int) -> None:
     """Delete the rows of a batch that another run of the same query committed concurrently."""
     lance = load("lance")
 

@@ -102,33 +102,35 @@ def import_tables(
         raise InvalidInputError(
             "import: tables, queries and jdbc are read with Spark: pass a session"
         )
-    with job_state(None if dry_run else state, "import", import_name(namespace, sources)) as kept:
-        if "run" not in kept.done:
-            kept.add("run", uuid.uuid4().hex)
+    with job_state(
+        None if dry_run else state, "import", import_name(namespace, sources)
+    ) as state_file:
+        if "run" not in state_file.done:
+            state_file.add("run", uuid.uuid4().hex)
         reporter = _Reporter(progress, len(sources))
-        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, reporter)
+        job = _Job(namespace, spark, state_file.done["run"], cores, small_bytes, reporter)
         rows: list[ImportRow] = []
         for number, source in enumerate(sources):
             reporter.begin(number, source)
             key = "\0".join(("table", *source.table))
-            if key in kept.done:
-                rows.append(from_plain(ImportRow, kept.done[key]))
+            if key in state_file.done:
+                rows.append(from_plain(ImportRow, state_file.done[key]))
                 continue
-            row = job.row(source, job.look if dry_run else job.bring)
+            row = job.row(source, job.preview if dry_run else job.import_table)
             rows.append(row)
-            _keep(kept, key, row)
+            _record(state_file, key, row)
         if not dry_run:
             for row, source in zip(rows, sources, strict=True):
                 if row.problem is None:
                     reporter.begin(len(sources), source, "check ")
                     job.check(row, source)
-        kept.is_whole = all(row.problem is None for row in rows)
+        state_file.is_whole = all(row.problem is None for row in rows)
     return Rows(ImportRow, rows)
 
 
-def _keep(kept: JobState, key: str, row: ImportRow) -> None:
+def _record(state_file: JobState, key: str, row: ImportRow) -> None:
     if row.problem is None:
-        kept.add(key, as_plain(row))
+        state_file.add(key, as_plain(row))
 
 
 def import_name(namespace: Namespace, sources: Sequence[TableSource]) -> str:
@@ -154,26 +156,26 @@ class _Reporter:
     def begin(self, done: int, source: TableSource, what: str = "") -> None:
         """Report the start of a table."""
         self._done, self._name = done, what + format_identifier(source.table)
-        self.tell("")
+        self._report("")
 
     def rows(self, done: int, total: int, rows: int) -> None:
         """Report the number of rows written to the table, unless it is 0."""
         if rows:
-            self.tell(f": {rows:,} rows")
+            self._report(f": {rows:,} rows")
 
     def inspected(self, done: int, total: int, rows: int) -> None:
         """Report the number of inspected files of the table."""
-        self.tell(f": {done:,} of {total:,} files inspected")
+        self._report(f": {done:,} of {total:,} files inspected")
 
     def download(self, file: str, done: int, total: int | None) -> None:
         """Report the progress of a download for the table."""
         size = "" if total is None else f" of {total >> 20:,}"
-        self.tell(f": download {file}, {done >> 20:,}{size} MiB")
+        self._report(f": download {file}, {done >> 20:,}{size} MiB")
 
-    def tell(self, how_far: str) -> None:
+    def _report(self, progress: str) -> None:
         """Report the progress of the table."""
         if self._progress is not None:
-            self._progress(self._done, self._total, self._name + how_far)
+            self._progress(self._done, self._total, self._name + progress)
 
 
 class _Job:
@@ -216,7 +218,7 @@ class _Job:
             row.problem, row.code = failure.message, int(failure.code)
         return row
 
-    def look(self, source: TableSource, row: ImportRow) -> None:
+    def preview(self, source: TableSource, row: ImportRow) -> None:
         """Preview the import of a table."""
         if source.files:
             found = preview_into(
@@ -234,7 +236,7 @@ class _Job:
             schema = lance_schema(self._frame(source).schema, source.types)
         row.columns = _columns(schema)
 
-    def bring(self, source: TableSource, row: ImportRow) -> None:
+    def import_table(self, source: TableSource, row: ImportRow) -> None:
         """Import a table, unless a previous run has imported it."""
         target = self._target(source)
         if self._was_committed(target, row):
@@ -274,13 +276,13 @@ class _Job:
             before = 0
             if source.mode.lower() == "append" and row.version and row.version > 1:
                 before = target.open(storage, row.version - 1).count_rows()
-            there = dataset.count_rows() - before
+            added = dataset.count_rows() - before
             with decoded():
-                wanted = self._rows_of(source)
-            if there != row.rows or (wanted is not None and wanted != there):
+                expected = self._rows_of(source)
+            if added != row.rows or (expected is not None and expected != added):
                 raise InternalError(
-                    f"{target.name} has {there:,} rows of the import, which wrote {row.rows:,}; the "
-                    f"source has {there if wanted is None else wanted:,}"
+                    f"{target.name} has {added:,} rows of the import, which wrote {row.rows:,}; the "
+                    f"source has {added if expected is None else expected:,}"
                 )
             self._check_types(dataset.schema, source, target)
             row.checked = True
