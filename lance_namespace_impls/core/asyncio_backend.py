@@ -45,7 +45,7 @@ class LoopBackend(httpcore.AsyncNetworkBackend):
             other = httpcore.AnyIOBackend()
             return await other.connect_tcp(host, port, timeout, local_address, socket_options)
         local = None if local_address is None else (local_address, 0)
-        with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError):
+        with _translated_failures(httpcore.ConnectTimeout, httpcore.ConnectError):
             async with asyncio.timeout(timeout):
                 transport, stream = await asyncio.get_running_loop().create_connection(
                     _Stream, host, port, local_addr=local
@@ -65,9 +65,9 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     _transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self._held_bytes = 0
-        self._come = bytearray()
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
+        self._received = bytearray()
         self._ended = False
         self._failure: Exception | None = None
         self._paused = False
@@ -79,8 +79,8 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        self._come += data
-        if len(self._come) > AHEAD_BYTES:
+        self._received += data
+        if len(self._received) > AHEAD_BYTES:
             self._transport.pause_reading()
         self._wake()
 
@@ -114,37 +114,37 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     # Methods called by httpcore.
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        with _told_as(httpcore.ReadTimeout, httpcore.ReadError):
+        with _translated_failures(httpcore.ReadTimeout, httpcore.ReadError):
             async with asyncio.timeout(timeout):
-                self._send_held()
-                while not self._come and not self._ended:
+                self._flush()
+                while not self._received and not self._ended:
                     await self._wait()
-            if self._failure is not None and not self._come:
+            if self._failure is not None and not self._received:
                 raise self._failure
-        data = bytes(self._come[:max_bytes])
-        del self._come[:max_bytes]
-        if not self._ended and len(self._come) <= AHEAD_BYTES:
+        data = bytes(self._received[:max_bytes])
+        del self._received[:max_bytes]
+        if not self._ended and len(self._received) <= AHEAD_BYTES:
             self._transport.resume_reading()
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._held.append(buffer)
-        self._held_bytes += len(buffer)
-        if self._held_bytes <= HELD_BYTES:
+        self._unsent.append(buffer)
+        self._unsent_bytes += len(buffer)
+        if self._unsent_bytes <= HELD_BYTES:
             return
-        with _told_as(httpcore.WriteTimeout, httpcore.WriteError):
+        with _translated_failures(httpcore.WriteTimeout, httpcore.WriteError):
             async with asyncio.timeout(timeout):
-                self._send_held()
+                self._flush()
                 while self._paused and not self._ended:
                     await self._wait()
             if self._ended:
                 raise self._failure or ConnectionResetError("the server closed the connection")
 
-    def _send_held(self) -> None:
-        if self._held:
-            self._transport.write(b"".join(self._held))
-            self._held.clear()
-            self._held_bytes = 0
+    def _flush(self) -> None:
+        if self._unsent:
+            self._transport.write(b"".join(self._unsent))
+            self._unsent.clear()
+            self._unsent_bytes = 0
 
     async def aclose(self) -> None:
         self._transport.close()
@@ -155,7 +155,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError):
+        with _translated_failures(httpcore.ConnectTimeout, httpcore.ConnectError):
             async with asyncio.timeout(timeout):
                 transport = await asyncio.get_running_loop().start_tls(
                     self._transport, self, ssl_context, server_hostname=server_hostname
@@ -167,16 +167,18 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         if info == "is_readable":  # readable while idle: the server has closed the connection
-            return bool(self._come) or self._ended or self._transport.is_closing()
+            return bool(self._received) or self._ended or self._transport.is_closing()
         name = {"client_addr": "sockname", "server_addr": "peername"}.get(info, info)
         return self._transport.get_extra_info(name)
 
 
 @contextmanager
-def _told_as(late: type[Exception], failed: type[Exception]) -> Iterator[None]:
+def _translated_failures(
+    timeout_type: type[Exception], error_type: type[Exception]
+) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise late(str(error)) from error
+        raise timeout_type(str(error)) from error
     except OSError as error:
-        raise failed(str(error)) from error
+        raise error_type(str(error)) from error

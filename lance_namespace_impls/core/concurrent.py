@@ -42,13 +42,13 @@ class _Pools:
 _pools = _Pools()
 
 
-def _begin_anew() -> None:
+def _recreate_pools() -> None:
     """Create new pools after a fork: the child inherits the parent's pools without their threads."""
     global _pools
     _pools = _Pools()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_recreate_pools)
 
 
 def later(call: Callable[[], object]) -> None:
@@ -125,17 +125,17 @@ def ordered_map(
             while not waiting[0].done():
                 wait([each for each in waiting if not each.done()], return_when=FIRST_COMPLETED)
                 fill()
-            answer = waiting.popleft().result()
-            if answer is not None:
-                yield answer
+            result = waiting.popleft().result()
+            if result is not None:
+                yield result
                 wanted = None if wanted is None else wanted - 1
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _is_found(answer: Found | None) -> TypeGuard[Found]:
-    return answer is not None
+def _is_found(result: Found | None) -> TypeGuard[Found]:
+    return result is not None
 
 
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:

@@ -138,7 +138,7 @@ def prefix_option(
     """
     metadata = {"prefixes": (prefix, *also), "doc": doc, "name": prefix, "secret": secret}
     return attrs.field(
-        factory=dict, metadata=metadata, repr=lambda value: repr(_shown_group(value, secret))
+        factory=dict, metadata=metadata, repr=lambda value: repr(_redacted_group(value, secret))
     )
 
 
@@ -320,7 +320,7 @@ class Config:
             value, hidden = getattr(self, attribute.name), attribute.metadata.get("secret", False)
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
-                out |= {prefix + k: text for k, text in _shown_group(value, hidden).items()}
+                out |= {prefix + k: text for k, text in _redacted_group(value, hidden).items()}
             elif value is not None and (value != () or attribute.default != ()):
                 out[_key(attribute)] = HIDDEN if hidden else shown(_text(value))
         return {key: scrub(text, secrets) for key, text in out.items()}
@@ -379,7 +379,7 @@ def _accepted_properties(cls: type[Config]) -> list[attrs.Attribute[Any]]:
     return [each for each in attrs.fields(cls) if each.name not in cls.not_taken]
 
 
-def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
+def _redacted_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
     return dict.fromkeys(values, HIDDEN) if secret else redact(values)
 
 
@@ -421,12 +421,12 @@ def _parse(
     value: Any,
     hint: Any,
     attribute: attrs.Attribute[Any],
-    given_unit: str | None = None,
+    stated_unit: str | None = None,
 ) -> Any:
     bare = _bare(hint)
     unit = attribute.metadata.get("unit")
     seen = HIDDEN if attribute.metadata.get("secret") else _without_access(value)
-    wanted = _type_name(hint) + (f" ({given_unit or unit})" if unit else "")
+    wanted = _type_name(hint) + (f" ({stated_unit or unit})" if unit else "")
     wanted += " or a string such as '10s' or '500ms'" if unit in UNITS else ""
     refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {seen}")
     if get_origin(bare) in (tuple, list):
@@ -451,13 +451,13 @@ def _parse(
         raise refused
     try:
         if unit in UNITS:
-            return _in_unit(bare, value, unit, given_unit or unit)
+            return _in_unit(bare, value, unit, stated_unit or unit)
         return bare(value)
     except (InvalidInputError, TypeError, ValueError):
         raise refused from None
 
 
-def _in_unit(bare: type[int] | type[float], value: Any, unit: str, given_unit: str) -> int | float:
+def _in_unit(bare: type[int] | type[float], value: Any, unit: str, stated_unit: str) -> int | float:
     """Convert a duration to the unit of its property.
 
     Raises:
@@ -469,9 +469,9 @@ def _in_unit(bare: type[int] | type[float], value: Any, unit: str, given_unit: s
         try:
             value = float(value)
         except ValueError:
-            value = parse_duration(value, given_unit).total_seconds() / UNITS[given_unit]
-    if given_unit != unit:
-        value = value * UNITS[given_unit] / UNITS[unit]
+            value = parse_duration(value, stated_unit).total_seconds() / UNITS[stated_unit]
+    if stated_unit != unit:
+        value = value * UNITS[stated_unit] / UNITS[unit]
     number = float(value)
     if not math.isfinite(number) or (bare is int and not number.is_integer()):
         raise ValueError(value)

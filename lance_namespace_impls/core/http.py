@@ -345,7 +345,7 @@ class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
         await self._transport.aclose()
 
 
-class _AskedToWaitLongerError(Exception):
+class _RetryAfterTooLongError(Exception):
     """The server requested a longer pause than this client allows; its response is returned."""
 
     def __init__(self, response: httpx.Response) -> None:
@@ -366,9 +366,9 @@ class _Retry(Retry):
 
     def _check_pause(self, response: httpx.Response | Exception) -> None:
         if isinstance(response, httpx.Response):
-            asked = retry_after_seconds(response.headers.get("Retry-After"))
-            if asked is not None and asked > self.max_backoff_wait:
-                raise _AskedToWaitLongerError(response)
+            delay = retry_after_seconds(response.headers.get("Retry-After"))
+            if delay is not None and delay > self.max_backoff_wait:
+                raise _RetryAfterTooLongError(response)
 
 
 class _RetryUnsent(_Retry):
@@ -422,7 +422,7 @@ def send(
     _mark(request, retry, stream)
     try:
         return client.send(request, stream=stream)
-    except _AskedToWaitLongerError as error:
+    except _RetryAfterTooLongError as error:
         error.response.request = request
         return error.response
 
@@ -434,7 +434,7 @@ async def send_async(
     _mark(request, retry, stream)
     try:
         return await client.send(request, stream=stream)
-    except _AskedToWaitLongerError as error:
+    except _RetryAfterTooLongError as error:
         error.response.request = request
         return error.response
 

@@ -200,12 +200,12 @@ class JsonApi:
         Raises:
             InternalError: code 18, the server repeats a page token, so the listing would never end.
         """
-        asked = dict(query)
+        parameters = dict(query)
         if paging.size is not None:
-            asked[paging.size[0]] = str(paging.size[1])
+            parameters[paging.size[0]] = str(paging.size[1])
         seen: set[str] = set()
         while True:
-            page = self.get(path, asked)
+            page = self.get(path, parameters)
             yield page
             token = page.get(paging.next_token)
             if not token:
@@ -216,7 +216,7 @@ class JsonApi:
                     "so its listing does not end"
                 )
             seen.add(token)
-            asked[paging.token] = str(token)
+            parameters[paging.token] = str(token)
 
     def _call(
         self,

@@ -84,7 +84,7 @@ def redact(options: Mapping[str, str]) -> dict[str, str]:
 
 def shown(text: str) -> str:
     """Return a string with the passwords, queries and fragments of URLs hidden."""
-    return _URL.sub(lambda found: _shown_url(found[0]), text) if "://" in text else text
+    return _URL.sub(lambda found: _redacted_url(found[0]), text) if "://" in text else text
 
 
 def secret_parts(text: str) -> set[str]:
@@ -97,7 +97,7 @@ def secret_parts(text: str) -> set[str]:
     return {part for part in found if part}
 
 
-def _shown_url(url: str) -> str:
+def _redacted_url(url: str) -> str:
     start, user, place, tail = _parts(url)
     return f"{start}{f'{HIDDEN}@' if user else ''}{place}{f'{tail[0]}{HIDDEN}' if tail else ''}"
 

@@ -89,7 +89,7 @@ class Listings:
     def names(
         self,
         of: Hashable,
-        ask: Callable[[], Iterator[str]],
+        load: Callable[[], Iterator[str]],
         after: str | None,
         wanted: int | None = None,
     ) -> Iterator[str]:
@@ -97,16 +97,16 @@ class Listings:
 
         Args:
             of: key of the listing.
-            ask: requests the listing, starting after `after`.
+            load: requests the listing, starting after `after`.
             after: name to start after.
             wanted: maximum number of names that will be read; None for all.
         """
-        made, kept = self._found.get(of, (0.0, None))
-        if kept is not None and time.monotonic() < made + self._seconds:
+        loaded_at, kept = self._found.get(of, (0.0, None))
+        if kept is not None and time.monotonic() < loaded_at + self._seconds:
             again = kept.again(after, wanted)
             if again is not None:
                 return again
-        found = ask()
+        found = load()
         if not isinstance(found, SortedNames):
             return found
         if self._seconds:
