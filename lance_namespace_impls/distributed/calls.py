@@ -88,12 +88,12 @@ class Calls:
         """
         tenacity = load("tenacity")
 
-        made = 0
+        calls_made = 0
 
         def attempt() -> T:
-            nonlocal made
+            nonlocal calls_made
             pace.wait()
-            made += 1
+            calls_made += 1
             return function(value)
 
         try:
@@ -105,7 +105,7 @@ class Calls:
                 reraise=True,
             )(attempt)
         except Exception as error:
-            raise _failure(error, what, made, self.attempts) from error
+            raise _failure(error, what, calls_made, self.attempts) from error
         return found
 
 
@@ -119,11 +119,11 @@ def _failure(error: Exception, what: str, attempt: int, attempts: int) -> LanceN
     return (kind or InvalidInputError)(f"{text}{type(error).__name__}: {first_line(error)}")
 
 
-def require_columns(made: object, schema: pa.Schema, rows: int) -> pa.RecordBatch:
+def require_columns(result: object, schema: pa.Schema, rows: int) -> pa.RecordBatch:
     """Return the columns that a function computed, if they are complete.
 
     Args:
-        made: the result of the function.
+        result: the result of the function.
         schema: the expected columns.
         rows: the expected number of rows.
 
@@ -131,20 +131,20 @@ def require_columns(made: object, schema: pa.Schema, rows: int) -> pa.RecordBatc
         InvalidInputError: code 13, the result is not a batch, or has another number of rows.
         TableSchemaValidationError: code 20, it has other columns.
     """
-    if not isinstance(made, pa.RecordBatch):
+    if not isinstance(result, pa.RecordBatch):
         raise InvalidInputError(
-            f"the function returned a {type(made).__name__}, not a pyarrow.RecordBatch"
+            f"the function returned a {type(result).__name__}, not a pyarrow.RecordBatch"
         )
-    if made.num_rows != rows:
+    if result.num_rows != rows:
         raise InvalidInputError(
-            f"the function returned {made.num_rows} rows for {rows}; it must return one for each"
+            f"the function returned {result.num_rows} rows for {rows}; it must return one for each"
         )
-    if set(made.schema.names) != set(schema.names):
+    if set(result.schema.names) != set(schema.names):
         raise TableSchemaValidationError(
-            f"the function returned the columns {', '.join(made.schema.names)}; types= "
+            f"the function returned the columns {', '.join(result.schema.names)}; types= "
             f"names {', '.join(schema.names)}"
         )
-    return made
+    return result
 
 
 class Pace:

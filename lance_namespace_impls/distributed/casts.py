@@ -14,7 +14,7 @@ __all__ = [
     "is_list",
     "loses_digits",
     "may_overflow",
-    "tell_losses",
+    "warn_of_losses",
     "uniform",
 ]
 
@@ -43,87 +43,89 @@ def uniform(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def first_rounded(given: pa.Array, kept: pa.Array) -> int | None:
+def first_rounded(source: pa.Array, converted: pa.Array) -> int | None:
     """Return the index of the first value that a cast rounded, at any depth, or None.
 
     Args:
-        given: the values.
-        kept: the same values after the cast.
+        source: the values.
+        converted: the same values after the cast.
     """
-    if not _may_round(given.type, kept.type) or not _is_rounded(given, kept):
+    if not _may_round(source.type, converted.type) or not _is_rounded(source, converted):
         return None
-    low, high = 0, len(given)
+    low, high = 0, len(source)
     while high - low > 1:
         middle = (low + high) // 2
-        if _is_rounded(given.slice(low, middle - low), kept.slice(low, middle - low)):
+        if _is_rounded(source.slice(low, middle - low), converted.slice(low, middle - low)):
             high = middle
         else:
             low = middle
     return low
 
 
-def _may_round(given: pa.DataType, wanted: pa.DataType) -> bool:
+def _may_round(source: pa.DataType, target: pa.DataType) -> bool:
     return any(
         is_.is_floating(after) if not is_.is_floating(before) else before != after
-        for before, after in _leaves(given, wanted)
+        for before, after in _leaves(source, target)
     )
 
 
-def _is_rounded(given: pa.Array, kept: pa.Array) -> bool:
+def _is_rounded(source: pa.Array, converted: pa.Array) -> bool:
     """Return whether a cast changed a value."""
-    if is_.is_dictionary(given.type):
-        given = given.dictionary_decode()
-    if is_.is_dictionary(kept.type):
-        kept = kept.dictionary_decode()
-    if is_.is_map(given.type) and is_.is_map(kept.type):
-        return _is_rounded(given.keys, kept.keys) or _is_rounded(given.items, kept.items)
-    if is_list(given.type) and is_list(kept.type):
-        return _is_rounded(given.flatten(), kept.flatten())
-    if is_.is_struct(given.type) and is_.is_struct(kept.type):
-        parts = dict(zip(kept.type.names, kept.flatten(), strict=True))
+    if is_.is_dictionary(source.type):
+        source = source.dictionary_decode()
+    if is_.is_dictionary(converted.type):
+        converted = converted.dictionary_decode()
+    if is_.is_map(source.type) and is_.is_map(converted.type):
+        return _is_rounded(source.keys, converted.keys) or _is_rounded(
+            source.items, converted.items
+        )
+    if is_list(source.type) and is_list(converted.type):
+        return _is_rounded(source.flatten(), converted.flatten())
+    if is_.is_struct(source.type) and is_.is_struct(converted.type):
+        parts = dict(zip(converted.type.names, converted.flatten(), strict=True))
         return any(
             _is_rounded(part, parts[name])
-            for name, part in zip(given.type.names, given.flatten(), strict=True)
+            for name, part in zip(source.type.names, source.flatten(), strict=True)
             if name in parts
         )
-    if given.type == kept.type or not _may_round(given.type, kept.type):
+    if source.type == converted.type or not _may_round(source.type, converted.type):
         return False
     try:
-        differs = pc.not_equal(given, kept.cast(given.type))
+        differs = pc.not_equal(source, converted.cast(source.type))
     except pa.ArrowInvalid:
         return True
-    if is_.is_floating(given.type):
-        differs = pc.and_(differs, pc.invert(pc.is_nan(given)))
+    if is_.is_floating(source.type):
+        differs = pc.and_(differs, pc.invert(pc.is_nan(source)))
     return bool(pc.any(differs).as_py())
 
 
-def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
+def warn_of_losses(source: pa.Schema, target: pa.Schema, what: str) -> None:
     """Warn once about the columns whose values may lose digits in a cast.
 
     Values that change beyond rounding are not part of this warning: they are rejected individually.
 
     Args:
-        given: schema of the rows.
-        wanted: schema after the cast.
+        source: schema of the rows.
+        target: schema after the cast.
         what: the table, as the start of the message.
     """
     losses = []
-    for field in wanted:
-        index = given.get_field_index(field.name)
-        if index >= 0 and (loss := _loss(given.field(index).type, field.type)):
+    for field in target:
+        index = source.get_field_index(field.name)
+        if index >= 0 and (loss := _loss(source.field(index).type, field.type)):
             losses.append(f"{field.name} ({loss})")
     if losses:
         warnings.warn(f"{what}: digits may be lost in {', '.join(losses)}", stacklevel=3)
 
 
-def loses_digits(given: pa.DataType, wanted: pa.DataType) -> bool:
+def loses_digits(source: pa.DataType, target: pa.DataType) -> bool:
     """Return whether a cast may round or truncate values, at any depth."""
-    return _loss(given, wanted) is not None
+    return _loss(source, target) is not None
 
 
-def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
+def _loss(source: pa.DataType, target: pa.DataType) -> str | None:
     """Return a description of the first cast that rounds, at any depth, or None."""
-    for before, after in _leaves(given, wanted):
+    for before, after in _leaves(source, target):
         rounds = (
             (is_.is_floating(before) and is_.is_floating(after) and _narrows(before, after))
             or (is_.is_decimal(before) and is_.is_floating(after))
@@ -135,33 +137,33 @@ def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
     return None
 
 
-def may_overflow(given: pa.DataType, wanted: pa.DataType) -> bool:
+def may_overflow(source: pa.DataType, target: pa.DataType) -> bool:
     """Return whether a cast may make a number infinite."""
     return any(
         is_.is_floating(after) and (not is_.is_floating(before) or _narrows(before, after))
-        for before, after in _leaves(given, wanted)
+        for before, after in _leaves(source, target)
     )
 
 
-def _narrows(given: pa.DataType, wanted: pa.DataType) -> bool:
-    return bool(given.bit_width > wanted.bit_width)
+def _narrows(source: pa.DataType, target: pa.DataType) -> bool:
+    return bool(source.bit_width > target.bit_width)
 
 
-def _leaves(given: pa.DataType, wanted: pa.DataType) -> Iterator[tuple[pa.DataType, pa.DataType]]:
+def _leaves(source: pa.DataType, target: pa.DataType) -> Iterator[tuple[pa.DataType, pa.DataType]]:
     """Yield the pairs of non-nested types that a cast converts."""
-    if is_.is_dictionary(given):
-        given = given.value_type
-    if is_list(given) and is_list(wanted):
-        yield from _leaves(given.value_type, wanted.value_type)
-    elif is_.is_map(given) and is_.is_map(wanted):
-        yield from _leaves(given.key_type, wanted.key_type)
-        yield from _leaves(given.item_type, wanted.item_type)
-    elif is_.is_struct(given) and is_.is_struct(wanted):
-        for child in given:
-            if wanted.get_field_index(child.name) >= 0:
-                yield from _leaves(child.type, wanted.field(child.name).type)
+    if is_.is_dictionary(source):
+        source = source.value_type
+    if is_list(source) and is_list(target):
+        yield from _leaves(source.value_type, target.value_type)
+    elif is_.is_map(source) and is_.is_map(target):
+        yield from _leaves(source.key_type, target.key_type)
+        yield from _leaves(source.item_type, target.item_type)
+    elif is_.is_struct(source) and is_.is_struct(target):
+        for child in source:
+            if target.get_field_index(child.name) >= 0:
+                yield from _leaves(child.type, target.field(child.name).type)
     else:
-        yield given, wanted
+        yield source, target
 
 
 def _is_timed(kind: pa.DataType) -> bool:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "batches_of_bounded_size",
     "cast_batch",
-    "check_fits",
+    "check_compatible",
     "compatible",
     "is_blob",
     "lance_schema",
@@ -111,10 +111,10 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
     )
     # Spark 4.1 reads timestamps without a zone as timestamps in UTC by default.
     found = from_arrow_schema(plain, prefer_timestamp_ntz=True)
-    for there, field in zip(found, schema, strict=True):
+    for stored, field in zip(found, schema, strict=True):
         if is_blob(field):
             # Spark keeps the metadata of columns that pass through unchanged, so copies keep blobs.
-            there.metadata = {_MARK: _BLOB}
+            stored.metadata = {_MARK: _BLOB}
     return found
 
 
@@ -162,13 +162,13 @@ def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
         else:
             fields.append(pa.field(field.name, _nullable(plain.type)))
     found = pa.schema(fields)
-    wanted = with_types(found, types)
-    for before, after in zip(found, wanted, strict=True):
+    target = with_types(found, types)
+    for before, after in zip(found, target, strict=True):
         if not compatible(before.type, after.type):
             raise TableSchemaValidationError(
                 f"types: column {before.name} is {before.type} and cannot become {after.type}"
             )
-    return wanted
+    return target
 
 
 def _not_in_lance(column: str, kind: str) -> UnsupportedError:
@@ -287,11 +287,11 @@ def cast_batch(
         index = batch.schema.get_field_index(field.name)
         array = batch.column(index) if index >= 0 else _nulls(batch.num_rows, field.type)
         if array.type != field.type:
-            given, array = array, _cast(array, field, safe=not cut_fractions)
-            checked = not overflow and may_overflow(given.type, field.type)
-            if checked and _infinite(array) > _infinite(given):
+            source, array = array, _cast(array, field, safe=not cut_fractions)
+            checked = not overflow and may_overflow(source.type, field.type)
+            if checked and _infinite(array) > _infinite(source):
                 raise TableSchemaValidationError(
-                    f"column {field.name}: a value of type {given.type} is too large for "
+                    f"column {field.name}: a value of type {source.type} is too large for "
                     f"{field.type}; the data source's option overflow=infinity stores it as "
                     "infinity"
                 )
@@ -368,58 +368,58 @@ def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, rows)
 
 
-def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
+def check_compatible(source: pa.Schema, table: pa.Schema, what: str) -> None:
     """Reject rows that do not fit a table, before any row is read.
 
     Columns match by name. If the rows lack a column of the table, it must be nullable.
 
     Args:
-        given: schema of the rows.
+        source: schema of the rows.
         table: schema of the table.
         what: the table, as the start of the message.
 
     Raises:
         TableSchemaValidationError: code 20, the message names the column.
     """
-    unknown = [name for name in given.names if table.get_field_index(name) < 0]
+    unknown = [name for name in source.names if table.get_field_index(name) < 0]
     if unknown:
         raise TableSchemaValidationError(
             f"{what} has no column {', '.join(unknown)}; it has {', '.join(table.names)}"
         )
     for field in table:
-        index = given.get_field_index(field.name)
+        index = source.get_field_index(field.name)
         if index < 0:
             if not field.nullable:
                 raise TableSchemaValidationError(
                     f"{what}: column {field.name} is not nullable, and the rows lack it"
                 )
-        elif not compatible(given.field(index).type, field.type):
+        elif not compatible(source.field(index).type, field.type):
             raise TableSchemaValidationError(
                 f"{what}: column {field.name} is {field.type}, and the rows have "
-                f"{given.field(index).type}; cast them first"
+                f"{source.field(index).type}; cast them first"
             )
 
 
-def compatible(given: pa.DataType, wanted: pa.DataType) -> bool:
+def compatible(source: pa.DataType, target: pa.DataType) -> bool:
     """Return whether values of a type may be cast to another; the cast checks each value."""
-    if is_.is_null(given) or given == wanted:
+    if is_.is_null(source) or source == target:
         return True
-    if is_.is_dictionary(given) or is_.is_dictionary(wanted):
-        return compatible(_values(given), _values(wanted))
-    if is_list(given) and is_list(wanted):
-        return compatible(given.value_type, wanted.value_type)
-    if is_.is_map(given) and is_.is_map(wanted):
-        return compatible(given.key_type, wanted.key_type) and compatible(
-            given.item_type, wanted.item_type
+    if is_.is_dictionary(source) or is_.is_dictionary(target):
+        return compatible(_values(source), _values(target))
+    if is_list(source) and is_list(target):
+        return compatible(source.value_type, target.value_type)
+    if is_.is_map(source) and is_.is_map(target):
+        return compatible(source.key_type, target.key_type) and compatible(
+            source.item_type, target.item_type
         )
-    if is_.is_struct(given) and is_.is_struct(wanted):
-        children = {child.name: child.type for child in wanted}
+    if is_.is_struct(source) and is_.is_struct(target):
+        children = {child.name: child.type for child in target}
         return all(
             child.name in children and compatible(child.type, children[child.name])
-            for child in given
+            for child in source
         )
-    family = _family(wanted)
-    return family is not None and _family(given) == family
+    family = _family(target)
+    return family is not None and _family(source) == family
 
 
 def _values(kind: pa.DataType) -> pa.DataType:

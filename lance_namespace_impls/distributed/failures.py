@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "coded",
     "decoded",
-    "failure_answer",
+    "failure_result",
     "protocol_error",
     "protocol_error_in",
     "raise_failure",
@@ -77,8 +77,8 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
         text = f"{found.message} (code {int(found.code)})"
         shown = errors.error_for(int(found.code), text, status=found.status)
         # Spark shows the full traceback to the caller.
-        told = "".join(traceback.format_exception(error))
-        raise shown from (None if any(secret in told for secret in secrets) else error)
+        text = "".join(traceback.format_exception(error))
+        raise shown from (None if any(secret in text for secret in secrets) else error)
 
 
 def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
@@ -131,12 +131,12 @@ def _mistake(error: Exception) -> LanceNamespaceError | None:
     return InvalidInputError(f"Spark cannot compute the DataFrame: {first_line(error)}")
 
 
-def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:
+def failure_result(error: LanceNamespaceError) -> dict[str, Any]:
     """Return a failure as the result of a task, so that the results of other tasks are not lost."""
     return {"failure": {**error.to_dict(), "status": error.status}}
 
 
-def raise_failure(answer: Mapping[str, Any]) -> None:
+def raise_failure(result: Mapping[str, Any]) -> None:
     """Raise the failure in the result of a task, if there is one."""
-    if failure := answer.get("failure"):
+    if failure := result.get("failure"):
         raise errors.error_for(failure["code"], failure["error"], status=failure["status"])

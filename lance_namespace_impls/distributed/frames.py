@@ -30,7 +30,7 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     """
     import pyarrow as pa
 
-    from .casts import tell_losses
+    from .casts import warn_of_losses
     from .columns import cast_batch, spark_arrow_schema, to_spark_schema
 
     for name in rows.column_names:
@@ -40,7 +40,7 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
             )
     schema = to_spark_schema(rows.schema)
     target = spark_arrow_schema(schema)
-    tell_losses(rows.schema, target, "the Arrow table")
+    warn_of_losses(rows.schema, target, "the Arrow table")
     if target.names:  # without columns, only the batches contain the row count
         batches = [cast_batch(batch, target, cut_fractions=True) for batch in rows.to_batches()]
         rows = _as_spark_reads(pa.Table.from_batches(batches, target))

@@ -36,12 +36,12 @@ from ..core.imports import load
 from ..tables import indices
 from ..tables.drop import delete_folder
 from ..tables.errors import may_be_committed
-from ..tables.files import missing_beside
-from ..tables.lineage import OpenedVersion, There, replaced
+from ..tables.files import missing_files
+from ..tables.lineage import LocationState, OpenedVersion, replaced
 from ..tables.write import commit_onto
 from .attempts import Attempts
 from .division import group_by_size, size_of
-from .failures import failure_answer, raise_failure
+from .failures import failure_result, raise_failure
 from .runners import quietly
 
 if TYPE_CHECKING:
@@ -209,12 +209,12 @@ class IndexBuild:
 
         def work(task: str, count: Count) -> str:
             try:
-                there = target.open(storage := target.storage_at(location))
-                opened = OpenedVersion.of(there, storage, None)
-                indices.create(there, request)
-                opened.require_same(there, target.name)
+                worker_dataset = target.open(storage := target.storage_at(location))
+                opened = OpenedVersion.of(worker_dataset, storage, None)
+                indices.create(worker_dataset, request)
+                opened.require_same(worker_dataset, target.name)
             except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-                return json.dumps(failure_answer(_failure(target, request.column, error)))
+                return json.dumps(failure_result(_failure(target, request.column, error)))
             return "{}"
 
         (answer,) = self.runner.run(f"index {target.name}", ["whole"], work, self.report)
@@ -249,7 +249,7 @@ class IndexBuild:
             change = lance.LanceOperation.CreateIndex(
                 [_index(part.segment) for part in parts], _removed(dataset, planned.name)
             )
-            if opened.look() is not There.SAME:
+            if opened.state() is not LocationState.SAME:
                 raise replaced(self.target.name)
             try:
                 version = commit_onto(storage, lance.Transaction(int(dataset.version), change))
@@ -272,8 +272,8 @@ class IndexBuild:
         """
         if planned.metric is None:
             return False
-        if (held := attempts.read(_MODEL)) is not None:
-            metadata = pa.ipc.open_stream(held).schema.metadata
+        if (recorded := attempts.read(_MODEL)) is not None:
+            metadata = pa.ipc.open_stream(recorded).schema.metadata
             before = json.loads(metadata[_TRAINED_ON])
             same = sum(files.get(int(number)) == paths for number, paths in before.items())
             if 2 * same >= len(before):
@@ -299,8 +299,8 @@ class IndexBuild:
         groups = group_by_size([size_of(each) for each in fragments], most)
         tasks = [json.dumps([fragments[i].fragment_id for i in group]) for group in groups]
 
-        def segment(there: Any, notes: Attempts, fragments: list[int]) -> Any:
-            return _segment(there, planned, notes, fragments)
+        def segment(worker_dataset: Any, notes: Attempts, fragments: list[int]) -> Any:
+            return _segment(worker_dataset, planned, notes, fragments)
 
         return self._run(dataset, tasks, attempts, files, segment)
 
@@ -309,8 +309,8 @@ class IndexBuild:
         files = {number: list(paths) for part in parts for number, paths in part.files.items()}
         segments = [part.segment for part in parts]
 
-        def segment(there: Any, notes: Attempts, fragments: list[int]) -> Any:
-            return there.merge_existing_index_segments([_index(each) for each in segments])
+        def segment(worker_dataset: Any, notes: Attempts, fragments: list[int]) -> Any:
+            return worker_dataset.merge_existing_index_segments([_index(each) for each in segments])
 
         (merged,) = self._run(dataset, [json.dumps(sorted(files))], attempts, files, segment)
         return merged
@@ -349,7 +349,7 @@ class IndexBuild:
                     notes.forget(f"{part.uuid}.json")
                 return part.to_json()
             except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-                return json.dumps(failure_answer(_failure(target, column, error)))
+                return json.dumps(failure_result(_failure(target, column, error)))
 
         answers = self.runner.run(f"index {target.name}", tasks, work, self.report)
         for answer in answers:
@@ -415,7 +415,7 @@ def _usable(
         if not is_current or covered & part.files.keys():
             continue
         names = [path for path, _ in part.segment["files"]]
-        if not missing_beside(storage, f"_indices/{part.uuid}", names):
+        if not missing_files(storage, f"_indices/{part.uuid}", names):
             chosen.append(part)
             covered |= part.files.keys()
     return chosen
@@ -423,11 +423,11 @@ def _usable(
 
 def _files_of(dataset: Any, column: str) -> dict[int, list[str]]:
     """Return the data files with a column's values, by fragment."""
-    wanted = _field_ids(dataset.lance_schema.field(column))
+    field_ids = _field_ids(dataset.lance_schema.field(column))
     found = {}
     for fragment in dataset.get_fragments():
         files = fragment.data_files()
-        holding = [file.path for file in files if wanted.intersection(file.fields)]
+        holding = [file.path for file in files if field_ids.intersection(file.fields)]
         found[fragment.fragment_id] = holding or [file.path for file in files]
     return found
 
@@ -494,8 +494,8 @@ def _trained(dataset: Any, planned: IndexPlan) -> pa.Table:
 
     options, rows = planned.options, int(dataset.count_rows())
     partitions = _partitions(dataset, planned)
-    wanted = int(options.get("sample_rate", SAMPLE_RATE))
-    train = partial(_fitting, wanted, rows)
+    sample_rate = int(options.get("sample_rate", SAMPLE_RATE))
+    train = partial(_sample_rate, sample_rate, rows)
     rounds = int(options.get("max_iterations", MAX_ITERATIONS))
     builder = IndicesBuilder(dataset, planned.column)
     ivf = builder.train_ivf(
@@ -524,9 +524,9 @@ def _trained(dataset: Any, planned: IndexPlan) -> pa.Table:
     return pa.table(model)
 
 
-def _fitting(wanted: int, rows: int, clusters: int) -> int:
+def _sample_rate(sample_rate: int, rows: int, clusters: int) -> int:
     """Return the number of samples per cluster, limited by the number of rows."""
-    return max(LEAST_SAMPLE_RATE, min(wanted, rows // clusters))
+    return max(LEAST_SAMPLE_RATE, min(sample_rate, rows // clusters))
 
 
 def _one_row(vectors: pa.FixedSizeListArray) -> pa.ListArray:

@@ -20,10 +20,10 @@ def marked(
         after: search only versions after this one.
         until: search only versions up to this one.
     """
-    there = {int(each["version"]) for each in dataset.versions()}
+    existing = {int(each["version"]) for each in dataset.versions()}
     last = int(dataset.version) if until is None else until
     for version in range(last, after, -1):
-        if version not in there:
+        if version not in existing:
             continue  # it was cleaned up
         try:
             found = dataset.read_transaction(version)

@@ -27,7 +27,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
+def read_options(cls: type[T], raw: Mapping[str, str], what: str) -> T:
     """Read options into an attrs class with one attribute per option; the case of names is ignored.
 
     Raises:
@@ -35,7 +35,7 @@ def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
     """
     known = known_options(cls)
     values: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in raw.items():
         name = option_name(cls, key)
         if name is None:
             close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.5)

@@ -41,7 +41,7 @@ __all__ = [
     "ENVIRONMENT",
     "SETTING",
     "Sealed",
-    "keep_what_is_loaded",
+    "freeze_loaded_modules",
     "make_key",
     "map_in_arrow",
     "require_key",
@@ -169,7 +169,7 @@ def map_in_arrow(
 
     def settling(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from work(batch.rename_columns(names) for batch in batches)
-        keep_what_is_loaded()
+        freeze_loaded_modules()
 
     # Spark looks up input columns by name: it confuses `id` and `ID`, and `*` means all columns.
     numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
@@ -177,7 +177,7 @@ def map_in_arrow(
 
 
 @lru_cache(maxsize=1)
-def keep_what_is_loaded() -> None:
+def freeze_loaded_modules() -> None:
     """Exclude imported modules of this worker process from garbage collection.
 
     Spark's workers run a collection after every task, which takes 40 ms with the objects of

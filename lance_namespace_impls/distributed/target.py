@@ -99,7 +99,7 @@ class Target:
         """Return the protocol error for a failure, without secrets."""
         return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
 
-    def is_there(self) -> TableAlreadyExistsError:
+    def already_exists(self) -> TableAlreadyExistsError:
         """Return the error for creating a table that already has data (code 5)."""
         return TableAlreadyExistsError(
             f"{self.name} already exists: append to it, overwrite it or use another name"

@@ -36,7 +36,7 @@ from ..tables.errors import may_be_committed
 from ..tables.schema import check_columns
 from ..tables.write import commit_onto, delete_data_files, is_overtaken
 from .attempts import Attempt, Attempts
-from .columns import check_fits
+from .columns import check_compatible
 from .options import require_positive
 from .target import Target
 
@@ -206,7 +206,7 @@ def plan_write(
     added: tuple[str, ...] = ()
     if has_data:
         if mode is Mode.CREATE:
-            raise target.is_there()
+            raise target.already_exists()
         if mode is Mode.EXIST_OK:
             return None
         dataset = target.open(storage)
@@ -214,7 +214,7 @@ def plan_write(
         if mode is not Mode.OVERWRITE or keeps_schema:
             new = missing_columns(schema, dataset.schema) if merge_schema else pa.schema([])
             written = pa.schema([*dataset.schema, *new])
-            check_fits(schema, written, target.name)
+            check_compatible(schema, written, target.name)
             if writes_rows:
                 check_schema(written, target.name)
             if new.names:
@@ -265,8 +265,8 @@ def start(plan: WritePlan) -> None:
 def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -> bool:
     """Declare a table in the catalog; return False if another client declared it first."""
     try:
-        given = {"id": list(target.table), "properties": dict(properties or {}) or None}
-        target.namespace.declare_table(given)
+        request = {"id": list(target.table), "properties": dict(properties or {}) or None}
+        target.namespace.declare_table(request)
     except TableAlreadyExistsError as error:
         if mode is Mode.CREATE:
             raise
@@ -411,7 +411,7 @@ def commit(
         elif alone and int(plan.target.open(storage).version) != plan.read_version:
             raise _overtaken(plan)
         else:
-            version = _commit_beside(plan, storage, operation(found), plan.read_version)
+            version = _commit_on_top(plan, storage, operation(found), plan.read_version)
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError) and not may_be_committed(error):
@@ -450,10 +450,10 @@ def _add(
     lance = load("lance")
 
     append = lance.LanceOperation.Append(fragments)
-    return _commit_beside(plan, storage, append, version, properties)
+    return _commit_on_top(plan, storage, append, version, properties)
 
 
-def _commit_beside(
+def _commit_on_top(
     plan: WritePlan,
     storage: TableStorage,
     operation: Any,
@@ -491,7 +491,7 @@ def _add_to_new(
         dataset.schema.equals(plan.schema)
         and written_in <= {dataset.data_storage_version}
         and plan.files.stable_row_ids in (None, dataset.has_stable_row_ids)
-        and _are_numbered_anew(dataset.lance_schema)
+        and _has_default_field_ids(dataset.lance_schema)
     )
     if not same:
         raise _overtaken(plan)
@@ -499,7 +499,7 @@ def _add_to_new(
     return _add(plan, storage, fragments, version, properties) if fragments else version
 
 
-def _are_numbered_anew(schema: Any) -> bool:
+def _has_default_field_ids(schema: Any) -> bool:
     """Return whether columns have the same field ids as in files for a new dataset."""
 
     def numbers(fields: Iterable[Any]) -> Iterator[int]:
@@ -589,12 +589,12 @@ def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) 
 
 def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
     """Return the data files of every version after the one that the plan is based on."""
-    held: set[str] = set()
+    paths: set[str] = set()
     for found in plan.target.open(storage).versions():
         if found["version"] > plan.read_version:
             fragments = plan.target.open(storage, found["version"]).get_fragments()
-            held.update(file.path for fragment in fragments for file in fragment.data_files())
-    return held
+            paths.update(file.path for fragment in fragments for file in fragment.data_files())
+    return paths
 
 
 def delete_files(plan: WritePlan, files: Collection[str]) -> bool:

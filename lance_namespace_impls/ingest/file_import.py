@@ -23,7 +23,7 @@ from lance_namespace_client.errors import (
 
 from ..core.identifiers import to_identifier
 from ..core.modes import parse_mode
-from ..distributed.failures import failure_answer, protocol_error, raise_failure
+from ..distributed.failures import failure_result, protocol_error, raise_failure
 from ..distributed.runners import Count, Runner, ThreadRunner, is_on_this_machine, spark_runner
 from ..distributed.secrets import Sealed
 from ..distributed.write_plan import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
@@ -334,7 +334,7 @@ def _present(target: Target, mode: Mode) -> Any:
     if not has_data:
         return None
     if mode is Mode.CREATE:
-        raise target.is_there()
+        raise target.already_exists()
     return target.open(storage)
 
 
@@ -501,7 +501,7 @@ def _inspect(format: Format, storage: Storage, text: str) -> dict[str, Any]:
     try:
         infos = [format.inspect(file_of(file, storage)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-        return failure_answer(protocol_error(error, "reading files"))
+        return failure_result(protocol_error(error, "reading files"))
     return {"files": [info_to_json(info) for info in infos]}
 
 
@@ -519,7 +519,7 @@ def _read(
             for batch in format.read(piece_of(piece, storage), schema, exact):
                 count(batch.num_rows)
     except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-        return failure_answer(protocol_error(error, "reading files"))
+        return failure_result(protocol_error(error, "reading files"))
     return {}
 
 
@@ -543,4 +543,4 @@ def _write(
     try:
         return {"fragments": write_rows(plan, batches())}
     except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-        return failure_answer(plan.target.failure(error, "writing"))
+        return failure_result(plan.target.failure(error, "writing"))

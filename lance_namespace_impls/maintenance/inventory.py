@@ -126,31 +126,31 @@ def inventory(
         LanceNamespaceError: the catalog cannot be listed.
     """
     selection = selection or Selection()
-    with job_state(state, "inventory", inventory_name(namespace, selection)) as kept:
+    with job_state(state, "inventory", inventory_name(namespace, selection)) as state_file:
         tables = list(selection.find(namespace))
         rows: list[TableRow] = []
         left = []
         for table in tables:
-            known = kept.done.get(_key(table))
-            if known is None:
+            recorded = state_file.done.get(_key(table))
+            if recorded is None:
                 left.append(table)
             else:
-                rows.append(from_plain(TableRow, known))
-        gone = 0
+                rows.append(from_plain(TableRow, recorded))
+        missing = 0
         found = ordered_map(
             left,
-            lambda table: (table, _look(namespace, table, orphans_older_than)),
+            lambda table: (table, _inspect(namespace, table, orphans_older_than)),
             max_concurrency=max_concurrency,
             wanted=None,
         )
         for table, row in found:
             if row is None:
-                gone += 1
+                missing += 1
             else:
                 rows.append(row)
-                kept.add(_key(table), as_plain(row))
+                state_file.add(_key(table), as_plain(row))
             if progress is not None:
-                progress(len(rows) + gone, len(tables))
+                progress(len(rows) + missing, len(tables))
     return Rows(TableRow, sorted(rows, key=lambda row: row.table))
 
 
@@ -163,7 +163,7 @@ def _key(table: Identifier) -> str:
     return "\0".join(table)
 
 
-def _look(
+def _inspect(
     namespace: Namespace, table: Identifier, orphans_older_than: timedelta | None
 ) -> TableRow | None:
     target = Target(namespace=namespace, table=table)

@@ -71,7 +71,7 @@ def maintain(
     hours = upkeep.max_hours
     budget = Budget(None if hours is None else hours * 3600, upkeep.max_bytes)
 
-    def look_after(table: Identifier) -> UpkeepRow | None:
+    def process(table: Identifier) -> UpkeepRow | None:
         target = Target(namespace=namespace, table=table)
         work = TableUpkeep(target, upkeep, runner, budget, dry_run=dry_run)
         if budget.is_over:
@@ -89,20 +89,24 @@ def maintain(
         return work.row
 
     name = maintenance_name(namespace, selection)
-    with job_state(None if dry_run else state, "maintain", name) as kept:
+    with job_state(None if dry_run else state, "maintain", name) as state_file:
         tables = list(selection.find(namespace))
-        rows = [from_plain(UpkeepRow, kept.done[_key(t)]) for t in tables if _key(t) in kept.done]
-        left = [table for table in tables if _key(table) not in kept.done]
+        rows = [
+            from_plain(UpkeepRow, state_file.done[_key(t)])
+            for t in tables
+            if _key(t) in state_file.done
+        ]
+        left = [table for table in tables if _key(table) not in state_file.done]
         done, noted = len(rows), 0
         with ThreadPoolExecutor(max_concurrency, "lance-maintain") as pool:
-            futures = {pool.submit(look_after, table): table for table in left}
+            futures = {pool.submit(process, table): table for table in left}
             try:
                 for future in as_completed(futures):
                     row = future.result()
                     done += 1
                     if row is not None:
                         rows.append(row)
-                        noted += _note(kept, row)
+                        noted += _note(state_file, row)
                     if progress is not None:
                         progress(done, len(tables))
             except BaseException:
@@ -110,7 +114,7 @@ def maintain(
                 pool.shutdown(cancel_futures=True)
                 raise
         # If a run finishes no further table, delete the state: the next run starts with all tables.
-        kept.is_whole = not (noted and any(row.left for row in rows))
+        state_file.is_whole = not (noted and any(row.left for row in rows))
     return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
 
 
@@ -143,11 +147,11 @@ def maintenance_name(namespace: Namespace, selection: Selection) -> str:
     return f"{namespace.namespace_id()} {selection.shown()}"
 
 
-def _note(kept: JobState, row: UpkeepRow) -> bool:
+def _note(state_file: JobState, row: UpkeepRow) -> bool:
     """Record a table if it is finished, and return whether it is; the next run repeats others."""
     is_done = row.left is None and row.problem is None
     if is_done:
-        kept.add(_key(row.table), as_plain(row))
+        state_file.add(_key(row.table), as_plain(row))
     return is_done
 
 

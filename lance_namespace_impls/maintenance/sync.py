@@ -94,7 +94,7 @@ def sync(
     done: dict[tuple[str, ...], SyncRow] = {}
     steps = [row for row in rows if row.step not in (*_SETTLED, REFUSE)]
 
-    def take(row: SyncRow) -> SyncRow:
+    def execute(row: SyncRow) -> SyncRow:
         try:
             _STEPS[row.step](source, target, row)
         except Exception as error:  # noqa: BLE001 the row reports it
@@ -107,11 +107,11 @@ def sync(
     # Create namespaces one at a time, parents first.
     above = [row for row in steps if row.step == CREATE_NAMESPACE]
     tables = [row for row in steps if row.step != CREATE_NAMESPACE]
-    for taken in (
-        *map(take, above),
-        *ordered_map(tables, take, max_concurrency=max_concurrency, wanted=None),
+    for row in (
+        *map(execute, above),
+        *ordered_map(tables, execute, max_concurrency=max_concurrency, wanted=None),
     ):
-        done[taken.id] = taken
+        done[row.id] = row
         if progress is not None:
             progress(len(done), len(steps))
     return Rows(SyncRow, _checked([done.get(row.id, row) for row in rows], compared()))
@@ -156,8 +156,8 @@ def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> Non
             *source.capabilities.location_properties,
             *target.capabilities.location_properties,
         }
-        given = found.properties or {}
-        properties = {key: value for key, value in given.items() if key not in places}
+        found_properties = found.properties or {}
+        properties = {key: value for key, value in found_properties.items() if key not in places}
     target.create_namespace(
         {"id": list(row.id), "mode": "ExistOk", "properties": properties or None}
     )
@@ -193,9 +193,9 @@ def _alter(source: Namespace, target: Namespace, row: SyncRow) -> None:
     try:
         target.alter_table({"id": list(row.id), "set_properties": request["properties"]})
     except UnsupportedError:
-        there = describe(target, row.id, with_state=False)
-        location = request["location"] if there is None else there.location
-        kept = {} if there is None else there.properties
+        existing = describe(target, row.id, with_state=False)
+        location = request["location"] if existing is None else existing.location
+        kept = {} if existing is None else existing.properties
         properties = {**kept, **(request["properties"] or {})}
         target.register_table(
             {**request, "location": location, "properties": properties, "mode": "Overwrite"}

@@ -15,12 +15,12 @@ from lance_namespace_client.errors import ConcurrentModificationError, InvalidIn
 from lance_namespace_client.models import CreateTableIndexRequest
 
 from ..core.imports import load
-from ..distributed.failures import failure_answer, raise_failure
+from ..distributed.failures import failure_result, raise_failure
 from ..distributed.index_build import IndexBuild
 from ..distributed.target import Target
 from ..tables import indices
 from ..tables.errors import may_be_committed
-from ..tables.lineage import OpenedVersion, There
+from ..tables.lineage import LocationState, OpenedVersion
 from ..tables.orphans import delete_orphans, find_orphans
 from ..tables.write import delete_data_files
 
@@ -129,13 +129,13 @@ class Budget:
     seconds: float | None
     bytes: int | None
     stopped: Event = Factory(Event)
-    _begun: float = field(factory=monotonic)
+    _started: float = field(factory=monotonic)
     _lock: Lock = Factory(Lock)
 
     @property
     def is_over(self) -> bool:
         """Whether no further step may start."""
-        return self.seconds is not None and monotonic() - self._begun >= self.seconds
+        return self.seconds is not None and monotonic() - self._started >= self.seconds
 
     def take(self, size: int) -> bool:
         """Return whether `size` more bytes may be rewritten, and if so deduct them."""
@@ -198,7 +198,7 @@ class TableUpkeep:
         for step in steps:
             self._budget.check()
             if self._budget.is_over:
-                self._leave("steps for which no time was left")
+                self._postpone("steps for which no time was left")
                 break
             try:
                 step(self._open())
@@ -209,21 +209,21 @@ class TableUpkeep:
     def _open(self) -> Any:
         return self._target.open(self._storage)
 
-    def _leave(self, what: str) -> None:
-        self.row.left = f"{self.row.left}; {what}" if self.row.left else what
+    def _postpone(self, work_left: str) -> None:
+        self.row.left = f"{self.row.left}; {work_left}" if self.row.left else work_left
 
     def _run(self, tasks: Sequence[str], work: Callable[[str], dict[str, Any]]) -> list[Any]:
         """Run tasks on workers and return their results after all have finished."""
         target = self._target
 
-        def answer(task: str, count: Count) -> str:
+        def run_task(task: str, count: Count) -> str:
             try:
                 return json.dumps(work(task))
             except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
-                return json.dumps(failure_answer(target.failure(error, "maintaining")))
+                return json.dumps(failure_result(target.failure(error, "maintaining")))
 
         found = self._runner.run(
-            f"maintain {target.name}", tasks, answer, lambda done, rows: self._budget.check()
+            f"maintain {target.name}", tasks, run_task, lambda done, rows: self._budget.check()
         )
         return [json.loads(each) for each in found]
 
@@ -238,7 +238,7 @@ class TableUpkeep:
                 tasks = [task for task in planned if self._budget.take(_size(task))]
             if len(tasks) < len(planned):
                 left = sum(map(_size, planned)) - sum(map(_size, tasks))
-                self._leave(f"compaction of {left:,} bytes")
+                self._postpone(f"compaction of {left:,} bytes")
             self.row.compacted_fragments = sum(len(task.fragments) for task in tasks)
             self.row.rewritten_bytes += sum(map(_size, tasks))
             if self._dry_run or not tasks:
@@ -264,15 +264,17 @@ class TableUpkeep:
         location = self._storage.location
 
         def rewrite(task: str) -> dict[str, Any]:
-            there = target.open(target.storage_at(location), version)
-            return {"rewritten": read_task.from_json(task).execute(there).json()}
+            dataset = target.open(target.storage_at(location), version)
+            return {"rewritten": read_task.from_json(task).execute(dataset).json()}
 
         answers = self._run([task.json() for task in tasks], rewrite)
-        results = [answer["rewritten"] for answer in answers if "rewritten" in answer]
+        results = [
+            task_result["rewritten"] for task_result in answers if "rewritten" in task_result
+        ]
         try:
-            for answer in answers:
-                raise_failure(answer)
-            if opened.look() is not There.SAME:
+            for task_result in answers:
+                raise_failure(task_result)
+            if opened.state() is not LocationState.SAME:
                 raise ConcurrentModificationError(
                     f"{target.name} was dropped, and possibly created again, while it was "
                     "compacted; try again"
@@ -321,14 +323,14 @@ class TableUpkeep:
         target, location = self._target, self._storage.location
 
         def update(task: str) -> dict[str, Any]:
-            there = target.open(storage := target.storage_at(location))
-            opened = OpenedVersion.of(there, storage, None)
-            there.optimize.optimize_indices(index_names=json.loads(task))
-            opened.require_same(there, target.name)
+            dataset = target.open(storage := target.storage_at(location))
+            opened = OpenedVersion.of(dataset, storage, None)
+            dataset.optimize.optimize_indices(index_names=json.loads(task))
+            opened.require_same(dataset, target.name)
             return {}
 
-        for answer in self._run([json.dumps(behind)], update):
-            raise_failure(answer)
+        for task_result in self._run([json.dumps(behind)], update):
+            raise_failure(task_result)
 
     def _clean_up(self, dataset: Any) -> None:
         age = self._upkeep.cleanup_older_than

@@ -38,7 +38,7 @@ from ..distributed.runners import quietly, spark_runner
 from ..distributed.secrets import map_in_arrow
 from ..distributed.type_names import parse_types
 from ..tables.align import aligned
-from ..tables.files import missing_beside
+from ..tables.files import missing_files
 from ..tables.layout import DATA
 from ..tables.sql import SqlCheck
 from ..tables.write import commit_onto
@@ -286,7 +286,7 @@ def _finished(plan: WritePlan, columns: Any) -> dict[int, Mapping[str, Any]]:
     answers = [json.loads(record) for record in Attempts(storage, plan.job).records()]
     answers = [answer for answer in answers if answer["base"] == current]
     files = [file["path"] for answer in answers for file in answer["files"]]
-    missing = set(missing_beside(storage, DATA, files))
+    missing = set(missing_files(storage, DATA, files))
     return {
         answer["fragment"]: answer
         for answer in answers

@@ -91,7 +91,7 @@ def write_table(
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
     require_pyspark()
-    from ..distributed.casts import tell_losses
+    from ..distributed.casts import warn_of_losses
     from ..distributed.columns import lance_schema
 
     chosen = parse_mode(mode, Mode.CREATE)
@@ -119,7 +119,7 @@ def write_table(
                 f"{target.name} has version {plan.read_version}, not {if_version}: another "
                 "writer changed it, so nothing was written; read it again and retry"
             )
-        tell_losses(rows, plan.schema, target.name)
+        warn_of_losses(rows, plan.schema, target.name)
         with decoded():
             found = map_in_arrow(frame, _writer(plan), "fragments string").collect()
         fragments = [fragment for row in found for fragment in json.loads(row.fragments)]

@@ -286,7 +286,7 @@ class LanceNamespaceDataSource(DataSource):
             return writer(plan, overflow=self._options.overflow == "infinity")
 
     def _plan(self, schema: StructType, overwrite: bool, *, starts: bool) -> WritePlan:
-        from ..distributed.casts import tell_losses
+        from ..distributed.casts import warn_of_losses
         from ..distributed.columns import lance_schema
         from ..distributed.write_plan import plan_write
 
@@ -300,7 +300,7 @@ class LanceNamespaceDataSource(DataSource):
             starts=starts,
         )
         assert plan is not None  # only EXIST_OK returns None
-        tell_losses(rows, plan.schema, plan.target.name)
+        warn_of_losses(rows, plan.schema, plan.target.name)
         return plan
 
     def _mode(self, overwrite: bool) -> dict[str, Any]:

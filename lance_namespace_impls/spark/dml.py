@@ -23,7 +23,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..distributed import write_plan
-from ..distributed.columns import check_fits
+from ..distributed.columns import check_compatible
 from ..distributed.failures import coded, decoded
 from ..distributed.runners import quietly, spark_runner
 from ..distributed.secrets import map_in_arrow
@@ -210,7 +210,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
         projected = scanner.projected_schema
     except Exception as error:
         raise pinned.target.failure(error, "updating") from error
-    check_fits(pa.schema([projected.field(name) for name in values]), pinned.schema, what)
+    check_compatible(pa.schema([projected.field(name) for name in values]), pinned.schema, what)
     return columns
 
 

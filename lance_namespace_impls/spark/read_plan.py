@@ -22,7 +22,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.imports import load
-from ..distributed.casts import tell_losses
+from ..distributed.casts import warn_of_losses
 from ..distributed.columns import (
     batches_of_bounded_size,
     cast_batch,
@@ -499,5 +499,5 @@ def readable_schema(pinned: Pinned) -> StructType:
     """Return the Spark schema of the columns, and warn about columns that lose precision."""
     pinned.require_readable()
     schema = to_spark_schema(pinned.schema)
-    tell_losses(pinned.schema, spark_arrow_schema(schema), pinned.target.name)
+    warn_of_losses(pinned.schema, spark_arrow_schema(schema), pinned.target.name)
     return schema

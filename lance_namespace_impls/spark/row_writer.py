@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ..distributed.failures import coded
-from ..distributed.secrets import keep_what_is_loaded
+from ..distributed.secrets import freeze_loaded_modules
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -69,4 +69,4 @@ class WriteTask:
 
         message = self.writer.write(batches)
         yield pa.record_batch([pa.array([dumps(message)])], names=[self.column])
-        keep_what_is_loaded()
+        freeze_loaded_modules()

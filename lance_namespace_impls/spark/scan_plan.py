@@ -18,7 +18,7 @@ from ..core.imports import load
 from ..distributed.columns import cast_batch, spark_arrow_schema, to_spark_schema
 from ..distributed.division import size_of
 from ..distributed.failures import coded
-from ..distributed.secrets import keep_what_is_loaded
+from ..distributed.secrets import freeze_loaded_modules
 from .filters import MAX_CONDITIONS, REJECT_NULL, column_of, has_plain_nulls, to_lance
 from .read_plan import ROW_ADDRESS, Piece, Pinned, plan_tasks, read_pieces, scan_pieces
 
@@ -277,7 +277,7 @@ class ScanTask:
             for batch in batches:
                 for pieces in batch.column(0).to_pylist():
                     yield from self.read(loads(pieces))
-        keep_what_is_loaded()
+        freeze_loaded_modules()
 
     def read(self, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the pieces, or the row of their aggregates."""

@@ -291,11 +291,13 @@ class _Job:
             row.problem, row.code = failure.message, int(failure.code)
 
     def _check_types(self, schema: pa.Schema, source: TableSource, target: Target) -> None:
-        from ..distributed.columns import check_fits, lance_schema
+        from ..distributed.columns import check_compatible, lance_schema
 
         if source.files:
             return  # reading already rejects values that do not fit the schema
-        check_fits(lance_schema(self._frame(source).schema, source.types), schema, target.name)
+        check_compatible(
+            lance_schema(self._frame(source).schema, source.types), schema, target.name
+        )
 
     def _rows_of(self, source: TableSource) -> int | None:
         """Return the number of rows in the source; None if counting would read all the data."""

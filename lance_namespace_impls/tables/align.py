@@ -30,9 +30,9 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
     """
     import pyarrow as pa
 
-    given = batch.columns
-    columns = [_aligned(column) for column in given]
-    if all(new is old for new, old in zip(columns, given, strict=True)):
+    before = batch.columns
+    columns = [_aligned(column) for column in before]
+    if all(new is old for new, old in zip(columns, before, strict=True)):
         return batch
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 

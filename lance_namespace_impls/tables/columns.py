@@ -103,10 +103,10 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
 def _require_one_source(entry: AddColumnsEntry) -> None:
     """Reject a new column that does not have exactly one source of values (code 13)."""
     sources = ("expression", "computed", "virtual_column")
-    given = [name for name in sources if getattr(entry, name) is not None]
-    if len(given) != 1:
+    specified = [name for name in sources if getattr(entry, name) is not None]
+    if len(specified) != 1:
         raise InvalidInputError(
-            f"column {entry.name!r} has {' and '.join(given) or 'no source of values'}; specify "
+            f"column {entry.name!r} has {' and '.join(specified) or 'no source of values'}; specify "
             f"exactly one of {', '.join(sources)}"
         )
 
@@ -129,7 +129,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
     """
     import pyarrow as pa
 
-    given: set[tuple[str, str]] = set()
+    renamed: set[tuple[str, str]] = set()
     alterations: list[dict[str, Any]] = []
     lost: dict[str, dict[str, str]] = {}
     for entry in entries:
@@ -140,13 +140,13 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         if entry.rename is not None:
             check_column_name(entry.rename)
             parent = "" if entry.path in dataset.schema.names else entry.path.rpartition(".")[0]
-            beside = _below(require(dataset, parent)) if parent else dataset.schema.names
+            siblings = _below(require(dataset, parent)) if parent else dataset.schema.names
             # Lance only checks the names of whole columns, and cannot read two fields with one
             # name.
-            if entry.rename in beside or (parent, entry.rename) in given:
+            if entry.rename in siblings or (parent, entry.rename) in renamed:
                 name = f"{parent}.{entry.rename}" if parent else entry.rename
                 raise TableSchemaValidationError(f"column {name!r} already exists")
-            given.add((parent, entry.rename))
+            renamed.add((parent, entry.rename))
             change["name"] = entry.rename
         if entry.nullable is not None:
             change["nullable"] = entry.nullable

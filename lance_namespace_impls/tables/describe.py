@@ -17,7 +17,7 @@ __all__ = ["fill_details"]
 
 
 def fill_details(
-    answer: DescribeTableResponse, storage: TableStorage, request: DescribeTableRequest
+    response: DescribeTableResponse, storage: TableStorage, request: DescribeTableRequest
 ) -> None:
     """Open the dataset and fill version, schema, stats and metadata.
 
@@ -27,18 +27,18 @@ def fill_details(
     """
     chosen = request.version if request.version is not None else request.tag
     dataset = open_dataset(storage, version=chosen, branch=request.branch)
-    answer.version = int(dataset.version)
+    response.version = int(dataset.version)
     if not request.load_detailed_metadata:
         return
     stats = dataset.stats.dataset_stats()
-    answer.schema = to_json_schema(dataset.schema)
-    answer.stats = TableBasicStats(
+    response.schema = to_json_schema(dataset.schema)
+    response.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]
     )
     # UpdateTableSchemaMetadata changes the schema's metadata; Lance's tools also use the dataset's
     # metadata.
-    answer.metadata = {
-        **(answer.schema.metadata or {}),
+    response.metadata = {
+        **(response.schema.metadata or {}),
         **{str(key): str(value) for key, value in dataset.metadata.items()},
     }
-    answer.is_only_declared = False
+    response.is_only_declared = False

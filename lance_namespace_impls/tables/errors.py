@@ -138,11 +138,11 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         what: the operation and its object, as the start of the message.
     """
     text = _error_text(error)
-    if (told := _OF_NAMESPACE.search(text)) is not None:
-        own = getattr(errors, told[1], None)
+    if (found := _OF_NAMESPACE.search(text)) is not None:
+        own = getattr(errors, found[1], None)
         if isinstance(own, type) and issubclass(own, LanceNamespaceError):
             answered: type[LanceNamespaceError] = own
-            return answered(f"{what}: {plain_message(Exception(told[2]))}")
+            return answered(f"{what}: {plain_message(Exception(found[2]))}")
     if _BROKEN.search(text):
         return InvalidTableStateError(
             f"the data at the location does not follow the Lance format: {plain_message(error)}",

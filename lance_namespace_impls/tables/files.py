@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from ..core.imports import load
 from ..core.storage import TableStorage
 
-__all__ = ["delete_file", "is_missing", "local_path", "missing_beside", "read_beside", "read_small"]
+__all__ = ["delete_file", "is_missing", "local_path", "missing_files", "read_file", "read_small"]
 
 
 def read_small(session: Any, name: str) -> bytes | None:
@@ -35,7 +35,7 @@ def read_small(session: Any, name: str) -> bytes | None:
         return local.read_bytes()
 
 
-def read_beside(storage: TableStorage, name: str) -> bytes | None:
+def read_file(storage: TableStorage, name: str) -> bytes | None:
     """Return the content of a file in a dataset's folder; None if it does not exist.
 
     Args:
@@ -56,7 +56,7 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
         return None
 
 
-def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
+def missing_files(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
     """Return which of the named files are missing in a subfolder of a dataset's folder.
 
     Args:
@@ -74,8 +74,8 @@ def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> 
     LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
-    there = {PurePosixPath(path).name for path in session.list(folder)}
-    return [name for name in names if PurePosixPath(name).name not in there]
+    existing = {PurePosixPath(path).name for path in session.list(folder)}
+    return [name for name in names if PurePosixPath(name).name not in existing]
 
 
 def delete_file(session: Any, name: str) -> bool:

@@ -88,14 +88,14 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     Occur = load("lance.query").Occur
     PhraseQuery = load("lance.query").PhraseQuery
 
-    given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
-    if len(given) != 1:
+    kinds = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
+    if len(kinds) != 1:
         raise InvalidInputError(
             "a full-text query must be one of match, phrase, boost, multi_match and "
-            f"boolean, not {len(given)} of them"
+            f"boolean, not {len(kinds)} of them"
         )
-    node: Any = getattr(query, given[0])
-    match given[0]:
+    node: Any = getattr(query, kinds[0])
+    match kinds[0]:
         case "match":
             columns = [node.column] if node.column is not None else _searchable(dataset)
             if len(columns) == 1:

@@ -73,15 +73,15 @@ def _with_vectors(schema: pa.Schema, onto: pa.Schema) -> pa.Schema:
     from pyarrow import types as is_
 
     for place, field in enumerate(schema):
-        there = onto.field(field.name) if field.name in onto.names else None
+        existing = onto.field(field.name) if field.name in onto.names else None
         if (
-            there is not None
-            and is_.is_fixed_size_list(there.type)
+            existing is not None
+            and is_.is_fixed_size_list(existing.type)
             and (is_.is_list(field.type) or is_.is_large_list(field.type))
-            and _is_number(there.type.value_type)
+            and _is_number(existing.type.value_type)
             and _is_number(field.type.value_type)
         ):
-            schema = schema.set(place, field.with_type(there.type))
+            schema = schema.set(place, field.with_type(existing.type))
     return schema
 
 

@@ -27,12 +27,12 @@ from lance_namespace_client.errors import (
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
-from .files import local_path, missing_beside
+from .files import local_path, missing_files
 from .layout import DATA, TREE, VERSIONS
 from .manifests import ManifestFolder, final_names, version_of
 from .refs import checkout
 
-__all__ = ["OpenedVersion", "There", "open_version", "replaced"]
+__all__ = ["LocationState", "OpenedVersion", "open_version", "replaced"]
 
 # The last error occurs while a drop deletes the files that it has listed.
 _NOTHING = (
@@ -43,7 +43,7 @@ _NOTHING = (
 )
 
 
-class There(Enum):
+class LocationState(Enum):
     """The current contents of the location of an opened dataset."""
 
     SAME = "the dataset"
@@ -92,7 +92,7 @@ class _Folder:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         self._version = 0
         self._manifest: os.stat_result | None = None
 
@@ -116,15 +116,15 @@ class _Folder:
         """Return whether the folder at the path is the open one; None if it cannot be read."""
         try:
             # On a shared disk, opening the folder makes changes by other machines visible.
-            there = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
+            current = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None
         try:
-            return os.path.samestat(os.fstat(self._held), os.fstat(there))
+            return os.path.samestat(os.fstat(self._descriptor), os.fstat(current))
         except OSError:
             return None
         finally:
-            os.close(there)
+            os.close(current)
 
     def _find(self) -> os.stat_result | None:
         for name in final_names(self._version):
@@ -133,7 +133,7 @@ class _Folder:
         return None
 
     def close(self) -> None:
-        os.close(self._held)
+        os.close(self._descriptor)
 
 
 @frozen(kw_only=True)
@@ -145,16 +145,18 @@ class OpenedVersion:
     number: int
     written: datetime
     """Commit time in the manifest; it distinguishes versions of different tables."""
-    made: dict[int, datetime] = Factory(dict)
+    committed: dict[int, datetime] = Factory(dict)
     """The versions that the change has committed since, with their commit times."""
     folder: _Folder | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, dataset: Any, storage: TableStorage, branch: str | None) -> OpenedVersion:
-        """Return the opened version of a dataset. Args:
-        dataset: the ``lance.LanceDataset``.
-        storage: location from which the dataset was opened.
-        branch: its branch; defaults to the main one.
+        """Return the opened version of a dataset.
+
+        Args:
+            dataset: the ``lance.LanceDataset``.
+            storage: location from which the dataset was opened.
+            branch: branch of the dataset; defaults to the main branch.
         """
         found = dataset.get_version()
         return cls(
@@ -178,29 +180,33 @@ class OpenedVersion:
         """
         found = dataset.get_version()
         if found["timestamp"] != self.written:
-            self.made[int(found["version"])] = found["timestamp"]
+            self.committed[int(found["version"])] = found["timestamp"]
 
-    def look(self) -> There:
+    def state(self) -> LocationState:
         """Return the current contents of the location.
 
         Raises:
             OSError, ValueError: the location cannot be read.
         """
         if self.folder is not None and self.folder.is_unchanged():
-            return There.SAME
+            return LocationState.SAME
         try:
             latest = self._open()
         except _NOTHING:
-            return There.NOTHING
+            return LocationState.NOTHING
         if int(latest.version) < self.number:
-            return There.OTHER
+            return LocationState.OTHER
         try:
             found = self._at(latest, self.number)
         except TableVersionNotFoundError:
-            return There.SAME if self._was_cleaned_up(latest) else There.OTHER
+            return LocationState.SAME if self._was_cleaned_up(latest) else LocationState.OTHER
         except TableBranchNotFoundError:
-            return There.NOTHING
-        return There.SAME if found.get_version()["timestamp"] == self.written else There.OTHER
+            return LocationState.NOTHING
+        return (
+            LocationState.SAME
+            if found.get_version()["timestamp"] == self.written
+            else LocationState.OTHER
+        )
 
     def _open(self) -> Any:
         with _catalog_errors():
@@ -227,7 +233,7 @@ class OpenedVersion:
                 True  # the folders of a branch may have other names, so this cannot be determined
             )
         if files := _files(latest):
-            return not missing_beside(self.root, DATA, files)
+            return not missing_files(self.root, DATA, files)
         earlier = max((number for number in manifests if number < self.number), default=None)
         try:
             return (
@@ -249,7 +255,7 @@ class OpenedVersion:
             return []
         found: list[int] = []
         number = int(latest.version)
-        while (due := self.made.get(number)) is not None:
+        while (due := self.committed.get(number)) is not None:
             try:
                 if self._at(latest, number).get_version()["timestamp"] != due:
                     break
@@ -272,7 +278,7 @@ class OpenedVersion:
             ConcurrentModificationError: code 14.
         """
         self.note(dataset)
-        if self.look() is not There.OTHER:
+        if self.state() is not LocationState.OTHER:
             return
         if not self.storage.managed:
             self.delete(self.misplaced())

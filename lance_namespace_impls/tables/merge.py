@@ -80,35 +80,37 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
     for key in keys:
         if key not in rows.schema.names:
             raise TableColumnNotFoundError(f"the rows lack the key column {key!r}")
-    held: list[pa.RecordBatch] = []
-    held_keys: list[pa.RecordBatch] = []
+    buffered: list[pa.RecordBatch] = []
+    buffered_keys: list[pa.RecordBatch] = []
     size = 0
     with TemporaryFile() as file, rows.guarded():
         writer: Any = None
         for batch in writable(rows):
-            held.append(batch)
-            held_keys.append(batch.select(keys))
+            buffered.append(batch)
+            buffered_keys.append(batch.select(keys))
             size += batch.nbytes
             if size <= _BYTES_IN_MEMORY:
                 continue
             if writer is None:
                 writer = pa.ipc.new_stream(file, rows.schema)
-            for each in held:
+            for each in buffered:
                 writer.write_batch(each)
             # A column from a stream keeps all columns of its batch in memory, so it is copied.
-            held_keys[-len(held) :] = [_copied(each) for each in held_keys[-len(held) :]]
-            held.clear()
+            buffered_keys[-len(buffered) :] = [
+                _copied(each) for each in buffered_keys[-len(buffered) :]
+            ]
+            buffered.clear()
         columns = pa.schema([rows.schema.field(key) for key in keys])
-        found = pa.Table.from_batches(held_keys, columns).unify_dictionaries()
+        found = pa.Table.from_batches(buffered_keys, columns).unify_dictionaries()
         _check_keys(found)
         if writer is not None:
             writer.close()
-        kept = pa.Table.from_batches(held, rows.schema)
+        table = pa.Table.from_batches(buffered, rows.schema)
         yield MergeRows(
             schema=rows.schema,
             rows=found.num_rows,
             has_null_keys=any(column.null_count for column in found.columns),
-            read=(lambda: kept) if writer is None else (lambda: _read_again(file)),
+            read=(lambda: table) if writer is None else (lambda: _read_again(file)),
         )
 
 

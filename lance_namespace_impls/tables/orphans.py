@@ -77,8 +77,8 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
             busy.update("data/" + name for name in names)
             busy.update("_indices/" + name.removesuffix(".json") for name in names)
     # Read after listing the files: files committed in between thus count as referenced.
-    held = busy.union(_held_files(dataset)) if candidates else busy
-    found = [file for file in candidates if not _is_held(file.path, held)]
+    referenced = busy.union(_referenced_files(dataset)) if candidates else busy
+    found = [file for file in candidates if not _is_referenced(file.path, referenced)]
     return sorted([*found, *dead], key=lambda each: each.path)
 
 
@@ -87,7 +87,7 @@ def _rows(reader: Any) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _held_files(dataset: Any) -> Iterator[str]:
+def _referenced_files(dataset: Any) -> Iterator[str]:
     """Yield the paths of all referenced files, relative to the main branch's location."""
     root = dataset.uri.rstrip("/")
     yield from (row["path"] for row in _rows(dataset.tracked_files()))
@@ -99,13 +99,13 @@ def _held_files(dataset: Any) -> Iterator[str]:
             yield f"tree/{branch}/{row['path']}"
 
 
-def _is_held(path: str, held: set[str]) -> bool:
+def _is_referenced(path: str, referenced: set[str]) -> bool:
     """Return whether a version or a job references a file, or the file to which it belongs."""
     blob = _PARENT.fullmatch(path)
     return (
-        path in held
-        or "/".join(path.split("/")[:2]) in held  # the folder of a part that a job recorded
-        or (blob is not None and f"{blob['file']}.lance" in held)
+        path in referenced
+        or "/".join(path.split("/")[:2]) in referenced  # the folder of a part that a job recorded
+        or (blob is not None and f"{blob['file']}.lance" in referenced)
     )
 
 

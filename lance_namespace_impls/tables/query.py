@@ -54,7 +54,7 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     """
     check = SqlCheck(dataset.schema, sized=True)
     check.condition(request.filter, "the filter")
-    wanted: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "filter": request.filter or None,
         "offset": request.offset,
         "prefilter": request.prefilter,
@@ -66,30 +66,30 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     }
     vector = _vector(request)
     score = "_score" if request.full_text_query is not None else None
-    wanted["columns"] = _columns(request, score if vector is None else "_distance", check)
+    arguments["columns"] = _columns(request, score if vector is None else "_distance", check)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
         raise InvalidInputError("k is 0; set it to the number of rows that the search must return")
     if vector is not None:
-        wanted["nearest"] = _nearest(dataset, request, vector)
+        arguments["nearest"] = _nearest(dataset, request, vector)
         # Skipped rows do not count towards k, so the search must find them in addition.
-        wanted["nearest"]["k"] += request.offset or 0
+        arguments["nearest"]["k"] += request.offset or 0
         if request.vector is not None and not request.vector.multi_vector:
-            wanted["limit"] = request.k
+            arguments["limit"] = request.k
     elif request.k:
         # Zero means all rows, as in pylance's own namespaces.
-        wanted["limit"] = request.k
+        arguments["limit"] = request.k
     if request.full_text_query is not None:
-        wanted["full_text_query"] = _full_text(dataset, request)
-        wanted["limit"] = request.k
+        arguments["full_text_query"] = _full_text(dataset, request)
+        arguments["limit"] = request.k
     if vector is None and request.full_text_query is None:
         shape = _shape(dataset)
-        wanted["batch_size"] = max(1, shape.batch_rows // check.growth)
-        wanted["batch_readahead"] = 2
-        wanted["fragment_readahead"] = 1
+        arguments["batch_size"] = max(1, shape.batch_rows // check.growth)
+        arguments["batch_readahead"] = 2
+        arguments["fragment_readahead"] = 1
         if request.filter and request.k and shape.is_small:
-            wanted["batch_size"] = min(wanted["batch_size"], SMALL_BATCH_ROWS)
-            wanted["late_materialization"] = shape.wide or False
-    return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
+            arguments["batch_size"] = min(arguments["batch_size"], SMALL_BATCH_ROWS)
+            arguments["late_materialization"] = shape.wide or False
+    return dataset.scanner(**{key: value for key, value in arguments.items() if value is not None})
 
 
 def explain(dataset: Any, request: Query, verbose: bool | None) -> str:
@@ -170,20 +170,20 @@ def _scans(dataset: Any, request: Query) -> Iterator[Any]:
 def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
     """Yield groups of fragments with their first row and their row count, which is at most `most`."""
     together: list[Any] = []
-    held = 0
+    grouped_rows = 0
     for fragment in dataset.get_fragments():
         rows = fragment.count_rows()
-        if held and held + rows > most:
-            yield together, 0, held
-            together, held = [], 0
+        if grouped_rows and grouped_rows + rows > most:
+            yield together, 0, grouped_rows
+            together, grouped_rows = [], 0
         if rows <= most:
             together.append(fragment)
-            held += rows
+            grouped_rows += rows
             continue
         for start in range(0, rows, most):
             yield [fragment], start, min(most, rows - start)
-    if held:
-        yield together, 0, held
+    if grouped_rows:
+        yield together, 0, grouped_rows
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
@@ -227,16 +227,16 @@ class _Shape:
         rows = [fragment.metadata.physical_rows for fragment in fragments]
         sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
         width = max(sum(widths.values()), 1)
-        fitting = BATCH_BYTES // width
+        rows_per_batch = BATCH_BYTES // width
         # If the width is a guess, use the row size according to the file sizes; older files do not
         # record it.
-        known = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
+        row_size = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
         return cls(
-            batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
+            batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, rows_per_batch)),
             wide=[name for name, width in widths.items() if width > NARROW_BYTES],
             is_small=_within(rows, SMALL_ROWS) and _within(sizes, SMALL_BYTES),
             rows=None if None in rows else sum(rows),
-            row_bytes=max(width, known),
+            row_bytes=max(width, row_size),
             fixed={
                 each.name: widths[each.name]
                 for each in dataset.schema
@@ -285,8 +285,8 @@ def _item(kind: pa.DataType) -> pa.DataType:
 
 def _within(numbers: Iterable[int | None], most: int) -> bool:
     """Return whether all numbers are known and their sum is at most `most`."""
-    known = [most + 1 if number is None else number for number in numbers]
-    return sum(known) <= most
+    counts = [most + 1 if number is None else number for number in numbers]
+    return sum(counts) <= most
 
 
 def _ordering(request: Query) -> list[Any] | None:
@@ -341,13 +341,13 @@ def _vector(request: Query) -> list[Any] | None:
     vector = request.vector
     if vector is None:
         return None
-    given = [v for v in (vector.single_vector, vector.multi_vector) if v]
-    if len(given) > 1:
+    provided = [v for v in (vector.single_vector, vector.multi_vector) if v]
+    if len(provided) > 1:
         raise InvalidInputError("specify only one of single_vector and multi_vector")
     if not all(vector.multi_vector or ()):
         raise InvalidInputError("one of the vectors in multi_vector is empty")
-    if given:
-        return given[0]
+    if provided:
+        return provided[0]
     is_empty = vector.single_vector is not None or vector.multi_vector is not None
     # If there is no vector, lancedb sends an empty vector and no column.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):

@@ -23,7 +23,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.models import BranchContents, TagContents
 
 from ..core.storage import TableStorage
-from .files import read_beside, read_small
+from .files import read_file, read_small
 
 __all__ = [
     "branches_of",
@@ -112,7 +112,7 @@ def tag(storage: TableStorage, name: str) -> TagContents:
     """
     content = None
     if _TAG.fullmatch(name):
-        content = read_beside(storage, f"_refs/tags/{name}.json")
+        content = read_file(storage, f"_refs/tags/{name}.json")
     if content is None:
         raise _no_tag(name)
     found = json.loads(content)
@@ -275,9 +275,9 @@ def create_branch(
             f"{_shown(name)} is not a valid branch name: no part of it may be '.'"
         )
     # pylance reports an existing branch as an internal error.
-    taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
+    conflict = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in branches_of(dataset):
-        raise taken
+        raise conflict
     require_branch(dataset, from_branch)
     if from_version is not None:
         checkout(dataset, from_version, from_branch)
@@ -288,7 +288,7 @@ def create_branch(
         # A branch that another process is creating exists before it is listed.
         if not _TAKEN.search(str(error)) and name not in branches_of(dataset):
             raise
-        raise taken from error
+        raise conflict from error
 
 
 def delete_branch(dataset: Any, name: str) -> None:
@@ -302,12 +302,12 @@ def delete_branch(dataset: Any, name: str) -> None:
     """
     if name == MAIN:
         raise InvalidInputError("the main branch cannot be deleted; to delete it, drop the table")
-    there = branches_of(dataset)
-    if name not in there:
+    branches = branches_of(dataset)
+    if name not in branches:
         raise _no_branch(name)
     # The files of branch a/b are stored inside the folder of branch a. Lance would not delete any
     # of them, and they would block a new branch a and a drop of the table.
-    if below := sorted(other for other in there if other.startswith(f"{name}/")):
+    if below := sorted(other for other in branches if other.startswith(f"{name}/")):
         raise _in_use(name, f"its folder contains the files of {', '.join(map(repr, below))}")
     if holders := _holders(dataset, name):
         raise _in_use(name, holders)
@@ -342,13 +342,13 @@ def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | 
         if tag["branch"] == line and tag["version"] in versions
     ]
     branches = [
-        f"branch {name!r} starts at version {made['parent_version']}"
-        for name, made in branches_of(dataset).items()
-        if made["parent_branch"] == line and made["parent_version"] in versions
+        f"branch {name!r} starts at version {record['parent_version']}"
+        for name, record in branches_of(dataset).items()
+        if record["parent_branch"] == line and record["parent_version"] in versions
     ]
-    if held := sorted(tags + branches):
+    if blocking := sorted(tags + branches):
         raise InvalidTableStateError(
-            f"nothing was deleted: {', '.join(held)}; exclude these versions, or delete "
+            f"nothing was deleted: {', '.join(blocking)}; exclude these versions, or delete "
             "their references first"
         )
 
@@ -357,7 +357,7 @@ def _holders(dataset: Any, branch: str) -> str:
     """Describe the tags and branches that refer to a branch, as part of a message."""
     tags = [name for name, tag in _tags(dataset).items() if tag["branch"] == branch]
     branches = [
-        name for name, made in branches_of(dataset).items() if made["parent_branch"] == branch
+        name for name, record in branches_of(dataset).items() if record["parent_branch"] == branch
     ]
     kinds = (("tag", tags), ("branch", branches))
     return ", ".join(f"{kind} {name!r}" for kind, names in kinds for name in names)

@@ -502,8 +502,8 @@ def type_name(type: JsonArrowDataType) -> str:
         parts = ", ".join(f"{field.name}: {type_name(field.type)}" for field in inner)
     else:
         parts = ", ".join(type_name(field.type) for field in inner)
-    given = [str(part) for part in (_size(type), type.unit, type.timezone) if part is not None]
-    tail = f"[{', '.join(given)}]" if given else ""
+    details = [str(part) for part in (_size(type), type.unit, type.timezone) if part is not None]
+    tail = f"[{', '.join(details)}]" if details else ""
     kind = f"{type.type}<{parts}>{tail}" if inner else f"{type.type}{tail}"
     return kind if type.index_type is None else f"dictionary<{type.index_type}, {kind}>"
 

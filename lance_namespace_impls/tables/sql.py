@@ -314,14 +314,14 @@ def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
 
 
 def _analyzed(text: str) -> _Analysis:
-    return _kept(text) if len(text) <= _CACHED_LENGTH else _analyze(text)
+    return _cached_analyze(text) if len(text) <= _CACHED_LENGTH else _analyze(text)
 
 
 def _analyze(text: str) -> _Analysis:
     return _Costs().analyze(parse(text))
 
 
-_kept = lru_cache(maxsize=1_024)(_analyze)
+_cached_analyze = lru_cache(maxsize=1_024)(_analyze)
 
 
 class _Costs:

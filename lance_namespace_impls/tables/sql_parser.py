@@ -232,7 +232,7 @@ class _Parser:
             return self._refused("has a ';': write one expression, without a semicolon")
         return self._unexpected("an expression")
 
-    def _takes(self, word: str) -> bool:
+    def _accept(self, word: str) -> bool:
         """Skip a word or sign if it is next."""
         if self._word != word:
             return False
@@ -240,7 +240,7 @@ class _Parser:
         return True
 
     def _require(self, word: str) -> None:
-        if not self._takes(word):
+        if not self._accept(word):
             raise self._unexpected(word)
 
     # Expressions.
@@ -333,15 +333,15 @@ class _Parser:
         if word == "BETWEEN":
             self._require("AND")
             return self._node(Kind.BETWEEN, word, (left, right, self._expression(_COMPARE + 1)))
-        if self._takes("ESCAPE"):
+        if self._accept("ESCAPE"):
             if self._kind != "string":
                 raise self._unexpected("a character in single quotes")
             self._next()
         return self._node(Kind.LIKE, word, (left, right))
 
     def _is(self, left: Node) -> Node:
-        self._takes("NOT")
-        if self._takes("DISTINCT"):
+        self._accept("NOT")
+        if self._accept("DISTINCT"):
             self._require("FROM")
             return self._node(Kind.IS, "DISTINCT", (left, self._expression(_COMPARE + 1)))
         word = self._word
@@ -443,7 +443,7 @@ class _Parser:
             items.append(run or self._expression(_COMPARE + 1 if "IN" in separators else 0))
             if self._word in separators:
                 self._next()
-            elif not self._takes(","):
+            elif not self._accept(","):
                 return items
 
     def _run(self) -> Node | None:
@@ -462,11 +462,11 @@ class _Parser:
         self._open("(")
         if name == "TRIM" and self._word in _SIDES:
             self._next()
-            self._takes("FROM")
+            self._accept("FROM")
         if self._word == "*":
             raise self._refused(f"calls {name.lower()}(*), but aggregates are not supported")
         args = self._items(")", separators)
-        if name in ("CEIL", "FLOOR") and self._takes("TO"):
+        if name in ("CEIL", "FLOOR") and self._accept("TO"):
             self._next()
         self._close(")")
         args = [each for item in args for each in _separate(item)]
@@ -492,10 +492,10 @@ class _Parser:
         self._next()
         while self._word in _TYPE_WORDS:
             self._next()
-        if self._takes("("):
+        if self._accept("("):
             while self._kind == "number" or self._word == "-":
                 self._next()
-                self._takes(",")
+                self._accept(",")
             self._require(")")
         while self._word in _TYPE_WORDS:
             self._next()
@@ -511,11 +511,11 @@ class _Parser:
         parts = [] if self._word == "WHEN" else [self._expression(0)]
         if self._word != "WHEN":
             raise self._unexpected("WHEN")
-        while self._takes("WHEN"):
+        while self._accept("WHEN"):
             parts.append(self._expression(0))
             self._require("THEN")
             parts.append(self._expression(0))
-        if self._takes("ELSE"):
+        if self._accept("ELSE"):
             parts.append(self._expression(0))
         self._require("END")
         self._levels -= 1
@@ -545,7 +545,7 @@ class _Parser:
     def _subscript(self, left: Node) -> Node:
         self._open("[")
         parts = [left] if self._word == ":" else [left, self._expression(0)]
-        if self._takes(":") and self._word != "]":
+        if self._accept(":") and self._word != "]":
             parts.append(self._expression(0))
         self._close("]")
         if len(parts) == 2 and parts[1].kind in (Kind.STRING, Kind.QUOTED):
@@ -585,9 +585,9 @@ class _Parser:
             "values, or several requests"
         )
 
-    def _unexpected(self, wanted: str) -> SqlError:
+    def _unexpected(self, expected: str) -> SqlError:
         found = "nothing more" if self._kind == "end" else repr(self._token[:50])
-        return self._refused(f"has {found} at character {self._start + 1}; expected {wanted}")
+        return self._refused(f"has {found} at character {self._start + 1}; expected {expected}")
 
     def _refused(self, why: str) -> SqlError:
         return SqlError(why)

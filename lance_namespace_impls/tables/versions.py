@@ -112,11 +112,11 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
         TableVersionNotFoundError: code 11.
     """
     manifests = Manifests(dataset, branch)
-    wanted = max(manifests.numbers(), default=0) if version is None else version
-    found = manifests.version(wanted) if wanted in manifests else None
+    number = max(manifests.numbers(), default=0) if version is None else version
+    found = manifests.version(number) if number in manifests else None
     if found is None:
-        raise TableVersionNotFoundError(f"version {wanted} does not exist")
-    chosen = dataset.checkout_version(wanted if branch is None else (branch, wanted))
+        raise TableVersionNotFoundError(f"version {number} does not exist")
+    chosen = dataset.checkout_version(number if branch is None else (branch, number))
     metadata = chosen.get_version()["metadata"]
     found.metadata = {str(key): str(value) for key, value in metadata.items()}
     return found
@@ -135,7 +135,7 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
         InvalidInputError: code 13, a range is empty or contains the latest version.
         InvalidTableStateError: code 19, a tag or another branch references one of the versions.
     """
-    kept = {ref["version"] for ref in dataset.version_refs()}
+    referenced = {ref["version"] for ref in dataset.version_refs()}
     latest = int(dataset.latest_version)
     found: set[int] = set()
     for span in ranges:
@@ -145,7 +145,7 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
                 f"versions {span.start_version} to {span.end_version} are not a range; the end "
                 f"must be greater than the start"
             )
-        found |= {version for version in kept if span.start_version <= version < end}
+        found |= {version for version in referenced if span.start_version <= version < end}
     if latest in found:
         raise InvalidInputError(
             f"version {latest} is the latest and cannot be deleted; exclude it from the range"

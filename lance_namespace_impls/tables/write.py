@@ -22,10 +22,10 @@ from ..core.modes import InsertMode
 from ..core.storage import TableStorage
 from .dataset import follow, open_dataset
 from .errors import from_lance, plain_message
-from .files import delete_file, missing_beside
+from .files import delete_file, missing_files
 from .incoming import writable
 from .layout import DATA
-from .lineage import OpenedVersion, There
+from .lineage import LocationState, OpenedVersion
 from .schema import check_columns
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _write_first(
     except OSError as error:
         if rows.failure is not None or not is_overtaken(error):
             raise
-        raise _made_by_other(storage) from error
+        raise _created_by_other(storage) from error
     try:
         with committing:
             _require_data_files(storage, transaction)
@@ -153,7 +153,7 @@ def _write_first(
             raise
         if _took_effect(storage, transaction):
             return 1
-        raise _made_by_other(storage) from error
+        raise _created_by_other(storage) from error
 
 
 def _data_files(transaction: Any) -> list[str]:
@@ -170,7 +170,7 @@ def _require_data_files(storage: TableStorage, transaction: Any) -> None:
     Raises:
         ConcurrentModificationError: code 14.
     """
-    if missing_beside(storage, DATA, _data_files(transaction)):
+    if missing_files(storage, DATA, _data_files(transaction)):
         raise _deleted_meanwhile(storage)
 
 
@@ -219,7 +219,7 @@ def is_overtaken(error: OSError) -> bool:
     )
 
 
-def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
+def _created_by_other(storage: TableStorage) -> TableAlreadyExistsError:
     return TableAlreadyExistsError(
         f"{storage.location}: another writer created the table first; send the rows again"
     )
@@ -296,10 +296,10 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
         writable(rows, dataset.schema), dataset, mode=mode.value, return_transaction=True
     )
     try:
-        found = opened.look()
+        found = opened.state()
     except (OSError, ValueError):
-        found = There.SAME  # the commit reports the storage failure
-    if found is not There.SAME:
+        found = LocationState.SAME  # the commit reports the storage failure
+    if found is not LocationState.SAME:
         delete_data_files(opened.root, _data_files(transaction))
         raise _deleted_meanwhile(opened.storage)
     follow(dataset, lance.LanceDataset.commit(dataset, transaction))

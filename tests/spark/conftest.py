@@ -104,7 +104,7 @@ def quiet_lake(tmp_path: Path) -> Lake:
 @pytest.fixture
 def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that makes something happen right before each commit of a plan."""
-    functions = {name: getattr(write_plan, name) for name in ("commit", "_commit_beside")}
+    functions = {name: getattr(write_plan, name) for name in ("commit", "_commit_on_top")}
 
     def let(act: Callable[[], object], name: str = "commit") -> None:
         def late(*args: Any, **more: Any) -> Any:

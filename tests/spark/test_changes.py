@@ -116,7 +116,7 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
         theirs = table.namespace.table("t").merge_insert("id").when_not_matched_insert_all()
         assert theirs.execute([{"id": 110, "s": "theirs"}]).num_inserted_rows == 1
 
-    before_commit(merge, "_commit_beside")
+    before_commit(merge, "_commit_on_top")
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
     with pytest.raises(ConcurrentModificationError, match="was changed by another writer"):
         merge_into(source, table.namespace, "t", "id")

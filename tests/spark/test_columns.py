@@ -110,7 +110,7 @@ def test_large_batches_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_rows_that_fit(given: pa.DataType, table: pa.DataType) -> None:
-    columns.check_fits(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
+    columns.check_compatible(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
 
 
 @pytest.mark.parametrize(
@@ -128,15 +128,15 @@ def test_rows_that_fit(given: pa.DataType, table: pa.DataType) -> None:
 )
 def test_rows_that_do_not_fit(given: pa.DataType, table: pa.DataType) -> None:
     with pytest.raises(TableSchemaValidationError, match="table t: column c"):
-        columns.check_fits(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
+        columns.check_compatible(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
 
 
 def test_columns_that_are_missing_or_too_many() -> None:
     table = pa.schema([("a", pa.int8()), pa.field("b", pa.int8(), nullable=False)])
     with pytest.raises(TableSchemaValidationError, match="column b is not nullable"):
-        columns.check_fits(pa.schema([("a", pa.int8())]), table, "table t")
+        columns.check_compatible(pa.schema([("a", pa.int8())]), table, "table t")
     with pytest.raises(TableSchemaValidationError, match="has no column z"):
-        columns.check_fits(pa.schema([("z", pa.int8())]), table, "table t")
+        columns.check_compatible(pa.schema([("z", pa.int8())]), table, "table t")
 
 
 def test_new_tables_take_nulls_and_the_types_that_are_given() -> None:
@@ -232,7 +232,7 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
     with pytest.warns(
         UserWarning, match=r"^table t: digits may be lost in x \(\S+.* to [^,]*"
     ) as told:
-        casts.tell_losses(rows, table, "table t")
+        casts.warn_of_losses(rows, table, "table t")
     assert len(told) == 1
 
 
@@ -250,4 +250,4 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
 def test_casts_that_do_not_round_are_not_told(given: pa.DataType, wanted: pa.DataType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        casts.tell_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")
+        casts.warn_of_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")

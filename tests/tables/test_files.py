@@ -25,8 +25,8 @@ from lance_namespace_impls.tables.dataset import table_uri
 from lance_namespace_impls.tables.files import (
     delete_file,
     local_path,
-    missing_beside,
-    read_beside,
+    missing_files,
+    read_file,
     read_small,
 )
 from lance_namespace_impls.tables.manifests import ManifestFolder, final_names, staged_name
@@ -39,14 +39,14 @@ ROWS = pa.table({"x": [1]})
 @pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
 def test_missing_files_are_those_that_are_not_there(tmp_path: Path, scheme: str) -> None:
     storage = TableStorage(location=f"{scheme}{tmp_path}", options={})
-    assert missing_beside(storage, "data", []) == []
-    assert missing_beside(storage, "data", ["a.lance"]) == ["a.lance"]
+    assert missing_files(storage, "data", []) == []
+    assert missing_files(storage, "data", ["a.lance"]) == ["a.lance"]
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "a.lance").touch()
     (folder / "b.lance").touch()
-    assert missing_beside(storage, "data", ["a.lance", "b.lance"]) == []
-    assert missing_beside(storage, "data", ["a.lance", "c.lance", "b.lance"]) == ["c.lance"]
+    assert missing_files(storage, "data", ["a.lance", "b.lance"]) == []
+    assert missing_files(storage, "data", ["a.lance", "c.lance", "b.lance"]) == ["c.lance"]
 
 
 @pytest.fixture(params=["", "file://", "file-object-store://"])
@@ -60,9 +60,9 @@ def test_a_file_is_read_and_deleted_where_it_is_there(
 ) -> None:
     session = LanceFileSession(storage.location)
     (tmp_path / "_versions" / "a").write_bytes(b"text")
-    assert read_beside(storage, "_versions/a") == read_small(session, "_versions/a") == b"text"
+    assert read_file(storage, "_versions/a") == read_small(session, "_versions/a") == b"text"
     assert delete_file(session, "_versions/a")
-    assert read_beside(storage, "_versions/a") is read_small(session, "_versions/a") is None
+    assert read_file(storage, "_versions/a") is read_small(session, "_versions/a") is None
     assert not (tmp_path / "_versions" / "a").exists()
 
 
@@ -361,10 +361,10 @@ def test_an_object_store_is_asked_with_the_options_of_the_table(s3: GuardedS3) -
     assert opening.exists(storage)
     assert refs.tag(storage, "first") == refs.tags(opening.open_dataset(storage))["first"]
     assert opening.open_dataset(storage, version="first").count_rows() == 1
-    assert b'"version"' in (read_beside(storage, "_refs/tags/first.json") or b"")
-    assert read_beside(storage, "_refs/tags/none.json") is None
+    assert b'"version"' in (read_file(storage, "_refs/tags/first.json") or b"")
+    assert read_file(storage, "_refs/tags/none.json") is None
     files = [file.path for each in made.get_fragments() for file in each.data_files()]
-    assert missing_beside(storage, "data", [*files, "none.lance"]) == ["none.lance"]
+    assert missing_files(storage, "data", [*files, "none.lance"]) == ["none.lance"]
     listed = versions.Manifests(opening.open_dataset(storage), None)
     assert listed.numbers() == [1, 2]
     sizes = {name.rpartition("/")[2] for name in s3.objects() if "_versions" in name}

@@ -17,7 +17,7 @@ from attrs import evolve
 from lance_namespace_client.errors import ConcurrentModificationError, InvalidTableStateError
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import lineage
-from lance_namespace_impls.tables.lineage import There, open_version
+from lance_namespace_impls.tables.lineage import LocationState, open_version
 from tests.open_files import open_files
 
 ROWS = pa.table({"x": [1, 2]})
@@ -55,9 +55,9 @@ def test_a_place_that_is_as_it_was_is_told_without_opening_it(
         assert opened.written == dataset.get_version()["timestamp"]
         assert path_of(opened.root) == versions_of(storage, branch).parent
         monkeypatch.setattr(lineage, "open_dataset", closed)
-        assert opened.look() is There.SAME
+        assert opened.state() is LocationState.SAME
         dataset.insert(ROWS)  # a later version leaves this one as it was
-        assert opened.look() is There.SAME
+        assert opened.state() is LocationState.SAME
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the open files are read from /proc")
@@ -81,29 +81,29 @@ def test_a_manifest_that_was_copied_is_looked_into(
         manifest.unlink()
         manifest.with_name("other").write_bytes(content)
         manifest.with_name("other").rename(manifest)
-        assert opened.look() is There.SAME
+        assert opened.state() is LocationState.SAME
         os.utime(manifest, (1, 1))
-        assert opened.look() is There.SAME
+        assert opened.state() is LocationState.SAME
         monkeypatch.setattr(lineage, "open_dataset", closed)
         with pytest.raises(AssertionError, match="is opened"):
-            opened.look()
+            opened.state()
         assert dataset.version == 2
 
 
 def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
     with open_version(storage) as (dataset, opened):
         shutil.rmtree(path_of(storage))
-        assert opened.look() is There.NOTHING
+        assert opened.state() is LocationState.NOTHING
         assert opened.misplaced() == []
         opened.require_same(
             dataset, "t"
         )  # whoever changes nothing there needs to take nothing back
         lance.write_dataset(ROWS, str(path_of(storage)))
-        assert opened.look() is There.OTHER
+        assert opened.state() is LocationState.OTHER
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
-        assert opened.look() is There.OTHER
+        assert opened.state() is LocationState.OTHER
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
-        assert opened.look() is There.OTHER
+        assert opened.state() is LocationState.OTHER
         with pytest.raises(
             ConcurrentModificationError, match="the table was dropped and created again"
         ):
@@ -114,7 +114,7 @@ def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
 def test_of_a_branch_that_has_gone_there_is_nothing(storage: TableStorage) -> None:
     with open_version(storage, "side") as (_, opened):
         lance.dataset(str(path_of(storage))).branches.delete("side")
-        assert opened.look() is There.NOTHING
+        assert opened.state() is LocationState.NOTHING
 
 
 def test_nothing_is_opened_where_nothing_is(storage: TableStorage) -> None:
@@ -152,24 +152,25 @@ def test_a_version_that_was_cleaned_up_is_no_other_dataset(
             opened = evolve(opened, folder=None)
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
         opened.delete([opened.number])
-        assert opened.look() is There.SAME
+        assert opened.state() is LocationState.SAME
         files = list(path_of(storage).joinpath("data").iterdir())
         files[0].rename(files[0].with_suffix(".gone"))
-        assert opened.look() is There.OTHER
+        assert opened.state() is LocationState.OTHER
         assert dataset.version == 2
 
 
 @pytest.mark.parametrize(
-    ("later", "there"), [(timedelta(hours=1), There.SAME), (-timedelta(hours=1), There.OTHER)]
+    ("later", "there"),
+    [(timedelta(hours=1), LocationState.SAME), (-timedelta(hours=1), LocationState.OTHER)],
 )
 def test_without_files_the_time_of_an_earlier_version_tells(
-    storage: TableStorage, later: timedelta, there: There
+    storage: TableStorage, later: timedelta, there: LocationState
 ) -> None:
     """A table without rows has no data file by which it could be told that it was dropped."""
     with open_version(storage) as (_, opened):
         lance.dataset(str(path_of(storage))).delete("true")
         opened.delete([opened.number])
         moved = evolve(opened, folder=None, written=opened.written + later)
-        assert moved.look() is there
+        assert moved.state() is there
         opened.delete([1])
-        assert moved.look() is There.SAME  # none is left that could tell
+        assert moved.state() is LocationState.SAME  # none is left that could tell

@@ -16,7 +16,7 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables import lineage
-from lance_namespace_impls.tables.lineage import OpenedVersion, There
+from lance_namespace_impls.tables.lineage import LocationState, OpenedVersion
 from tests.servers.s3 import GuardedS3
 from tests.tables.calls import code_of
 
@@ -109,15 +109,15 @@ def arriving(others_do: Callable[[], Any]) -> pa.RecordBatchReader:
 
 def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[[], Any]) -> None:
     """Let others do something when rows are written and the place was looked at."""
-    look, left = OpenedVersion.look, [others_do]
+    state, left = OpenedVersion.state, [others_do]
 
-    def looked(self: OpenedVersion) -> There:
-        found = look(self)
+    def looked(self: OpenedVersion) -> LocationState:
+        found = state(self)
         if left:
             apart(left.pop())
         return found
 
-    monkeypatch.setattr(OpenedVersion, "look", looked)
+    monkeypatch.setattr(OpenedVersion, "state", looked)
 
 
 # The table that is dropped has two versions: the new one has fewer, as many, or more. With none it is
@@ -252,15 +252,15 @@ def test_an_update_that_finds_no_rows_in_a_later_table_takes_none_of_its_version
 def test_a_table_that_is_renamed_after_its_change_keeps_it(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, left = OpenedVersion.look, [True, False]
+    state, left = OpenedVersion.state, [True, False]
 
-    def renamed(self: OpenedVersion) -> There:
+    def renamed(self: OpenedVersion) -> LocationState:
         if not left.pop():
-            return look(self)
+            return state(self)
         apart(lambda: two.others.rename_table({**T, "new_table_name": "u"}))
-        return look(self)
+        return state(self)
 
-    monkeypatch.setattr(OpenedVersion, "look", renamed)
+    monkeypatch.setattr(OpenedVersion, "state", renamed)
     assert two.one.insert_into_table(T, OLD).version == 3
     assert two.others.count_table_rows({"id": ["u"]}).count == 9
 
@@ -293,7 +293,7 @@ def fail_to(monkeypatch: pytest.MonkeyPatch, method: str, failure: Exception) ->
 def test_a_change_whose_place_cannot_be_looked_at_counts(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fail_to(monkeypatch, "look", OSError("the network is down"))
+    fail_to(monkeypatch, "state", OSError("the network is down"))
     assert two.one.insert_into_table(T, OLD).version == 3
     wrong = {**T, "updates": [["x", "no_such_column"]]}
     with pytest.raises(LanceNamespaceError, match="no_such_column"):
@@ -303,7 +303,7 @@ def test_a_change_whose_place_cannot_be_looked_at_counts(
 
 
 @pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
-@pytest.mark.parametrize("method", ["look", "misplaced"])
+@pytest.mark.parametrize("method", ["state", "misplaced"])
 def test_a_slip_while_looking_is_not_swallowed(
     two: Two, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

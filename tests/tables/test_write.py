@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.core.modes import InsertMode
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import write
-from lance_namespace_impls.tables.lineage import OpenedVersion, There, open_version
+from lance_namespace_impls.tables.lineage import LocationState, OpenedVersion, open_version
 
 ROWS = pa.table({"x": [1, 2]})
 
@@ -132,13 +132,13 @@ def test_of_data_files_only_those_named_are_deleted(storage: TableStorage) -> No
 
 
 @pytest.mark.parametrize("mode", InsertMode)
-@pytest.mark.parametrize("there", [There.OTHER, There.NOTHING])
+@pytest.mark.parametrize("there", [LocationState.OTHER, LocationState.NOTHING])
 def test_rows_for_a_dataset_that_has_gone_are_deleted(
-    storage: TableStorage, mode: InsertMode, there: There, monkeypatch: pytest.MonkeyPatch
+    storage: TableStorage, mode: InsertMode, there: LocationState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lance.write_dataset(ROWS, storage.location)
     before = data(storage)
-    monkeypatch.setattr(OpenedVersion, "look", lambda self: there)
+    monkeypatch.setattr(OpenedVersion, "state", lambda self: there)
     sent_again = pytest.raises(ConcurrentModificationError, match="send the rows again")
     with open_version(storage) as (dataset, opened), sent_again:
         write.insert(dataset, stream(), mode, opened)
@@ -155,11 +155,11 @@ def test_rows_are_added_where_the_place_is_the_same_or_cannot_be_read(
 ) -> None:  # fmt: skip
     lance.write_dataset(ROWS, storage.location)
 
-    def unread(self: OpenedVersion) -> There:
+    def unread(self: OpenedVersion) -> LocationState:
         raise error("the store is away")
 
     if error is not None:
-        monkeypatch.setattr(OpenedVersion, "look", unread)
+        monkeypatch.setattr(OpenedVersion, "state", unread)
     with open_version(storage) as (dataset, opened):
         write.insert(dataset, stream(), mode, opened)
         assert (dataset.version, dataset.to_table()["x"].to_pylist()) == (2, rows)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         QueryTableRequest,
     )
 
-    from ...tables.lineage import OpenedVersion, There
+    from ...tables.lineage import LocationState, OpenedVersion
     from ..entry import TableEntry
 
 __all__ = ["Opener"]
@@ -155,7 +155,7 @@ class Opener:
 
         The caller records each commit except the last in the returned version.
         """
-        from ...tables.lineage import There, open_version
+        from ...tables.lineage import LocationState, open_version
 
         identifier = parse_identifier(names)
         entry = self.catalog.find_table(identifier)
@@ -168,26 +168,26 @@ class Opener:
                 raise
             except Exception as error:
                 opened.note(dataset)
-                if self._look(opened) is There.SAME:
+                if self._look(opened) is LocationState.SAME:
                     with self._refused_if_dropped(identifier, entry):
                         raise
                 raise self._replaced(entry, opened) from error
             opened.note(dataset)
             # If nothing is stored there, the table was dropped or renamed after the change.
-            if self._look(opened) is There.OTHER:
+            if self._look(opened) is LocationState.OTHER:
                 raise self._replaced(entry, opened)
 
-    def _look(self, opened: OpenedVersion) -> There:
+    def _look(self, opened: OpenedVersion) -> LocationState:
         """Return the dataset that is stored at a location; if it cannot be read, assume the same dataset."""
-        from ...tables.lineage import There
+        from ...tables.lineage import LocationState
 
         try:
-            return opened.look()
+            return opened.state()
         except Exception as error:
             # Report the result of the change, not this failure.
             if not self.catalog.is_failure(error):
                 raise
-            return There.SAME
+            return LocationState.SAME
 
     def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
         """Revert a change that reached the replacement of a removed table, and return the error."""
@@ -201,7 +201,7 @@ class Opener:
                 if not self.catalog.is_failure(error):
                     raise
                 warnings.warn(
-                    f"{entry.location}: versions {sorted(opened.made)} of a dropped table cannot "
+                    f"{entry.location}: versions {sorted(opened.committed)} of a dropped table cannot "
                     f"be removed from {name}: {self.catalog.translate(error, 'undo').message}",
                     stacklevel=2,
                 )
