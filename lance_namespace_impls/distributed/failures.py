@@ -77,8 +77,8 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
         text = f"{found.message} (code {int(found.code)})"
         shown = errors.error_for(int(found.code), text, status=found.status)
         # Spark shows the full traceback to the caller.
-        text = "".join(traceback.format_exception(error))
-        raise shown from (None if any(secret in text for secret in secrets) else error)
+        trace = "".join(traceback.format_exception(error))
+        raise shown from (None if any(secret in trace for secret in secrets) else error)
 
 
 def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:

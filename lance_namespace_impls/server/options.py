@@ -18,16 +18,16 @@ from .security.vending import AssumeRole
 __all__ = ["ServerOptions"]
 
 
-def _sources(given: Iterable[CallerSource]) -> tuple[CallerSource, ...]:
-    return tuple(given)
+def _sources(values: Iterable[CallerSource]) -> tuple[CallerSource, ...]:
+    return tuple(values)
 
 
-def _tuple(given: Iterable[Middleware]) -> tuple[Middleware, ...]:
-    return tuple(given)
+def _tuple(values: Iterable[Middleware]) -> tuple[Middleware, ...]:
+    return tuple(values)
 
 
-def _identifiers(given: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(identifier) for name, identifier in given.items()}
+def _identifiers(values: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(identifier) for name, identifier in values.items()}
 
 
 @attrs.frozen(kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from lance_namespace_impls.server.execution.limits import Limits
-from lance_namespace_impls.server.http.bodies import HELD_BYTES, READY_BYTES, Incoming, Rows
+from lance_namespace_impls.server.http.bodies import BUFFERED_BYTES, READY_BYTES, Incoming, Rows
 
 SECONDS = 300
 
@@ -25,7 +25,7 @@ async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[in
 
     rows = Rows(Incoming(receive), Limits())
     filling = asyncio.create_task(rows.fill())
-    await rows.begun()
+    await rows.started()
     whole = bytearray()
     buffer = bytearray(at_once)
     while True:
@@ -39,8 +39,8 @@ async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[in
     return bytes(whole), seen
 
 
-@pytest.mark.parametrize("at_once", [HELD_BYTES // 3, HELD_BYTES + 7, 2 * HELD_BYTES])
-@pytest.mark.parametrize("size", [READY_BYTES + 1, HELD_BYTES + 1])
+@pytest.mark.parametrize("at_once", [BUFFERED_BYTES // 3, BUFFERED_BYTES + 7, 2 * BUFFERED_BYTES])
+@pytest.mark.parametrize("size", [READY_BYTES + 1, BUFFERED_BYTES + 1])
 def test_parts_larger_than_what_is_held_come_through(size: int, at_once: int) -> None:
     parts = [bytes([number]) * size for number in range(3)]
     found = asyncio.run(asyncio.wait_for(read_all(parts, at_once), SECONDS))
@@ -48,7 +48,7 @@ def test_parts_larger_than_what_is_held_come_through(size: int, at_once: int) ->
 
 
 def test_no_more_is_taken_than_may_be_held() -> None:
-    parts = [b"x" * HELD_BYTES] * 6
-    _, seen = asyncio.run(asyncio.wait_for(read_all(parts, HELD_BYTES), SECONDS))
+    parts = [b"x" * BUFFERED_BYTES] * 6
+    _, seen = asyncio.run(asyncio.wait_for(read_all(parts, BUFFERED_BYTES), SECONDS))
     assert seen[0] <= 2, "held: one part, and the one that is too much"
     assert seen[-1] == 6

@@ -17,7 +17,7 @@ from lance_namespace_impls.server.execution.limits import Limits, Pool, Slots
 def taken(slots: Slots, owner: str) -> int:
     """Take slots until there is none for an owner; return how many that were."""
     count = 0
-    while slots.take(owner):
+    while slots.acquire(owner):
         count += 1
     return count
 
@@ -65,7 +65,7 @@ def test_a_free_place_goes_to_who_holds_the_fewest() -> None:
 def test_the_caller_with_the_most_waiting_calls_loses_one() -> None:
     async def scenario() -> None:
         slots = Slots(1, 3)
-        assert slots.take("a")
+        assert slots.acquire("a")
         many = [asyncio.ensure_future(slots.wait("a")) for _ in range(3)]
         await asyncio.sleep(0)
         assert await slots.wait("a") is False
@@ -89,7 +89,7 @@ def test_calls_that_give_up_lose_no_place() -> None:
 
         async def call(owner: str) -> None:
             nonlocal running
-            if not slots.take(owner):
+            if not slots.acquire(owner):
                 async with asyncio.timeout(chance.choice([0, 0.001, 0.002, 1])):
                     assert await slots.wait(owner)
             running += 1

@@ -64,8 +64,8 @@ async def until(stream: Stream, count: int) -> None:
 
 def test_a_line_is_written_at_once_where_no_loop_runs(stream: Stream) -> None:
     handler = _Batches()
-    handler.take("one")
-    handler.take("two")
+    handler.queue_line("one")
+    handler.queue_line("two")
     assert (stream.written, stream.flushed) == (["one\n", "two\n"], 2)
     handler.flush()
     assert stream.flushed == 2, "there is nothing to write"
@@ -76,10 +76,10 @@ def test_lines_are_written_together_and_not_by_the_loop(stream: Stream) -> None:
 
     async def scenario() -> None:
         for text in ("one", "two", "three"):
-            handler.take(text)
+            handler.queue_line(text)
         assert stream.written == []
         await until(stream, 1)
-        handler.take("four")
+        handler.queue_line("four")
         await until(stream, 2)
 
     asyncio.run(scenario())
@@ -96,9 +96,9 @@ def test_where_very_many_are_unwritten_the_loop_writes(
 
     async def scenario() -> None:
         for text in ("one", "two"):
-            handler.take(text)
+            handler.queue_line(text)
         assert stream.written == []
-        handler.take("three")
+        handler.queue_line("three")
 
     asyncio.run(scenario())
     assert stream.written == ["one\ntwo\nthree\n"]

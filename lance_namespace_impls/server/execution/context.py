@@ -17,7 +17,7 @@ from starlette.types import Scope
 
 from lance_namespace_client.operations import Body
 
-from ..http.bodies import ClientGoneError
+from ..http.bodies import ClientDisconnectedError
 from ..http.dialect import Dialect
 from ..http.requests import Headers
 from ..http.responses import Reply
@@ -94,9 +94,9 @@ class Call:
 
     def identifier_of_path(self, delimiter: str) -> list[str]:
         """Return the identifier in the path, for a request whose body was not read."""
-        given = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
+        found = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
         text = unquote(self.segments[0]) if self.segments else ""
-        return [name for name in text.split(given or delimiter) if name]
+        return [name for name in text.split(found or delimiter) if name]
 
     async def enter(self, pool: Pool) -> None:
         """Acquire a slot in a pool until the response is sent and no thread works on the call.
@@ -128,7 +128,7 @@ class Call:
         leave = partial(pool.leave, self._owner)
         self._work.add_done_callback(lambda _: _call_soon(loop, leave))
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Close the response that a thread is still producing, because the client no longer waits for it."""
 
         def close(work: Future[Any]) -> None:
@@ -152,20 +152,20 @@ class Call:
         if self._abort is not None:
             self._abort()
         else:
-            raise ClientGoneError("the response was interrupted")
+            raise ClientDisconnectedError("the response was interrupted")
 
     @property
     def id(self) -> str:
         """Id of the request in the log: the client's ``x-request-id``, or a generated id."""
         if self._id is None:
-            self._id = self.given_id or new_id()
+            self._id = self.client_id or new_id()
         return self._id
 
     @property
-    def given_id(self) -> str | None:
+    def client_id(self) -> str | None:
         """The request id from the client, if it is valid."""
-        given = self.headers.get("x-request-id", "")
-        return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
+        text = self.headers.get("x-request-id", "")
+        return text if text.isprintable() and len(text) <= MAX_REQUEST_ID_LENGTH else None
 
 
 def network_of(address: str) -> str:

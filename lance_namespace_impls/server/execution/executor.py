@@ -85,12 +85,12 @@ class Executor:
             with self._observer.working(call):
                 operation, request = self._decode(call, body)
                 self._authorize(call, operation, request)
-                if self._comes_in_pages(operation, request):
-                    answer: Any = self._pages(operation, request, caller)
+                if self._is_paginated(operation, request):
+                    response: Any = self._pages(operation, request, caller)
                 else:
-                    answer = self._execute(operation, request, rows, caller)
+                    response = self._execute(operation, request, rows, caller)
                 vend = self._vending(request, caller)
-                return call.dialect.encode(operation, request, answer, vend)
+                return call.dialect.encode(operation, request, response, vend)
         except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             return self._failures.reply(error, call)
 
@@ -109,7 +109,7 @@ class Executor:
             self._guard.check(operation, request, call.caller)
         call.dialect.check_target()
 
-    def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
+    def _is_paginated(self, operation: Operation[Any, Any], request: Any) -> bool:
         """Return whether a full listing is requested from a catalog that can list in pages.
 
         Callers with a restricted view are excluded: each of their pages costs a full listing.
@@ -147,14 +147,16 @@ class Executor:
             if rows is not None:
                 return _with_rows(method, request, rows, self._options.limits.batch_bytes)
             if self._guard is not None:
-                answer = self._guard.answer(operation, request, caller, method)
+                response = self._guard.answer(operation, request, caller, method)
             else:
-                answer = method(request)
-            return self._without_disabled(answer) if operation.name == "ListOperations" else answer
+                response = method(request)
+            return (
+                self._without_disabled(response) if operation.name == "ListOperations" else response
+            )
 
-    def _without_disabled(self, answer: Any) -> Any:
+    def _without_disabled(self, response: Any) -> Any:
         disabled = self._options.reach.disabled(self._namespace)
-        return evolve(answer, operations=[n for n in answer.operations if n not in disabled])
+        return evolve(response, operations=[n for n in response.operations if n not in disabled])
 
     def _clone(self, request: Any, caller: Caller | None) -> Any:
         policy = self._options.policies

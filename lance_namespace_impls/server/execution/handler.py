@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.namespace import LanceNamespace
 
-from ..http.bodies import ClientGoneError, Incoming, Rows
+from ..http.bodies import ClientDisconnectedError, Incoming, Rows
 from ..http.requests import Headers
 from ..http.responses import Reply, error_reply, gather, wrong_method_reply
 from ..http.routing import Found, RouteTable
@@ -92,9 +92,9 @@ class Service:
         outcome = Outcome()
         endpoint = found.methods.get(method)
         if endpoint is None:
-            answer = wrong_method_reply(method, found)
-            await self._send(answer, incoming, receive, send, outcome)
-            self.observer.answered(None, outcome, incoming.bytes)
+            response = wrong_method_reply(method, found)
+            await self._send(response, incoming, receive, send, outcome)
+            self.observer.completed(None, outcome, incoming.bytes)
             return
         dialect = self._databases.dialect(headers)
         call = Call(endpoint, found.segments, scope, headers, dialect)
@@ -102,23 +102,23 @@ class Service:
         self.observer.begin(call)
         self._under_way += 1
         try:
-            answer = await self._answered(call, incoming, receive)
-            await self._send(answer, incoming, receive, send, outcome, call)
-        except ClientGoneError:
+            response = await self._respond(call, incoming, receive)
+            await self._send(response, incoming, receive, send, outcome, call)
+        except ClientDisconnectedError:
             return
         finally:
             self._under_way -= 1
             call.leave()
-            self.observer.answered(call, outcome, incoming.bytes)
+            self.observer.completed(call, outcome, incoming.bytes)
 
-    async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+    async def _respond(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         try:
             if not call.is_bounded:
                 self._check_bounds(call)
             self._options.access.check(call.headers)
             await self._authenticate(call)
-            return await self._answer(call, incoming, receive)
-        except ClientGoneError:
+            return await self._execute(call, incoming, receive)
+        except ClientDisconnectedError:
             raise
         except Exception as error:  # noqa: BLE001 - every failure becomes a protocol error
             return self._failures.reply(error, call)
@@ -156,7 +156,7 @@ class Service:
         try:
             await self._send(error_reply(error), incoming, receive, send, outcome)
         finally:
-            self.observer.answered(None, outcome, incoming.bytes)
+            self.observer.completed(None, outcome, incoming.bytes)
 
     async def _authenticate(self, call: Call, body: bytes | None = None) -> None:
         """Authenticate the caller, and reject an operation that it may not call on any object.
@@ -181,10 +181,10 @@ class Service:
             call.caller = await self.authentication.authenticate(credentials, call.address)
         self._executor.check_allowed(call.endpoint.operation, call.caller)
 
-    async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+    async def _execute(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         pool = self._pools.of(call.endpoint.operation)
         if pool is self._pools.uploads:
-            return await self._take_rows(call, incoming)
+            return await self._receive_rows(call, incoming)
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not call.dialect.accepts(call.endpoint.operation, call.headers):
             check_content_type(call.endpoint, call.headers)
@@ -196,35 +196,35 @@ class Service:
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run a query, which may take a long time; cancel it at its deadline or if the client disconnects."""
-        begun = call.start(self._executor.run, call, body)
+        started = call.start(self._executor.run, call, body)
         # Most queries finish within this time, without a need to monitor the client's connection.
-        if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
-            return begun.result()
-        work = asyncio.wrap_future(begun)
-        gone = asyncio.create_task(_until_gone(receive))
+        if await over(started, min(LOOK_SECONDS, self._limits.query_seconds)):
+            return started.result()
+        work = asyncio.wrap_future(started)
+        disconnect = asyncio.create_task(_until_disconnected(receive))
         try:
             await asyncio.wait(
-                (work, gone),
+                (work, disconnect),
                 timeout=self._limits.query_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
-            gone.cancel()
-            await asyncio.wait((gone,))
+            disconnect.cancel()
+            await asyncio.wait((disconnect,))
         if work.done():
             return work.result()
-        call.give_up()
-        if not gone.cancelled():
-            raise ClientGoneError("the client closed the connection before the response")
+        call.abandon()
+        if not disconnect.cancelled():
+            raise ClientDisconnectedError("the client closed the connection before the response")
         raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
 
-    async def _take_rows(self, call: Call, incoming: Incoming) -> Reply:
+    async def _receive_rows(self, call: Call, incoming: Incoming) -> Reply:
         check_content_type(call.endpoint, call.headers)
         rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
         try:
             # An upload gets a slot only when its rows are arriving.
-            await rows.begun()
+            await rows.started()
             await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
             return await _done(call.start(self._executor.run, call, b"", file))
@@ -237,73 +237,79 @@ class Service:
 
     async def _send(
         self,
-        answer: Reply,
+        response: Reply,
         incoming: Incoming,
         receive: Receive,
         send: Send,
         outcome: Outcome,
         call: Call | None = None,
     ) -> None:
-        headers = answer.headers
+        headers = response.headers
         ended = incoming.ended or await incoming.drain(LEFT_BYTES, LEFT_SECONDS)
         if not ended:
             headers = [*headers, (b"connection", b"close")]
-        outcome.status, outcome.code = answer.status, answer.code
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if answer.rest is not None and call is not None:
+        outcome.status, outcome.code = response.status, response.code
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        if response.rest is not None and call is not None:
             with self.observer.open_query():
-                await self._stream(answer, receive, send, call, outcome)
+                await self._stream(response, receive, send, call, outcome)
             return
         if ended:
-            await send(_part(answer.body, more=False))
+            await send(_part(response.body, more=False))
         else:
-            await send(_part(answer.body, more=True))
+            await send(_part(response.body, more=True))
             await incoming.drain(LINGER_BYTES, LINGER_SECONDS)
             await send(_part(b"", more=False))
-        outcome.sent, outcome.whole = len(answer.body), True
+        outcome.sent, outcome.whole = len(response.body), True
 
     async def _stream(
-        self, answer: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
+        self, response: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
     ) -> None:
         """Send rows, and read the next rows while the current ones are being sent.
 
         After the response has started, a failure can only be reported by closing the connection,
         which leaves the response incomplete.
         """
-        rest: Any = answer.rest
+        rest: Any = response.rest
         name = call.endpoint.operation.name
-        body, more = answer.body, True
-        gone = asyncio.create_task(_until_gone(receive))
+        body, more = response.body, True
+        disconnect = asyncio.create_task(_until_disconnected(receive))
         meter = Meter(self._limits.least_rate, self._limits.reader_seconds)
         left = self._limits.query_seconds - (self._now() - call.started)
         ahead: asyncio.Future[tuple[bytes, bool]] | None = None
-        held = 0
+        unsent = 0
         try:
             async with asyncio.timeout(self._limits.answer_seconds):
                 while True:
-                    held = len(body)
-                    self._unsent += held
+                    unsent = len(body)
+                    self._unsent += unsent
                     # If too much unsent data is queued, the next rows are read only after the
                     # current ones are sent.
                     if more and self._unsent < self._limits.unsent_bytes:
                         ahead = asyncio.wrap_future(call.start(gather, rest))
                     await _send_part(send, body, meter)
-                    self._unsent, held, outcome.sent = self._unsent - held, 0, outcome.sent + held
-                    if not more or gone.done():
+                    self._unsent, unsent, outcome.sent = (
+                        self._unsent - unsent,
+                        0,
+                        outcome.sent + unsent,
+                    )
+                    if not more or disconnect.done():
                         break
                     if ahead is None:
                         ahead = asyncio.wrap_future(call.start(gather, rest))
                     before = self._now()
                     await asyncio.wait(
-                        (ahead, gone), timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
+                        (ahead, disconnect),
+                        timeout=max(0.0, left),
+                        return_when=asyncio.FIRST_COMPLETED,
                     )
                     left -= self._now() - before
-                    if gone.done():
+                    if disconnect.done():
                         break
                     if not ahead.done():
                         raise out_of_time(name, self._limits.query_seconds)
                     (body, more), ahead = ahead.result(), None
-            if not gone.done():
+            if not disconnect.done():
                 await send(_part(b"", more=False))
                 outcome.whole = True
         except (TimeoutError, ServiceUnavailableError) as error:
@@ -315,8 +321,8 @@ class Service:
         except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to
             self._failures.log_interrupted(error, call)
         finally:
-            self._unsent -= held
-            gone.cancel()
+            self._unsent -= unsent
+            disconnect.cancel()
             call.finally_do(rest.close)
 
 
@@ -341,6 +347,6 @@ async def _done(work: Future[T]) -> T:
     return await asyncio.wrap_future(work)
 
 
-async def _until_gone(receive: Receive) -> None:
+async def _until_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -102,7 +102,7 @@ class Limits:
     waiting_seconds: float = _limit(10, "maximum time that a call waits", unit="seconds")
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Self:
+    def read(cls, settings: Mapping[str, str]) -> Self:
         """Create limits from strings, such as command-line options.
 
         Raises:
@@ -111,7 +111,7 @@ class Limits:
         """
         fields = attrs.fields_dict(cls)
         values: dict[str, Any] = {}
-        for name, text in given.items():
+        for name, text in settings.items():
             if name not in fields:
                 near = difflib.get_close_matches(name, fields, 1)
                 advice = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(fields)}"
@@ -252,35 +252,35 @@ class Slots:
     def __init__(self, size: int, waiting: int) -> None:
         self._free = self._size = size
         self._most_waiting = waiting
-        self._held: Counter[str] = Counter()
+        self._slots_of: Counter[str] = Counter()
         self._queue: list[_Waiting] = []
         """Waiting calls, in order of arrival."""
-        self._taken = 0
-        self._last_taken: dict[str, int] = {}
+        self._acquired = 0
+        self._last_acquired: dict[str, int] = {}
         """For each caller who holds or waits for a slot, the time when it last received one."""
 
-    def take(self, owner: str) -> bool:
+    def acquire(self, owner: str) -> bool:
         """Acquire a slot if the owner may have one without waiting; return whether it was acquired."""
-        if not self._may_take(owner):
+        if not self._may_acquire(owner):
             return False
         self._free -= 1
-        self._held[owner] += 1
-        self._taken += 1
-        self._last_taken[owner] = self._taken
+        self._slots_of[owner] += 1
+        self._acquired += 1
+        self._last_acquired[owner] = self._acquired
         return True
 
     def release(self, owner: str) -> None:
         """Release a slot."""
         self._free += 1
-        self._held[owner] -= 1
-        if not self._held[owner]:
-            del self._held[owner]
-        self._hand_out()
+        self._slots_of[owner] -= 1
+        if not self._slots_of[owner]:
+            del self._slots_of[owner]
+        self._assign()
         self._forget(owner)
 
     def _forget(self, owner: str) -> None:
-        if owner not in self._held and all(each.owner != owner for each in self._queue):
-            self._last_taken.pop(owner, None)
+        if owner not in self._slots_of and all(each.owner != owner for each in self._queue):
+            self._last_acquired.pop(owner, None)
 
     async def wait(self, owner: str) -> bool:
         """Wait for a slot; return False if too many calls are waiting, either on arrival or later."""
@@ -310,27 +310,27 @@ class Slots:
             last.has_slot.set_result(False)
         return True
 
-    def _may_take(self, owner: str) -> bool:
-        available = self._free + self._held[owner]
-        return self._free > 0 and self._held[owner] < available - available // 4
+    def _may_acquire(self, owner: str) -> bool:
+        available = self._free + self._slots_of[owner]
+        return self._free > 0 and self._slots_of[owner] < available - available // 4
 
     def _order(self, waiting: _Waiting) -> tuple[int, int]:
-        return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
+        return self._slots_of[waiting.owner], self._last_acquired.get(waiting.owner, 0)
 
-    def _hand_out(self) -> None:
+    def _assign(self) -> None:
         """Assign free slots to eligible waiting calls."""
         while self._free:
             # A canceled call is removed from the queue slightly later.
             able = [
                 each
                 for each in self._queue
-                if not each.has_slot.done() and self._may_take(each.owner)
+                if not each.has_slot.done() and self._may_acquire(each.owner)
             ]
             if not able:
                 return
             chosen = min(able, key=self._order)
             self._queue.remove(chosen)
-            self.take(chosen.owner)
+            self.acquire(chosen.owner)
             chosen.has_slot.set_result(True)
 
 
@@ -361,7 +361,7 @@ class Pool:
         Raises:
             ThrottlingError: code 21, no slot became free, or the owner already holds its share.
         """
-        if not self._slots.take(owner):
+        if not self._slots.acquire(owner):
             self.waiting.inc()
             try:
                 async with asyncio.timeout(self._limits.waiting_seconds):

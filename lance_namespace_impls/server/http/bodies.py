@@ -14,14 +14,14 @@ from lance_namespace_client.errors import InvalidInputError
 
 from ..execution.limits import Limits, Meter, TooSlowError
 
-__all__ = ["BodyTooLargeError", "ClientGoneError", "Incoming", "Rows"]
+__all__ = ["BodyTooLargeError", "ClientDisconnectedError", "Incoming", "Rows"]
 
 # Number of bytes to buffer while an upload waits for a slot; more are buffered once it is read.
 READY_BYTES = 64 << 10
-HELD_BYTES = 4 << 20
+BUFFERED_BYTES = 4 << 20
 
 
-class ClientGoneError(ConnectionError):
+class ClientDisconnectedError(ConnectionError):
     """The client closed the connection before the request was complete."""
 
 
@@ -50,13 +50,13 @@ class Incoming:
         """Wait for the next part, which may be empty; only `ended` marks the end of the body.
 
         Raises:
-            ClientGoneError: the client has disconnected.
+            ClientDisconnectedError: the client has disconnected.
         """
         self._unasked = False
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.ended = True
-            raise ClientGoneError(
+            raise ClientDisconnectedError(
                 "the client closed the connection before the end of the request body"
             )
         self.ended = not message.get("more_body", False)
@@ -74,7 +74,7 @@ class Incoming:
         Raises:
             BodyTooLargeError: code 13, the body is larger than `limit`.
             TooSlowError: code 13, the body does not arrive within `seconds`.
-            ClientGoneError: the client has disconnected.
+            ClientDisconnectedError: the client has disconnected.
         """
         body = b""
         try:
@@ -101,7 +101,7 @@ class Incoming:
             async with asyncio.timeout(seconds):
                 while not self.ended and limit > 0:
                     limit -= len(await self.part())
-        except (TimeoutError, ClientGoneError):
+        except (TimeoutError, ClientDisconnectedError):
             pass  # only the end of the body matters
         return self.ended
 
@@ -122,18 +122,18 @@ class Rows(io.RawIOBase):
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Event()
-        self._begun = asyncio.Event()
+        self._started = asyncio.Event()
         self._changed = threading.Condition()
         # Both threads access the following attributes under the condition's lock.
         self._parts: deque[memoryview] = deque()
-        self._held = 0
+        self._buffered = 0
         self._most = READY_BYTES
         self._failure: Exception | None = None
         self._ended = False
 
     async def fill(self) -> None:
         """Receive the body on the event loop, until it ends or the task is canceled."""
-        failure: Exception | None = ClientGoneError("the server aborted the request")
+        failure: Exception | None = ClientDisconnectedError("the server aborted the request")
         meter = Meter(self._limits.least_rate, self._limits.upload_window_seconds)
         seconds = self._limits.upload_seconds
         try:
@@ -144,37 +144,37 @@ class Rows(io.RawIOBase):
                     self._put(part)
                     if not self._incoming.ended:
                         meter.moved(len(part))
-                    while self._held > self._most:
-                        self._begun.set()
+                    while self._buffered > self._most:
+                        self._started.set()
                         self._room.clear()
                         await self._room.wait()
             failure = None
-        except (ClientGoneError, TooSlowError) as error:
+        except (ClientDisconnectedError, TooSlowError) as error:
             failure = error
         except TimeoutError:
             failure = TooSlowError(f"the upload was not complete after {seconds:g} seconds")
         finally:
             self._end(failure)
-            self._begun.set()
+            self._started.set()
 
-    async def begun(self) -> None:
+    async def started(self) -> None:
         """Wait until enough data has arrived to show that the client is sending the body.
 
         Raises:
-            ClientGoneError: the client has disconnected.
+            ClientDisconnectedError: the client has disconnected.
             TooSlowError: code 13, the body does not arrive.
         """
-        await self._begun.wait()
+        await self._started.wait()
         if self._failure is not None:
             raise self._failure
         with self._changed:
-            self._most = HELD_BYTES
+            self._most = BUFFERED_BYTES
         self._room.set()
 
     def _put(self, part: bytes) -> None:
         with self._changed:
             self._parts.append(memoryview(part))
-            self._held += len(part)
+            self._buffered += len(part)
             self._changed.notify()
 
     def _end(self, failure: Exception | None) -> None:
@@ -191,7 +191,7 @@ class Rows(io.RawIOBase):
         """Wait for the next part of the body and read it into a buffer; return 0 at the end.
 
         Raises:
-            ClientGoneError: the client disconnected before the end of the body.
+            ClientDisconnectedError: the client disconnected before the end of the body.
             TooSlowError: code 13, the body arrived too slowly.
         """
         with self._changed:
@@ -206,9 +206,9 @@ class Rows(io.RawIOBase):
             buffer[:count] = part[:count]
             if count < len(part):
                 self._parts.appendleft(part[count:])
-            full = self._held > self._most
-            self._held -= count
-            has_room = full and self._held <= self._most
+            full = self._buffered > self._most
+            self._buffered -= count
+            has_room = full and self._buffered <= self._most
         if has_room:
             self._loop.call_soon_threadsafe(self._room.set)
         return count

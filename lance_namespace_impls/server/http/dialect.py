@@ -46,7 +46,7 @@ class Dialect:
         """
 
     def encode(
-        self, operation: Operation[Any, Any], request: Any, answer: Any, vend: Vend | None
+        self, operation: Operation[Any, Any], request: Any, response: Any, vend: Vend | None
     ) -> Reply:
         """Encode the result of an operation; see `reply` for the arguments.
 
@@ -54,7 +54,7 @@ class Dialect:
             LanceNamespaceError: the first rows cannot be read, or a part of the response cannot be
                 determined.
         """
-        return reply(operation, answer, vend=vend)
+        return reply(operation, response, vend=vend)
 
     def encode_error(self, error: LanceNamespaceError) -> Reply:
         """Encode a failure."""

@@ -73,7 +73,7 @@ class _Bounded(HttpToolsProtocol):
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._headers_came()
+        self._headers_received()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -105,9 +105,9 @@ class _Bounded(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._headers_came()
+        self._headers_received()
         if not self.url.startswith(b"/"):
-            self._take_host_of_target()
+            self._use_host_of_target()
         # Set it before the application sees the scope.
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
@@ -116,7 +116,7 @@ class _Bounded(HttpToolsProtocol):
             scope[CERTIFICATE] = secured.getpeercert()
         super().on_headers_complete()
 
-    def _take_host_of_target(self) -> None:
+    def _use_host_of_target(self) -> None:
         """Replace the Host header with the host of an absolute URI, as RFC 9112 (3.2.2) requires."""
         _, absolute, rest = self.url.partition(b"://")
         if not absolute:
@@ -131,7 +131,7 @@ class _Bounded(HttpToolsProtocol):
     def _expect_headers(self) -> None:
         self._late = self.loop.call_later(self.limits.header_seconds, self._too_late)
 
-    def _headers_came(self) -> None:
+    def _headers_received(self) -> None:
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -144,10 +144,10 @@ class _Bounded(HttpToolsProtocol):
 
     def _refuse(self, error: LanceNamespaceError) -> None:
         """Respond with an error although there is no complete request, and close the connection."""
-        self._headers_came()
-        answer: Reply = error_reply(error, [(b"connection", b"close")])
-        status = HTTPStatus(answer.status)
+        self._headers_received()
+        response: Reply = error_reply(error, [(b"connection", b"close")])
+        status = HTTPStatus(response.status)
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode("ascii"))]
-        lines += [name + b": " + value for name, value in answer.headers]
-        self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
+        lines += [name + b": " + value for name, value in response.headers]
+        self.transport.write(b"\r\n".join([*lines, b"", response.body]))
         self.transport.close()

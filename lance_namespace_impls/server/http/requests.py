@@ -115,7 +115,7 @@ def read_request(
     values = _from_body(endpoint, body)
     query = _from_query(operation, query_string)
     delimiter = query.pop("delimiter", None)
-    _take_path(endpoint, segments, query, delimiter or DEFAULT_DELIMITER, values)
+    _add_path_fields(endpoint, segments, query, delimiter or DEFAULT_DELIMITER, values)
     for parameter in operation.query:
         text = query.get(parameter.name)
         if text is not None:
@@ -181,7 +181,7 @@ def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str
     return found
 
 
-def _take_path(
+def _add_path_fields(
     endpoint: Endpoint,
     segments: tuple[str, ...],
     query: dict[str, Any],
@@ -191,12 +191,12 @@ def _take_path(
     """Add the fields in the path to the request; if the body contains rows, they are in the query."""
     operation = endpoint.operation
     if not endpoint.by_name:
-        given = dict(zip(operation.path_fields, map(decode, segments), strict=True))
+        fields = dict(zip(operation.path_fields, map(decode, segments), strict=True))
     elif operation.body is Body.ARROW:
-        given = {name: query[name] for name in operation.path_fields if name in query}
+        fields = {name: query[name] for name in operation.path_fields if name in query}
     else:
         return
-    for name, text in given.items():
+    for name, text in fields.items():
         if name != "id":
             _put(operation, values, name, text, "route")
         elif not _is_joined(values.get("id"), delimiter, segments[0] if segments else text):
@@ -263,10 +263,10 @@ def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> A
         ) from None
 
 
-def _joined(operation: Operation[Any, Any], given: Any, own: dict[str, str]) -> Any:
+def _joined(operation: Operation[Any, Any], context: Any, own: dict[str, str]) -> Any:
     """Return the context in the body, merged with the entries from the headers."""
-    if given is None:
+    if context is None:
         return own
-    if not isinstance(given, dict):
+    if not isinstance(context, dict):
         raise InvalidInputError(f"{operation.name}: context must be an object")
-    return {**given, **own}
+    return {**context, **own}

@@ -60,12 +60,12 @@ class Pages(NamedTuple):
     """Returns the page for a token."""
 
 
-def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
+def reply(operation: Operation[Any, Any], response: Any, *, vend: Vend | None) -> Reply:
     """Encode the result of an operation.
 
     Args:
         operation: the operation.
-        answer: its response model, a ``pyarrow.RecordBatchReader``, or the `Pages` of a listing.
+        response: its response model, a ``pyarrow.RecordBatchReader``, or the `Pages` of a listing.
         vend: converts the location and storage options of a table for the caller; without it,
             credentials are removed.
 
@@ -73,19 +73,19 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
         LanceNamespaceError: the first rows cannot be read.
     """
     if operation.answer is Body.ARROW:
-        return _rows(operation, answer)
-    if isinstance(answer, Pages):
-        if answer.first.page_token:
-            return _listing_reply(operation, answer)
-        answer = answer.first
-    answer = operation.response_type.coerce(answer)
-    headers, context = _split_context(answer.context)
+        return _rows(operation, response)
+    if isinstance(response, Pages):
+        if response.first.page_token:
+            return _listing_reply(operation, response)
+        response = response.first
+    response = operation.response_type.coerce(response)
+    headers, context = _split_context(response.context)
     if operation.answer is Body.NONE:
         return Reply(operation.status, [(b"content-length", b"0"), *headers], b"")
     if operation.answer is Body.FIELD:
-        data = getattr(answer, operation.answer_field or "")
+        data = getattr(response, operation.answer_field or "")
     else:
-        data = answer.to_dict()
+        data = response.to_dict()
         data.pop("context", None)
         if context:
             data["context"] = context
@@ -156,8 +156,8 @@ def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
     return b"".join(parts), False
 
 
-def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
-    chunks = file_chunks(to_reader(answer))
+def _rows(operation: Operation[Any, Any], response: Any) -> Reply:
+    chunks = file_chunks(to_reader(response))
     body, more = gather(chunks)
     if more:
         return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)

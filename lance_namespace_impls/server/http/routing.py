@@ -114,18 +114,18 @@ class RouteTable:
         return difflib.get_close_matches(f"{method} {raw_path}", self._templates, n=3, cutoff=0.5)
 
 
-def _walk(node: _Node, segments: list[str], at: int, taken: tuple[str, ...]) -> Found | None:
+def _walk(node: _Node, segments: list[str], at: int, captured: tuple[str, ...]) -> Found | None:
     if at == len(segments):
-        return Found(node.methods, taken) if node.methods else None
+        return Found(node.methods, captured) if node.methods else None
     segment = segments[at]
     literal = node.literal.get(segment)
     if literal is not None:
-        found = _walk(literal, segments, at + 1, taken)
+        found = _walk(literal, segments, at + 1, captured)
         if found is not None:
             return found
     if node.any is None:
         return None
-    return _walk(node.any, segments, at + 1, (*taken, segment))
+    return _walk(node.any, segments, at + 1, (*captured, segment))
 
 
 def decode(segment: str) -> str:

@@ -145,14 +145,14 @@ class LanceDBDialect(Dialect):
         self.databases.require(self.database)
 
     def encode(
-        self, operation: Operation[Any, Any], request: Any, answer: Any, vend: Vend | None
+        self, operation: Operation[Any, Any], request: Any, response: Any, vend: Vend | None
     ) -> Reply:
         """Encode the result of an operation in the form that these clients expect."""
         change = _ANSWERS.get(operation.name)
         if change is None:
-            return _signed(super().encode(operation, request, answer, vend))
-        answer = operation.response_type.coerce(answer)
-        data = change(answer, request, self.databases.namespace)
+            return _signed(super().encode(operation, request, response, vend))
+        response = operation.response_type.coerce(response)
+        data = change(response, request, self.databases.namespace)
         return _signed(json_reply(operation.status, data, []))
 
     def encode_error(self, error: LanceNamespaceError) -> Reply:
@@ -173,13 +173,13 @@ class LanceDBDialect(Dialect):
         if change is None or not body.strip():
             return body
         try:
-            given = json.loads(body)
+            decoded = json.loads(body)
         except (ValueError, RecursionError):
             return body  # the decoder of requests reports the error
-        if not isinstance(given, dict):
+        if not isinstance(decoded, dict):
             return body
-        change(given)
-        return json.dumps(given).encode()
+        change(decoded)
+        return json.dumps(decoded).encode()
 
     def place(
         self, operation: Operation[Any, Any], request: Any
@@ -226,25 +226,25 @@ def _null_columns(body: bytes) -> list[Json]:
     ]
 
 
-def _query_body(given: Json) -> None:
-    vector = given.get("vector")
+def _query_body(body: Json) -> None:
+    vector = body.get("vector")
     if isinstance(vector, list):
         several = bool(vector) and isinstance(vector[0], list)
-        given["vector"] = {"multi_vector" if several else "single_vector": vector}
-    elif "vector" not in given:
-        given["vector"] = None
-    columns = given.get("columns")
+        body["vector"] = {"multi_vector" if several else "single_vector": vector}
+    elif "vector" not in body:
+        body["vector"] = None
+    columns = body.get("columns")
     if isinstance(columns, list) and any(isinstance(each, list) for each in columns):
         columns = _pairs(columns)
     if isinstance(columns, list):
-        given["columns"] = {"column_names": columns}
+        body["columns"] = {"column_names": columns}
     elif isinstance(columns, dict) and not columns.keys() & {"column_names", "column_aliases"}:
-        given["columns"] = {"column_aliases": columns}
-    _full_text(given)
-    _counts(given)
-    ordering = given.pop("order_by", None)
+        body["columns"] = {"column_aliases": columns}
+    _full_text(body)
+    _counts(body)
+    ordering = body.pop("order_by", None)
     if ordering:
-        given["context"] = {**(given.get("context") or {}), ORDER_BY: json.dumps(ordering)}
+        body["context"] = {**(body.get("context") or {}), ORDER_BY: json.dumps(ordering)}
 
 
 def _pairs(columns: list[Any]) -> Json:
@@ -256,12 +256,12 @@ def _pairs(columns: list[Any]) -> Json:
         ) from None
 
 
-def _full_text(given: Json) -> None:
-    text = given.get("full_text_query")
+def _full_text(body: Json) -> None:
+    text = body.get("full_text_query")
     if not isinstance(text, dict) or text.keys() & {"string_query", "structured_query"}:
         return
     if isinstance(text.get("query"), str):
-        given["full_text_query"] = {"string_query": text}
+        body["full_text_query"] = {"string_query": text}
         return
     query = text.get("query")
     if isinstance(query, dict) and isinstance(query.get("match"), dict):
@@ -269,9 +269,9 @@ def _full_text(given: Json) -> None:
         if match.get("column") is None:
             # Without a column, all indexed columns are searched, which only a plain text query
             # supports.
-            given["full_text_query"] = {"string_query": {"query": match.get("terms")}}
+            body["full_text_query"] = {"string_query": {"query": match.get("terms")}}
             return
-    given["full_text_query"] = {"structured_query": {"query": _clauses(query)}}
+    body["full_text_query"] = {"structured_query": {"query": _clauses(query)}}
 
 
 def _clauses(query: Any) -> Any:
@@ -295,14 +295,14 @@ def _clauses(query: Any) -> Any:
     return found
 
 
-def _counts(given: Json) -> None:
+def _counts(body: Json) -> None:
     """Convert a query's row and probe counts to the protocol's fields."""
-    if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
-        given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
-    if given.get("maximum_nprobes") == 0:
-        del given["maximum_nprobes"]
-    if given.get("minimum_nprobes") is not None:
-        given.pop("nprobes", None)
+    if isinstance(body.get("k"), int) and body["k"] >= ALL_ROWS:
+        body["k"] = 0 if not body.get("full_text_query") else MAX_FOUND
+    if body.get("maximum_nprobes") == 0:
+        del body["maximum_nprobes"]
+    if body.get("minimum_nprobes") is not None:
+        body.pop("nprobes", None)
 
 
 _OF_SEVERAL = ("query", "columns", "boost")
@@ -310,24 +310,24 @@ _OF_SEVERAL = ("query", "columns", "boost")
 MAX_FOUND = 1 << 20
 
 
-def _plan_body(given: Json) -> None:
-    if isinstance(given.get("query"), dict):
-        _query_body(given["query"])
+def _plan_body(body: Json) -> None:
+    if isinstance(body.get("query"), dict):
+        _query_body(body["query"])
 
 
-def _index_body(given: Json) -> None:
-    if "distance_type" not in given and "metric_type" in given:
-        given["distance_type"] = given["metric_type"]
-    kind = given.get("index_type")
+def _index_body(body: Json) -> None:
+    if "distance_type" not in body and "metric_type" in body:
+        body["distance_type"] = body["metric_type"]
+    kind = body.get("index_type")
     if isinstance(kind, str):
-        given["index_type"] = INDEX_TYPES.get(kind.upper(), kind)
-    if given.get("replace") is not False:
-        given["context"] = {**(given.get("context") or {}), REPLACE: "true"}
+        body["index_type"] = INDEX_TYPES.get(kind.upper(), kind)
+    if body.get("replace") is not False:
+        body["context"] = {**(body.get("context") or {}), REPLACE: "true"}
 
 
-def _rename_body(given: Json) -> None:
-    if "new_namespace" in given:
-        given["new_namespace_id"] = given.pop("new_namespace")
+def _rename_body(body: Json) -> None:
+    if "new_namespace" in body:
+        body["new_namespace_id"] = body.pop("new_namespace")
 
 
 _BODIES: dict[str, Callable[[Json], None]] = {
@@ -343,8 +343,8 @@ _BODIES: dict[str, Callable[[Json], None]] = {
 # --- responses
 
 
-def _description(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
-    data: Json = answer.to_dict()
+def _description(response: Any, request: Any, namespace: LanceNamespace) -> Json:
+    data: Json = response.to_dict()
     data.pop("storage_options", None)
     data.pop("context", None)
     if request.branch is not None:
@@ -353,32 +353,32 @@ def _description(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
             models.DescribeTableVersionRequest(version=request.version, **named)
         )
         data["version"] = found.version.version
-    if answer.schema is not None:
-        data["schema"] = to_lance_schema(answer.schema)
+    if response.schema is not None:
+        data["schema"] = to_lance_schema(response.schema)
     return data
 
 
-def _update(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
-    return {**answer.to_dict(), "rows_updated": answer.updated_rows}
+def _update(response: Any, request: Any, namespace: LanceNamespace) -> Json:
+    return {**response.to_dict(), "rows_updated": response.updated_rows}
 
 
-def _delete(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
+def _delete(response: Any, request: Any, namespace: LanceNamespace) -> Json:
     """Return the number of deleted rows, by comparing the version with the previous one."""
-    data: Json = answer.to_dict()
-    if not answer.version:
+    data: Json = response.to_dict()
+    if not response.version:
         return data
     after, before = (
         namespace.count_table_rows(
             models.CountTableRowsRequest(id=request.id, branch=request.branch, version=version)
         ).count
         or 0
-        for version in (answer.version, answer.version - 1)
+        for version in (response.version, response.version - 1)
     )
     return {**data, "num_deleted_rows": before - after}
 
 
-def _tags(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
-    found: Json = answer.to_dict()["tags"]
+def _tags(response: Any, request: Any, namespace: LanceNamespace) -> Json:
+    found: Json = response.to_dict()["tags"]
     return found
 
 

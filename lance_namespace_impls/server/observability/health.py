@@ -40,39 +40,39 @@ class Readiness:
 
     def __init__(self, namespace: LanceNamespace) -> None:
         self._namespace = namespace
-        self._asked: Future[bool] | None = None
+        self._check: Future[bool] | None = None
         self._at = 0.0
 
     async def get(self) -> bool:
         """Return whether the catalog responds."""
-        asked = self._asked
-        if asked is None or (asked.done() and time.monotonic() - self._at > KEPT_SECONDS):
-            asked = self._asked = Future()
+        check = self._check
+        if check is None or (check.done() and time.monotonic() - self._at > KEPT_SECONDS):
+            check = self._check = Future()
             # The thread hangs if the catalog hangs; it must not delay the exit of the process.
             threading.Thread(
-                target=self._ask, args=(asked,), name="lance-ns-ready", daemon=True
+                target=self._run_check, args=(check,), name="lance-ns-ready", daemon=True
             ).start()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await asyncio.shield(asyncio.wrap_future(asked))
+                return await asyncio.shield(asyncio.wrap_future(check))
         except TimeoutError:
             logger.warning("the catalog did not respond within %g seconds", ANSWER_SECONDS)
             return False
 
-    def _ask(self, asked: Future[bool]) -> None:
+    def _run_check(self, check: Future[bool]) -> None:
         found = False
         try:
             for method in (self._namespace.list_namespaces, self._namespace.list_tables):
-                self._call(method)
+                self._request(method)
             found = True
         except BaseException as error:  # noqa: BLE001 - logged; the server is then not ready
             logger.warning("the catalog failed: %s", first_line(error))
         finally:
             self._at = time.monotonic()
-            asked.set_result(found)
+            check.set_result(found)
 
     @staticmethod
-    def _call(method: object) -> None:
+    def _request(method: object) -> None:
         try:
             method({"id": [], "limit": 1})  # type: ignore[operator]
         except LanceNamespaceError as error:

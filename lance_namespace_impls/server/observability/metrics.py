@@ -32,10 +32,10 @@ class Metrics:
 
     def __init__(self) -> None:
         own = CollectorRegistry()
-        self._shown = own
+        self._exposed = own
         if os.environ.get(MULTIPROCESS_FOLDER):
-            self._shown = CollectorRegistry()
-            MultiProcessCollector(self._shown)  # type: ignore[no-untyped-call]
+            self._exposed = CollectorRegistry()
+            MultiProcessCollector(self._exposed)  # type: ignore[no-untyped-call]
         self.requests = Counter(
             "lance_ns_requests",
             "Requests that were completed, or abandoned by the client.",
@@ -91,4 +91,4 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus's text format."""
-        return generate_latest(self._shown)
+        return generate_latest(self._exposed)

@@ -57,9 +57,9 @@ class _Batches(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue the line of a record."""
-        self.take(record.getMessage())
+        self.queue_line(record.getMessage())
 
-    def take(self, text: str) -> None:
+    def queue_line(self, text: str) -> None:
         """Queue a line, which is written soon."""
         self._lines.append(text)
         if self._is_due and len(self._lines) < MOST_LINES:
@@ -175,7 +175,7 @@ class Observer:
         with self.metrics.open_queries.track_inprogress():
             yield
 
-    def answered(self, call: Call | None, outcome: Outcome, received: int) -> None:
+    def completed(self, call: Call | None, outcome: Outcome, received: int) -> None:
         """Record the outcome of a request.
 
         Args:
@@ -242,7 +242,7 @@ def _log(**line: Any) -> None:
 def _write(text: str) -> None:
     handlers = requests.handlers
     if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
-        handlers[0].take(text)  # equivalent to emitting a record
+        handlers[0].queue_line(text)  # equivalent to emitting a record
         return
     # Does not look up the calling line.
     record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)

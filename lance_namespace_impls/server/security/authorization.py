@@ -77,15 +77,15 @@ class Guard:
         """
         policy, action = self._policy, operation.action
         self.check_operation(operation, caller)
-        asked = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
+        is_allowed = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
         if operation.name.endswith("Transaction") or self._cascades(operation, request):
             # A transaction's identifier does not state which objects it changes.
-            asked = policy.allows_all
+            is_allowed = policy.allows_all
         for given in _objects(operation, request):
             identifier = parse_identifier(given)
             if operation.name.endswith("Transaction"):
                 identifier = ROOT
-            if not asked(caller, action, identifier):
+            if not is_allowed(caller, action, identifier):
                 raise _denied(operation, caller)
         if operation.name == "RenameTable":
             self._check_rename(operation, request, caller)

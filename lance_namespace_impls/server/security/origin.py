@@ -66,7 +66,7 @@ class Access:
 
     allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
-    _known: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
+    _accepted: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
     """Host headers (names with ports) that have already been accepted."""
 
     def check(self, headers: Headers) -> None:
@@ -102,7 +102,7 @@ class Access:
         if ANY_HOST in self.allow_hosts:
             return True
         # Rejected names are not cached, because a client could send any number of them.
-        if host in self._known:
+        if host in self._accepted:
             return True
         if "@" in host:  # user information is not allowed in Host
             return False
@@ -111,8 +111,8 @@ class Access:
         except ValueError:
             return False
         own = name in self.allow_hosts or is_loopback(name)
-        if own and len(self._known) < MAX_KNOWN:
-            self._known.add(host)
+        if own and len(self._accepted) < MAX_KNOWN:
+            self._accepted.add(host)
         return own
 
 

@@ -220,9 +220,9 @@ def _grant(row: dict[str, Any], what: str) -> _Grant:
     )
 
 
-def _names(given: Any, what: str, *, may_be_empty: bool = False) -> Collection[str]:
-    if not isinstance(given, list) or not (given or may_be_empty):
+def _names(names: Any, what: str, *, may_be_empty: bool = False) -> Collection[str]:
+    if not isinstance(names, list) or not (names or may_be_empty):
         raise ValueError(f"{what} must be a list of names")
-    if not all(isinstance(each, str) and each for each in given):
+    if not all(isinstance(each, str) and each for each in names):
         raise ValueError(f"{what} must be non-empty names in quotes")
-    return given
+    return names

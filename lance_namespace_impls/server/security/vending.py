@@ -52,7 +52,7 @@ _KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 
 
 @attrs.frozen
-class _Kept:
+class _CachedCredentials:
     options: dict[str, str] = attrs.field(repr=False)
     until: float
     """Time at which to request new credentials, in seconds since 1970."""
@@ -99,7 +99,7 @@ class AssumeRole:
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._clients: dict[tuple[str | None, ...], Any] = {}
-        self._kept: OrderedDict[tuple[str, ...], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], _CachedCredentials] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._role, self._seconds, self._endpoint)
@@ -147,7 +147,7 @@ class AssumeRole:
 
     def _assume(
         self, bucket: str, prefix: str, options: dict[str, str], rights: Rights, caller: str
-    ) -> _Kept:
+    ) -> _CachedCredentials:
         from botocore.exceptions import BotoCoreError, ClientError
 
         name = _NOT_IN_SESSION_NAME.sub("-", f"lance-ns-{caller}")[:64]
@@ -161,7 +161,7 @@ class AssumeRole:
         except (BotoCoreError, ClientError) as error:
             raise _failure(error) from error
         expires = given["Expiration"].timestamp()
-        return _Kept(
+        return _CachedCredentials(
             {
                 "aws_access_key_id": given["AccessKeyId"],
                 "aws_secret_access_key": given["SecretAccessKey"],

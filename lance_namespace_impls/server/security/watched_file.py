@@ -43,7 +43,7 @@ class Watched(Generic[T]):
         self._read = read
         self._what = what
         self._lock = threading.Lock()
-        self._seen = self._mark()
+        self._loaded_mark = self._mark()
         self._value = self._load()
         self._next = time.monotonic() + POLL_SECONDS
 
@@ -54,18 +54,18 @@ class Watched(Generic[T]):
         """Return the current value."""
         if time.monotonic() >= self._next and self._lock.acquire(blocking=False):
             try:
-                self._look()
+                self._reload()
             finally:
                 self._next = time.monotonic() + POLL_SECONDS
                 self._lock.release()
         return self._value
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         try:
             mark = self._mark()
-            if mark == self._seen:
+            if mark == self._loaded_mark:
                 return
-            self._seen = mark
+            self._loaded_mark = mark
             self._value = self._load()
         except LanceNamespaceError as error:
             logger.error("%s; the previous content remains in use", error.message)

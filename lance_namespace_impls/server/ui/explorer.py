@@ -74,7 +74,7 @@ class Explorer:
         self._operations = operations
         self._unknown = unknown
         self._access = access
-        self._asks = asks_who_calls
+        self._prompts = asks_who_calls
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the pages."""
@@ -107,7 +107,7 @@ class Explorer:
                 "cache-control": "no-store",
                 **_OPERATION_PAGES,
             }
-            if status == 401 and self._asks:
+            if status == 401 and self._prompts:
                 headers["www-authenticate"] = 'Basic realm="Lance namespace", charset="UTF-8"'
             return Response(html, status, headers, media_type="text/html")
 
@@ -174,11 +174,11 @@ class Explorer:
         seen = 0
         while True:
             body = {"id": identifier, "page_token": token, "limit": 1000 if wanted else PAGE_NAMES}
-            answer = await self._ask(request, operation, body)
-            names = answer.get(field) or []
+            response = await self._ask(request, operation, body)
+            names = response.get(field) or []
             seen += max(len(names), 100)  # a page may be empty without being the last
             found += [name for name in names if wanted.lower() in name.lower()] if wanted else names
-            token = answer.get("page_token")
+            token = response.get("page_token")
             if not wanted or not token or seen >= SEARCHED_NAMES or len(found) >= PAGE_NAMES:
                 return found, token
 
@@ -218,11 +218,14 @@ class Explorer:
             "indices": ("ListTableIndices", {**body, "limit": PAGE_NAMES}),
         }
         answers = await asyncio.gather(
-            *(self._part(request, operation, asked) for operation, asked in parts.values()),
+            *(
+                self._part(request, operation, parameters)
+                for operation, parameters in parts.values()
+            ),
             self._rows(request, identifier),
         )
-        for name, answer in zip((*parts, "rows"), answers, strict=True):
-            values[name] = answer
+        for name, response in zip((*parts, "rows"), answers, strict=True):
+            values[name] = response
         return "table.html", values, 200
 
     async def _part(self, request: Request, operation: str, body: dict[str, Any]) -> Any:
@@ -249,10 +252,10 @@ class Explorer:
                     body["vector_column"] = column
             elif not text:
                 body["with_row_id"] = True
-            answer = await self._send(request, "QueryTable", body, largest=LARGEST_ROWS)
+            response = await self._send(request, "QueryTable", body, largest=LARGEST_ROWS)
         except LanceNamespaceError as error:
             return {"error": error.message}
-        return await asyncio.to_thread(_shown_rows, answer)
+        return await asyncio.to_thread(_displayed_rows, response)
 
     async def _vector(
         self, request: Request, identifier: list[str], near: str, column: str
@@ -280,8 +283,8 @@ class Explorer:
     # --- the server's own operations
 
     async def _ask(self, request: Request, operation: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = await self._send(request, operation, body)
-        found = json.loads(answer) if answer else {}
+        response = await self._send(request, operation, body)
+        found = json.loads(response) if response else {}
         if isinstance(found, dict):
             return found
         row = OPERATIONS[operation]
@@ -351,10 +354,10 @@ class Explorer:
                 f"the rows exceed {largest:,} bytes, too much for a page; open the table with "
                 "one of the clients below"
             )
-        answer = b"".join(parts)
+        response = b"".join(parts)
         if status < 400:
-            return answer
-        found = json.loads(answer)
+            return response
+        found = json.loads(response)
         raise error_for(int(found["code"]), str(found.get("error") or found.get("detail") or ""))
 
 
@@ -409,26 +412,26 @@ def _shell(text: str) -> str:
     return shlex.quote(text)
 
 
-def _read(answer: bytes) -> pa.Table:
+def _read(response: bytes) -> pa.Table:
     import pyarrow as pa
 
-    with pa.ipc.open_file(pa.py_buffer(answer)) as reader:
+    with pa.ipc.open_file(pa.py_buffer(response)) as reader:
         return reader.read_all()
 
 
-def _shown_rows(answer: bytes) -> dict[str, Any]:
+def _displayed_rows(response: bytes) -> dict[str, Any]:
     from ...tables.schema import column_types
 
-    rows = _read(answer)
+    rows = _read(response)
     return {
         "columns": list(column_types(rows.schema).items()),
         "rows": [
-            [_shown(column[number]) for column in rows.columns] for number in range(rows.num_rows)
+            [_cell_of(column[number]) for column in rows.columns] for number in range(rows.num_rows)
         ],
     }
 
 
-def _shown(value: pa.Scalar[Any]) -> Cell:
+def _cell_of(value: pa.Scalar[Any]) -> Cell:
     try:
         return cell(value.as_py())
     except Exception:  # noqa: BLE001 - Arrow has dates, times and text that Python cannot represent
