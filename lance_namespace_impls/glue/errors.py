@@ -199,7 +199,7 @@ def from_aws(error: Exception, what: str) -> LanceNamespaceError | None:
         what: the operation and its object, as the start of the message.
     """
     if isinstance(error, boto.ClientError):
-        return _from_answer(error, what)
+        return _from_response(error, what)
     for kinds, protocol_error, advice in _BEFORE_SENDING:
         if isinstance(error, kinds):
             return protocol_error(f"{what}: {_advised(first_line(error), advice)}")
@@ -220,7 +220,7 @@ def _kind(error: boto.ClientError) -> type[LanceNamespaceError]:
     return _BY_CODE.get(code_of(error), by_status)
 
 
-def _from_answer(error: boto.ClientError, what: str) -> LanceNamespaceError:
+def _from_response(error: boto.ClientError, what: str) -> LanceNamespaceError:
     kind = _kind(error)
     message = f"{what}: {first_line(error)}"
     if kind is ThrottlingError:

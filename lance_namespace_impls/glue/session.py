@@ -60,7 +60,7 @@ def _new_session(config: GlueConfig) -> Session:
 def _new_client(config: GlueConfig, session: Session, service: str, **more: Any) -> Any:
     client = session.create_client(service, config=_client_options(config), **more)
     if config.max_retries is None:
-        client.meta.events.register(f"needs-retry.{service}", _give_up_connecting)
+        client.meta.events.register(f"needs-retry.{service}", _fail_without_retry)
     events = client.meta.events
     events.register(f"before-call.{service}", _begin_call)
     events.register(f"after-call.{service}", _end_call)
@@ -87,7 +87,7 @@ def _end_call(
     opened.__exit__(None, None, None)
 
 
-def _give_up_connecting(caught_exception: Exception | None = None, **_: Any) -> None:
+def _fail_without_retry(caught_exception: Exception | None = None, **_: Any) -> None:
     """Fail immediately if the service is unreachable and `max_retries` is not set.
 
     botocore's default retries would multiply the timeout.

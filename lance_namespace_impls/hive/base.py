@@ -255,7 +255,7 @@ class HiveBase(CatalogNamespace, abstract=True):
                 yield lambda: None
                 return
             what = f"{operation} {format_identifier(identifier)}"
-            with self._locks.held(what, place) as lock:
+            with self._locks.acquired(what, place) as lock:
                 yield partial(self._locks.renew, lock)
 
     # --- tables

@@ -199,8 +199,8 @@ class Metastore:
         """List the external tables with ``table_type=lance``; None if the metastore cannot filter."""
         name = _within(catalog, database)
 
-        def filtered(on: Connection, wanted: str) -> list[str]:
-            return list(_first_supported(on, ("get_table_names_by_filter", (name, wanted, -1))))
+        def filtered(on: Connection, filter: str) -> list[str]:
+            return list(_first_supported(on, ("get_table_names_by_filter", (name, filter, -1))))
 
         def names(on: Connection) -> list[str]:
             external = EXTERNAL_FILTER[_has_catalogs(on)]
@@ -225,26 +225,26 @@ class Metastore:
     def table(self, catalog: str | None, database: str, name: str) -> Table:
         """Return a table (NoSuchObjectException)."""
         request = GetTableRequest(database, name, catName=catalog)
-        answer = self._read(
+        response = self._read(
             lambda on: _first_supported(
                 on,
                 ("get_table_req", (request,)),
                 ("get_table", (_within(catalog, database), name)),
             )
         )
-        return getattr(answer, "table", answer)
+        return getattr(response, "table", response)
 
     def tables(self, catalog: str | None, database: str, names: Sequence[str]) -> list[Table]:
         """Return several tables, omitting missing ones (UnknownDBException)."""
         request = GetTablesRequest(dbName=database, tblNames=list(names), catName=catalog)
-        answer = self._read(
+        response = self._read(
             lambda on: _first_supported(
                 on,
                 ("get_table_objects_by_name_req", (request,)),
                 ("get_table_objects_by_name", (_within(catalog, database), list(names))),
             )
         )
-        return list(getattr(answer, "tables", answer))
+        return list(getattr(response, "tables", response))
 
     def create_table(self, table: Table) -> None:
         """Create a table.

@@ -34,11 +34,11 @@ class PrecreatedFolder:
     # Not a generator, because contextlib cannot re-raise pymetastore's immutable exceptions.
 
     location: str
-    _made: list[Path] = field(factory=list, init=False)
+    _created: list[Path] = field(factory=list, init=False)
 
     def __enter__(self) -> None:
         if is_local(self.location):
-            self._made = _make(Path(plain_location(self.location)))
+            self._created = _make(Path(plain_location(self.location)))
 
     def __exit__(
         self,
@@ -47,7 +47,7 @@ class PrecreatedFolder:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, InvalidObjectException):
-            for folder in self._made:
+            for folder in self._created:
                 with suppress(OSError):  # another client uses it
                     folder.rmdir()
 

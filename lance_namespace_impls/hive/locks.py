@@ -75,7 +75,7 @@ class Lock:
 
     id: int
     what: str
-    seen: float
+    last_heartbeat: float
     """Time of the last heartbeat, from `time.monotonic`."""
 
 
@@ -96,7 +96,7 @@ class Locks:
         self._service_works = False
 
     @contextmanager
-    def held(self, what: str, place: Place) -> Iterator[Lock]:
+    def acquired(self, what: str, place: Place) -> Iterator[Lock]:
         """Hold a lock exclusively.
 
         If a change was sent but received no response, the lock is not released but expires: the
@@ -131,11 +131,11 @@ class Locks:
             ConcurrentModificationError: code 14, the lock has expired.
         """
         now = time.monotonic()
-        if now - lock.seen < self._expires_after() / 10:
+        if now - lock.last_heartbeat < self._expires_after() / 10:
             return
         with _translated_expiry(lock.what):
             self._metastore.heartbeat(lock.id)
-        lock.seen = now
+        lock.last_heartbeat = now
 
     def _check_timeouts(self, what: str) -> None:
         if self._longest_change >= self._expires_after():
@@ -154,7 +154,7 @@ class Locks:
         mark = f"{AGENT} {os.getpid()} {uuid.uuid4().hex}"
         requested_at = time.monotonic()
         try:
-            answer = self._metastore.lock(place, (self._user, socket.gethostname()), mark)
+            response = self._metastore.lock(place, (self._user, socket.gethostname()), mark)
         except TApplicationException as error:
             if error.type not in _NO_SERVICE or self._service_works:
                 raise
@@ -168,9 +168,9 @@ class Locks:
                 self._withdraw(place, mark)
             raise
         self._service_works = True
-        lock = Lock(answer.lockid, what, requested_at)
+        lock = Lock(response.lockid, what, requested_at)
         try:
-            self._wait(lock, place, answer.state)
+            self._wait(lock, place, response.state)
         except BaseException:
             self._release(lock)
             raise
@@ -179,23 +179,23 @@ class Locks:
     def _wait(self, lock: Lock, place: Place, state: int) -> None:
         """Wait until the lock is held; each check also counts as a heartbeat."""
         wait = FIRST_WAIT
-        ends = lock.seen + self._lock_timeout
-        poll_at = lock.seen + min(POLL_SECONDS, self._lock_timeout / 2)
+        ends = lock.last_heartbeat + self._lock_timeout
+        poll_at = lock.last_heartbeat + min(POLL_SECONDS, self._lock_timeout / 2)
         while state == LockState.WAITING:
-            if lock.seen >= ends:
+            if lock.last_heartbeat >= ends:
                 raise ConcurrentModificationError(
                     f"{lock.what}: {self._holder(lock, place)} for {self._lock_timeout:g} s; try "
                     f"again"
                 )
-            if lock.seen >= poll_at:
+            if lock.last_heartbeat >= poll_at:
                 self._remove_expired(lock, place)
-                poll_at = lock.seen + POLL_SECONDS
+                poll_at = lock.last_heartbeat + POLL_SECONDS
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(wait * 2, MAX_WAIT)
             requested_at = time.monotonic()
             with _translated_expiry(lock.what):
                 state = self._metastore.check_lock(lock.id).state
-            lock.seen = requested_at
+            lock.last_heartbeat = requested_at
         if state != LockState.ACQUIRED:
             raise ConcurrentModificationError(
                 f"{lock.what}: the metastore canceled its lock; try again"

@@ -203,15 +203,15 @@ class Pool:
 
     def _use(self, connection: Connection, work: Callable[[Connection], T]) -> T:
         try:
-            answer = work(connection)
+            result = work(connection)
         except BaseException as error:
-            if _is_answer(error):
+            if _is_response(error):
                 self._keep(connection)
             else:
                 connection.close()
             raise
         self._keep(connection)
-        return answer
+        return result
 
     def _keep(self, connection: Connection) -> None:
         with self._lock:
@@ -235,7 +235,7 @@ class Pool:
         )
 
 
-def _is_answer(error: BaseException) -> bool:
+def _is_response(error: BaseException) -> bool:
     if isinstance(error, TApplicationException):
         return error.type in _ANSWERED
     return isinstance(error, TException) and not isinstance(error, _BROKEN)

@@ -343,8 +343,8 @@ def change_table(
         )
     parameters = {k: v for k, v in table.parameters.items() if k not in removed} | dict(changed)
     before = table.parameters.get(CHANGED)
-    known = int(before) if before and before.isdigit() else 0
-    parameters[CHANGED] = str(max(int(time.time()), known + 1))
+    previous = int(before) if before and before.isdigit() else 0
+    parameters[CHANGED] = str(max(int(time.time()), previous + 1))
     table.parameters = parameters
     return (CHANGED, before) if before else None
 

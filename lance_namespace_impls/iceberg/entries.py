@@ -10,10 +10,10 @@ from ..core.identifiers import Identifier, format_identifier
 __all__ = ["changed_meanwhile", "chosen_by_server"]
 
 
-def chosen_by_server(entry: TableEntry, wanted: str | None) -> UnsupportedError:
+def chosen_by_server(entry: TableEntry, requested: str | None) -> UnsupportedError:
     """Build the error (code 0) for a server that chooses the locations of tables itself."""
     return UnsupportedError(
-        f"table {format_identifier(entry.id)} cannot be stored at {wanted}: this server chooses "
+        f"table {format_identifier(entry.id)} cannot be stored at {requested}: this server chooses "
         f"the locations of tables (here, {entry.location}); omit the location"
     )
 

@@ -91,8 +91,8 @@ class IcebergNamespace(IcebergRestCatalog):
             "stage-create": False,
             "properties": with_lance_type(properties),
         }
-        answer = self.post_table(identifier, body, address)
-        entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
+        response = self.post_table(identifier, body, address)
+        entry = _entry(identifier, {**body, **(response.get("metadata") or {})})
         if location is not None and entry.location != as_opened(address):
             # The entry does not reference the data, so it is useless.
             self.remove_table(entry)
@@ -141,11 +141,11 @@ class IcebergNamespace(IcebergRestCatalog):
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         """Change a table's location; the table is never missing."""
-        entry, wanted = self.load_table(identifier), as_address(absolute_as_written(location))
-        if as_opened(wanted) != entry.location:
-            entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
-        if as_opened(wanted) != entry.location:
-            raise chosen_by_server(entry, wanted)
+        entry, requested = self.load_table(identifier), as_address(absolute_as_written(location))
+        if as_opened(requested) != entry.location:
+            entry = self._commit(entry, [{"action": "set-location", "location": requested}])
+        if as_opened(requested) != entry.location:
+            raise chosen_by_server(entry, requested)
         removed = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
         changed = {key: value for key, value in properties.items() if key != TABLE_TYPE}
         return evolve(entry, properties=self.change_table(entry, changed, removed))
@@ -160,8 +160,8 @@ class IcebergNamespace(IcebergRestCatalog):
             raising(table_not_found, entry.id, when=is_missing),
             raising(changed_meanwhile, entry.id, when=lambda failure: failure.status == 409),
         ):
-            answer = self.api.post(self.table_path(entry.id), body)
-        return _entry(entry.id, answer.get("metadata") or {})
+            response = self.api.post(self.table_path(entry.id), body)
+        return _entry(entry.id, response.get("metadata") or {})
 
 
 def _entry(identifier: Identifier, metadata: Mapping[str, Any]) -> TableEntry:

@@ -40,12 +40,12 @@ from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .address import ApiAddress
 from .config import IcebergRestConfig
-from .entries import bucket_missing, location_taken, properties_of, store_denied, store_unknown
+from .entries import bucket_missing, location_in_use, properties_of, store_denied, store_unknown
 from .errors import (
     FAILURES,
     is_bucket_missing,
     is_conflict,
-    is_location_taken,
+    is_location_in_use,
     is_missing,
     is_no_route,
     is_not_empty,
@@ -191,17 +191,17 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
                     f"another name"
                 )
         body = {"namespace": list(levels), "properties": dict(properties)}
-        location_error = location_taken("namespace", properties.get(LOCATION))
+        location_error = location_in_use("namespace", properties.get(LOCATION))
         with (
             # Some servers check before they insert: one of two concurrent calls gets a database
             # failure.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
-            raising(location_error, identifier, when=is_location_taken),
+            raising(location_error, identifier, when=is_location_in_use),
         ):
-            answer = self.api.post(warehouse.namespaces(), body)
-        return properties_of(answer) if "properties" in answer else properties
+            response = self.api.post(warehouse.namespaces(), body)
+        return properties_of(response) if "properties" in response else properties
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
@@ -353,7 +353,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         with (
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
-            raising(location_taken("table", address), identifier, when=is_location_taken),
+            raising(location_in_use("table", address), identifier, when=is_location_in_use),
             raising(store_unknown("table", address), identifier, when=is_store_unknown),
             raising(bucket_missing("table", address), identifier, when=is_bucket_missing),
             raising(store_denied("table", address), identifier, when=is_store_denied),

@@ -18,7 +18,7 @@ from .locations import as_opened
 __all__ = [
     "bucket_missing",
     "location_of",
-    "location_taken",
+    "location_in_use",
     "properties_of",
     "store_denied",
     "store_unknown",
@@ -71,7 +71,7 @@ def store_denied(what: str, location: str) -> Callable[[Identifier], LanceNamesp
     )
 
 
-def location_taken(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:
+def location_in_use(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:
     """Return a function that builds the error (code 13) for a location that another object uses.
 
     Args:

@@ -13,7 +13,7 @@ __all__ = [
     "FAILURES",
     "is_bucket_missing",
     "is_conflict",
-    "is_location_taken",
+    "is_location_in_use",
     "is_store_denied",
     "is_store_unknown",
     "is_missing",
@@ -109,6 +109,6 @@ def is_store_denied(failure: HttpFailure) -> bool:
     return failure.kind == "AccessDeniedException"
 
 
-def is_location_taken(failure: HttpFailure) -> bool:
+def is_location_in_use(failure: HttpFailure) -> bool:
     """Return whether another table or namespace uses the location, according to Apache Polaris' message."""
     return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

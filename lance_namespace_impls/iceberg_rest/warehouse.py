@@ -149,8 +149,8 @@ class Warehouses:
             raising(self._no_api, (name,), when=is_no_route),
             raising(namespace_not_found, (name,), when=is_missing_warehouse),
         ):
-            answer = self._api.get("/v1/config", {"warehouse": name})
-        settings = {**_map(answer.get("defaults")), **_map(answer.get("overrides"))}
+            response = self._api.get("/v1/config", {"warehouse": name})
+        settings = {**_map(response.get("defaults")), **_map(response.get("overrides"))}
         prefix = self._config.prefix
         if prefix is None:
             prefix = settings.get("prefix")

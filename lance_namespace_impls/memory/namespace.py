@@ -102,10 +102,10 @@ class MemoryNamespace(CatalogNamespace):
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         with self._catalog.lock:
             self._require(identifier)
-            held = self._catalog.children(identifier)
-            if held and not cascade:
-                raise namespace_not_empty(identifier, held[0][-1])
-            for child in held:
+            children = self._catalog.children(identifier)
+            if children and not cascade:
+                raise namespace_not_empty(identifier, children[0][-1])
+            for child in children:
                 if child in self._catalog.namespaces:
                     self.remove_namespace(child, cascade)
                 else:

@@ -70,8 +70,8 @@ class MemoryVersions(VersionStore):
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
         """Return the latest version; None if there is none."""
         with self._catalog.lock:
-            kept = self._versions(table, branch)
-            return kept[max(kept)] if kept else None
+            stored = self._versions(table, branch)
+            return stored[max(stored)] if stored else None
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
         """Return one version; None if it does not exist."""
@@ -83,10 +83,10 @@ class MemoryVersions(VersionStore):
     ) -> Iterator[KeptVersion]:
         """Yield the versions in order, starting after `after`."""
         with self._catalog.lock:
-            kept = dict(self._versions(table, branch))
-        for number in sorted(kept, reverse=descending):
+            stored = dict(self._versions(table, branch))
+        for number in sorted(stored, reverse=descending):
             if after is None or (number < after if descending else number > after):
-                yield kept[number]
+                yield stored[number]
 
     def commit(self, changes: Sequence[Change]) -> str:
         """Commit all changes atomically and return the transaction's identifier."""
@@ -95,7 +95,7 @@ class MemoryVersions(VersionStore):
             before = (
                 dict(catalog.tables),
                 {
-                    table: {branch: dict(kept) for branch, kept in branches.items()}
+                    table: {branch: dict(stored) for branch, stored in branches.items()}
                     for table, branches in catalog.versions.items()
                 },
             )
@@ -121,22 +121,22 @@ class MemoryVersions(VersionStore):
             self._catalog.versions.pop(change.table.id, None)
             return
         branches = self._catalog.versions.setdefault(change.table.id, {})
-        kept = branches.setdefault(change.branch, {})
+        stored = branches.setdefault(change.branch, {})
         if isinstance(change, AddVersion):
-            if max(kept, default=None) != change.onto:
-                latest = kept[max(kept)] if kept else None
+            if max(stored, default=None) != change.onto:
+                latest = stored[max(stored)] if stored else None
                 raise version_taken(change.table, change.branch, change.version.version, latest)
-            kept[change.version.version] = change.version
+            stored[change.version.version] = change.version
             return
-        for number in list(kept) if change.versions is None else change.versions:
-            kept.pop(number, None)
+        for number in list(stored) if change.versions is None else change.versions:
+            stored.pop(number, None)
 
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
         """Store the final path of a version's manifest."""
         with self._catalog.lock:
-            kept = self._versions(table, branch)
-            if version.version in kept:
-                kept[version.version] = version
+            stored = self._versions(table, branch)
+            if version.version in stored:
+                stored[version.version] = version
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[Any]:
         """Return a lock against other commits."""

@@ -82,10 +82,10 @@ class PolarisNamespace(IcebergRestCatalog):
         )
 
     def load_table(self, identifier: Identifier) -> TableEntry:
-        answer = self.table_response(identifier)
-        entry = self.read_table(identifier, answer)
+        response = self.table_response(identifier)
+        entry = self.read_table(identifier, response)
         if entry is None:
-            raise not_lance(identifier, str(_table(identifier, answer).get("format") or ""))
+            raise not_lance(identifier, str(_table(identifier, response).get("format") or ""))
         return entry
 
     def default_location(self, identifier: Identifier) -> str | None:
@@ -112,8 +112,8 @@ class PolarisNamespace(IcebergRestCatalog):
             "base-location": address,
             "properties": dict(properties),
         }
-        answer = self.post_table(identifier, body, address)
-        entry = self.read_table(identifier, answer)
+        response = self.post_table(identifier, body, address)
+        entry = self.read_table(identifier, response)
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
@@ -151,8 +151,8 @@ class PolarisNamespace(IcebergRestCatalog):
             return False
 
 
-def _table(identifier: Identifier, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    table = answer.get("table")
+def _table(identifier: Identifier, response: Mapping[str, Any]) -> Mapping[str, Any]:
+    table = response.get("table")
     if not isinstance(table, dict):
         raise no_table(identifier)
     return table

@@ -31,16 +31,16 @@ _SAS_TOKEN = "adls.sas-token."
 _SAS_EXPIRES = "adls.sas-token-expires-at-ms."
 
 
-def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
+def vended_options(location: str, response: Mapping[str, Any]) -> dict[str, str]:
     """Return the object store options in the server's response for a table.
 
     Args:
         location: location of the table; the configuration with the longest matching prefix is used.
-        answer: the server's response for the table.
+        response: the server's response for the table.
     """
     matching = [
         each
-        for each in answer.get("storage-access-configs") or ()
+        for each in response.get("storage-access-configs") or ()
         if _is_below(location, str(each.get("prefix") or ""))
     ]
     if not matching:

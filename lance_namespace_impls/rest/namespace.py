@@ -108,6 +108,6 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
-        answer = super()._answer(operation, request, response)
-        self._rules.process_answer(operation, request, answer)
-        return answer
+        result = super()._answer(operation, request, response)
+        self._rules.process_response(operation, request, result)
+        return result

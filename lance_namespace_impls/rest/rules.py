@@ -82,21 +82,23 @@ class Rules:
             error.instance = error.instance and scrub(error.instance, secrets)
             raise
 
-    def process_answer(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
+    def process_response(self, operation: Operation[Any, Any], request: Any, response: Any) -> None:
         """Add the client's storage options to a response that contains some, and reject a page
         whose next page is itself, since the listing would never end.
 
         Raises:
             InternalError: code 18, the token of the next page is that of this page.
         """
-        token = getattr(answer, "page_token", None)
+        token = getattr(response, "page_token", None)
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
                 f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} "
                 "twice, so its listing would never end"
             )
-        if self._config.storage and hasattr(answer, "storage_options"):
-            answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
+        if self._config.storage and hasattr(response, "storage_options"):
+            response.storage_options = overlaid(
+                self._config.storage, response.storage_options or {}
+            )
 
     def first_attempt(self, request: Request) -> Request:
         """Return a request with its mode in the spelling that the server is known to accept."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 from .config import SqlConfig
-from .errors import is_worth_another_try
+from .errors import is_retryable
 from .schema import REVISIONS
 
 __all__ = ["Database"]
@@ -131,7 +131,7 @@ class Database:
                 with self.writing() as connection:
                     return work(connection)
             except DBAPIError as error:
-                if not left or not is_worth_another_try(error):
+                if not left or not is_retryable(error):
                     raise
             time.sleep(random.uniform(0, 0.02 * (TRIES - left)))
         raise AssertionError("the last attempt returns or raises")

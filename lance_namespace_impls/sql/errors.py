@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 
-__all__ = ["is_worth_another_try", "recognized"]
+__all__ = ["is_retryable", "recognized"]
 
 _AGAIN = ("40001", "40P01")
 _LOST = "the connection was lost; a change may have been applied: check before you repeat it"
@@ -76,7 +76,7 @@ _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
 )  # fmt: skip
 
 
-def is_worth_another_try(error: DBAPIError) -> bool:
+def is_retryable(error: DBAPIError) -> bool:
     """Return whether a transaction had no effect and may succeed if retried."""
     return getattr(error.orig, "sqlstate", None) in _AGAIN
 

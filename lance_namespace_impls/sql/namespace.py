@@ -106,7 +106,7 @@ class SqlNamespace(CatalogNamespace):
         try:
             self._database.write(work)
         except IntegrityError as error:
-            if _is_taken(error):
+            if _is_duplicate(error):
                 raise namespace_exists(identifier) from error
             raise namespace_not_found(identifier[:-1]) from error
         return properties
@@ -115,8 +115,8 @@ class SqlNamespace(CatalogNamespace):
         def work(connection: Connection) -> Mapping[str, str]:
             # While a namespace's row is locked, nothing can be added to the namespace.
             row = require_namespace(connection, identifier, lock=True)
-            held = select(objects.c.name).where(objects.c.parent_id == row.id).limit(1)
-            if not cascade and (name := connection.execute(held).scalar()) is not None:
+            child = select(objects.c.name).where(objects.c.parent_id == row.id).limit(1)
+            if not cascade and (name := connection.execute(child).scalar()) is not None:
                 raise namespace_not_empty(identifier, name)
             connection.execute(delete(objects).where(objects.c.id == row.id))
             return properties_of(row)
@@ -173,7 +173,7 @@ class SqlNamespace(CatalogNamespace):
         try:
             self._database.write(lambda connection: self._insert_table(connection, entry))
         except IntegrityError as error:
-            if _is_taken(error):
+            if _is_duplicate(error):
                 raise table_exists(identifier) from error
             raise namespace_not_found(identifier[:-1]) from error
         return entry
@@ -220,7 +220,7 @@ class SqlNamespace(CatalogNamespace):
         try:
             self._database.write(work)
         except IntegrityError as error:
-            if _is_taken(error):
+            if _is_duplicate(error):
                 raise table_exists(new) from error
             raise namespace_not_found(new[:-1]) from error
 
@@ -262,7 +262,7 @@ def _require_entry(entry: TableEntry | None, identifier: Identifier) -> TableEnt
     return entry
 
 
-def _is_taken(error: IntegrityError) -> bool:
+def _is_duplicate(error: IntegrityError) -> bool:
     """Return whether a name is in use; if not, its namespace was removed."""
     state = getattr(error.orig, "sqlstate", None)
     return state == "23505" if state is not None else "UNIQUE" in str(error.orig)

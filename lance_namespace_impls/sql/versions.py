@@ -76,7 +76,7 @@ class SqlVersions(VersionStore):
         def work(connection: Connection) -> KeptVersion | None:
             row = require_table(connection, table)
             query = _of(row.id, branch).where(versions.c.version == number)
-            return _kept_version(connection.execute(query).one_or_none())
+            return _to_version(connection.execute(query).one_or_none())
 
         return self._database.read(work)
 
@@ -92,7 +92,9 @@ class SqlVersions(VersionStore):
                 if after is not None:
                     query = query.where(number < after if descending else number > after)
                 query = query.order_by(number.desc() if descending else number).limit(_PAGE)
-                return [kept for row in connection.execute(query) if (kept := _kept_version(row))]
+                return [
+                    version for row in connection.execute(query) if (version := _to_version(row))
+                ]
 
             found = self._database.read(page)
             yield from found
@@ -146,12 +148,12 @@ class SqlVersions(VersionStore):
         if isinstance(change, RemoveTable):
             connection.execute(delete(objects).where(objects.c.id == row.id))
         elif isinstance(change, RemoveVersions):
-            gone = delete(versions).where(
+            deletion = delete(versions).where(
                 versions.c.table_id == row.id, versions.c.branch == (change.branch or "")
             )
             if change.versions is not None:
-                gone = gone.where(versions.c.version.in_(list(change.versions)))
-            connection.execute(gone)
+                deletion = deletion.where(versions.c.version.in_(list(change.versions)))
+            connection.execute(deletion)
         else:
             latest = _latest(connection, row.id, change.branch)
             if (None if latest is None else latest.version) != change.onto:
@@ -218,10 +220,10 @@ def _of(table_id: int, branch: str | None) -> Select[Any]:
 
 def _latest(connection: Connection, table_id: int, branch: str | None) -> KeptVersion | None:
     query = _of(table_id, branch).order_by(versions.c.version.desc()).limit(1)
-    return _kept_version(connection.execute(query).one_or_none())
+    return _to_version(connection.execute(query).one_or_none())
 
 
-def _kept_version(row: Row[Any] | None) -> KeptVersion | None:
+def _to_version(row: Row[Any] | None) -> KeptVersion | None:
     if row is None:
         return None
     return KeptVersion(

@@ -385,9 +385,9 @@ class _Ddl:
             raise _UnknownType(self._tokens[0])
         return parsed
 
-    def _next(self, wanted: str | None = None) -> str:
-        if not self._tokens or (wanted is not None and self._tokens[0].lower() != wanted):
-            raise _UnknownType(wanted or "")
+    def _next(self, expected: str | None = None) -> str:
+        if not self._tokens or (expected is not None and self._tokens[0].lower() != expected):
+            raise _UnknownType(expected or "")
         return str(self._tokens.pop(0))
 
     def _sees(self, token: str) -> bool:

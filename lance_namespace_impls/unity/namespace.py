@@ -227,7 +227,7 @@ class UnityNamespace(CatalogNamespace):
                         raise
                     error: HttpFailure | None = failure
                     continue
-                if before == after or self._was_kept(identifier, before, after, started):
+                if before == after or self._was_applied(identifier, before, after, started):
                     return after
                 error = None
         raise ConcurrentModificationError(
@@ -235,7 +235,7 @@ class UnityNamespace(CatalogNamespace):
             f"concurrently, {CHANGES_TRIED} times; try again"
         ) from error
 
-    def _was_kept(
+    def _was_applied(
         self,
         identifier: Identifier,
         before: Mapping[str, str],
@@ -265,8 +265,8 @@ class UnityNamespace(CatalogNamespace):
             raising(too_long(body), identifier, when=is_too_long),
             raising(namespace_not_found, identifier, when=is_missing),
         ):
-            answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
-        if properties_of(answer) == present:  # other values come from a concurrent writer
+            response = self._api.patch(f"/schemas/{_path(identifier)}", body)
+        if properties_of(response) == present:  # other values come from a concurrent writer
             raise UnsupportedError(
                 f"AlterNamespace {format_identifier(identifier)}: this server accepts the request "
                 f"but does not change the schema's properties; upgrade Unity Catalog"
@@ -441,13 +441,13 @@ class UnityNamespace(CatalogNamespace):
             raising(namespace_not_found, identifier[:-1], when=is_missing),
         ):
             try:
-                answer = self._api.post("/tables", body)
+                response = self._api.post("/tables", body)
             except HttpFailure as failure:
                 # Some servers check the location first and report a conflict with the table itself.
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure
-        answered = {key: value for key, value in answer.items() if value is not None}
+        answered = {key: value for key, value in response.items() if value is not None}
         return entry_of(identifier, {**body, **answered})
 
     def _is_table(self, identifier: Identifier) -> bool:

@@ -140,9 +140,9 @@ NAMED: list[tuple[Callable[[HttpFailure], bool], tuple[int, str, str], bool]] = 
     (iceberg.is_store_denied, (500, "AccessDeniedException", ""), True),
     (iceberg.is_store_denied, (403, "ForbiddenException", ""), False),
     (iceberg.is_bucket_missing, (500, "AccessDeniedException", ""), False),
-    (iceberg.is_location_taken, (403, "", TAKEN), True),
-    (iceberg.is_location_taken, (409, "", TAKEN), False),
-    (iceberg.is_location_taken, (403, "", "no"), False),
+    (iceberg.is_location_in_use, (403, "", TAKEN), True),
+    (iceberg.is_location_in_use, (409, "", TAKEN), False),
+    (iceberg.is_location_in_use, (403, "", "no"), False),
 ]
 
 

@@ -242,12 +242,12 @@ def test_a_lock_is_renewed_right_before_a_change(
     impl, change, call = CHANGES[what]
 
     @contextmanager
-    def held(locks: Locks, what: str, place: object) -> Iterator[Lock]:
+    def acquired(locks: Locks, what: str, place: object) -> Iterator[Lock]:
         told.asked.append("lock")
         yield Lock(7, what, 0.0)
         told.asked.append("unlock")
 
-    monkeypatch.setattr(Locks, "held", held)
+    monkeypatch.setattr(Locks, "acquired", acquired)
     monkeypatch.setattr(Locks, "renew", lambda locks, lock: told.asked.append(f"renew {lock.id}"))
     with connect(impl, {}) as namespace:
         change(namespace)

@@ -112,7 +112,7 @@ def locks_of(service: Service, **properties: str) -> Locks:
 
 def hold(service: Service, **properties: str) -> list[float]:
     """Hold the lock once, and give when it was had."""
-    with locks_of(service, **properties).held("AlterTable d$t", PLACE):
+    with locks_of(service, **properties).acquired("AlterTable d$t", PLACE):
         return [service.now]
 
 
@@ -211,16 +211,16 @@ NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOW
 def test_a_metastore_without_a_lock_service_is_told_from_one_that_fails(
     service: Service, kind: int
 ) -> None:
-    held = locks_of(service)
+    locks = locks_of(service)
     service.refusal = TApplicationException(kind, "no table HIVE_LOCKS")
     said = r"^AlterTable: the metastore's lock service fails \(no table HIVE_LOCKS\).*schematool"
-    with pytest.raises(UnsupportedError, match=said), held.held("AlterTable", PLACE):
+    with pytest.raises(UnsupportedError, match=said), locks.acquired("AlterTable", PLACE):
         pytest.fail("it is not had")
     service.refusal = None
-    with held.held("AlterTable", PLACE):
+    with locks.acquired("AlterTable", PLACE):
         pass
     service.refusal = TApplicationException(kind, "out of memory")
-    with pytest.raises(TApplicationException), held.held("AlterTable", PLACE):
+    with pytest.raises(TApplicationException), locks.acquired("AlterTable", PLACE):
         pytest.fail("it is not had")
 
 
@@ -268,7 +268,7 @@ def test_a_lock_that_cannot_be_withdrawn_hides_no_failure(
 def test_a_lock_stays_where_a_change_may_be_under_way(
     service: Service, error: BaseException, is_released: bool
 ) -> None:
-    with pytest.raises(type(error)), locks_of(service).held("AlterTable", PLACE):
+    with pytest.raises(type(error)), locks_of(service).acquired("AlterTable", PLACE):
         raise error
     assert service.unlocked() == ([OWN] if is_released else [])
 
@@ -288,12 +288,12 @@ def test_what_is_changed_is_changed_even_if_the_lock_stays(
 def test_a_lock_is_renewed_when_a_tenth_of_it_is_over(
     service: Service, passed: float, beats: int
 ) -> None:
-    held, lock = locks_of(service), Lock(OWN, "AlterTable", 1000.0)
+    locks, lock = locks_of(service), Lock(OWN, "AlterTable", 1000.0)
     service.now += passed
     for _ in range(2):
-        held.renew(lock)
+        locks.renew(lock)
     assert service.asked == [("heartbeat", OWN)] * beats
-    assert lock.seen == (service.now if beats else 1000.0)
+    assert lock.last_heartbeat == (service.now if beats else 1000.0)
     assert service.asked_how_long == 1
 
 
@@ -302,7 +302,7 @@ def test_a_lock_that_expired_is_not_renewed(service: Service) -> None:
     service.gone = True
     with pytest.raises(ConcurrentModificationError, match=r"^AlterTable d\$t: its lock .* expired"):
         locks_of(service).renew(lock)
-    assert lock.seen == 0.0
+    assert lock.last_heartbeat == 0.0
 
 
 @pytest.mark.parametrize(

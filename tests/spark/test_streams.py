@@ -184,7 +184,7 @@ def test_a_batch_that_is_run_again_is_not_committed_again(streams: Streams) -> N
     """Spark's note that a batch is done is lost, as in a crash right after the commit."""
     streams.run(streams.source())
     shutil.rmtree(Path(streams.checkpoint, "commits"))
-    stream_writer._seen.clear()
+    stream_writer._checked.clear()
     files = streams.lake.data_files("out")
     streams.run(streams.source())
     assert (streams.out(), streams.lake.dataset("out").version) == (list(range(10)), 1)

@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_impls.sql import SqlConfig, SqlNamespace, initialize
-from lance_namespace_impls.sql.errors import is_worth_another_try, recognized
+from lance_namespace_impls.sql.errors import is_retryable, recognized
 from lance_namespace_impls.sql.schema import REVISIONS
 
 
@@ -108,7 +108,7 @@ def test_what_no_database_raised_is_none_of_its_failures(error: Exception) -> No
 @pytest.mark.parametrize("state", ["40001", "40P01", "40003", "55P03", "08006", None])
 def test_only_what_had_no_effect_is_done_again(state: str | None) -> None:
     """After 40003 it is not known whether the transaction was completed."""
-    assert is_worth_another_try(failure(Said("no", state))) is (state in ("40001", "40P01"))
+    assert is_retryable(failure(Said("no", state))) is (state in ("40001", "40P01"))
 
 
 # --- a database that this release cannot work on, by the first call that meets it

@@ -125,10 +125,12 @@ def test_a_run_that_was_cut_short_goes_on(
     assert len(lines) == 3  # what it is, and two tables
     state.write_text("\n".join(lines) + '\n["half a li')
     looked: list[tuple[str, ...]] = []
-    module = __import__(inventory_module.__module__, fromlist=["_look"])
-    real = module._look
+    module = __import__(inventory_module.__module__, fromlist=["_inspect"])
+    real = module._inspect
     monkeypatch.setattr(
-        module, "_look", lambda n, table, orphans: looked.append(table) or real(n, table, orphans)
+        module,
+        "_inspect",
+        lambda n, table, orphans: looked.append(table) or real(n, table, orphans),
     )
     rows = inventory(catalog, state=state)
     assert len(looked) == 2
