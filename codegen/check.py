@@ -175,8 +175,8 @@ def _top(document: Document) -> Iterator[Problem]:
 def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterator[Problem]:
     for key, kind in ERROR_KEYS.items():
         if type(row.get(key)) is not kind and not (key == "extends" and key not in row):
-            wanted = "a whole number" if kind is int else "text"
-            yield document.problem((*place, key), f"an error needs {key}, {wanted}")
+            expected = "a whole number" if kind is int else "text"
+            yield document.problem((*place, key), f"an error needs {key}, {expected}")
     for key in row:
         if key not in ERROR_KEYS:
             yield document.problem((*place, key), f"an error has no {key}")
@@ -234,15 +234,15 @@ def _operation(operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
         value = operation.get(key)
         if key == "x-codes":
             fine = isinstance(value, list) and all(type(code) is int for code in value)
-            wanted = "a list of error codes"
+            expected = "a list of error codes"
         elif key == "x-action":
-            fine, wanted = value in ACTIONS, " or ".join(ACTIONS)
+            fine, expected = value in ACTIONS, " or ".join(ACTIONS)
         elif key in ("x-repeatable", "x-draft"):
-            fine, wanted = isinstance(value, bool), "true or false"
+            fine, expected = isinstance(value, bool), "true or false"
         else:
-            fine, wanted = isinstance(value, str), "a name"
+            fine, expected = isinstance(value, str), "a name"
         if key in operation and not fine:
-            yield key, f"{key} must be {wanted}"
+            yield key, f"{key} must be {expected}"
     name = operation.get("x-operation")
     if name is None:
         yield "x-operation", "has no x-operation"
@@ -284,12 +284,12 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("enum",), "only an enum of strings can be generated"
     if "format" in schema and schema["format"] not in FORMATS.get(_sole(kinds), ()):
         yield ("format",), f"the format {schema['format']} of {_sole(kinds)} cannot be generated"
-    if "default" in schema and not _fits(schema["default"], _sole(kinds), schema):
+    if "default" in schema and not _has_type(schema["default"], _sole(kinds), schema):
         yield ("default",), f"{schema['default']!r} cannot be a default of type {_sole(kinds)}"
-    if (wanted := schema.get("x-client-default")) is not None and not _fits(
-        wanted, _sole(kinds), schema
+    if (expected := schema.get("x-client-default")) is not None and not _has_type(
+        expected, _sole(kinds), schema
     ):
-        yield ("x-client-default",), f"{wanted!r} cannot be a default of type {_sole(kinds)}"
+        yield ("x-client-default",), f"{expected!r} cannot be a default of type {_sole(kinds)}"
     if "properties" in schema:
         if len(place) > 3:
             yield (), "an object with fields must be a separate schema under components"
@@ -302,13 +302,13 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("type",), "a $ref cannot have a type"
 
 
-def _fits(default: Any, kind: str, schema: dict[str, Any]) -> bool:
+def _has_type(default: Any, kind: str, schema: dict[str, Any]) -> bool:
     if kind == "string" and "format" in schema:
         return False
     if "enum" in schema:
         return default in schema["enum"]
-    wanted = {"boolean": (bool,), "integer": (int,), "number": (int, float), "string": (str,)}
-    return type(default) in wanted.get(kind, ())
+    expected = {"boolean": (bool,), "integer": (int,), "number": (int, float), "string": (str,)}
+    return type(default) in expected.get(kind, ())
 
 
 def _sole(kinds: list[str | None]) -> str:

@@ -140,7 +140,7 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
         raw = node.model_dump(mode="json", by_alias=True, exclude_unset=True)
         yield from (
             place
-            for place in _alike(document.data, raw, ())
+            for place in _matching_parts(document.data, raw, ())
             if place[: len(within)] == within and len(place) > len(within)
         )
     if match := re.search(r"pattern: (\w+)|status code (\d\w+)", text):
@@ -150,16 +150,16 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
     yield within
 
 
-def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
-    """Return all parts of a document that contain all entries of `wanted`."""
+def _matching_parts(node: Any, entries: dict[str, Any], place: Place) -> Iterator[Place]:
+    """Return all parts of a document that contain all entries of `entries`."""
     if isinstance(node, dict):
-        if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
+        if entries and all(key in node and node[key] == value for key, value in entries.items()):
             yield place
         for key, value in node.items():
-            yield from _alike(value, wanted, (*place, key))
+            yield from _matching_parts(value, entries, (*place, key))
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            yield from _alike(value, wanted, (*place, index))
+            yield from _matching_parts(value, entries, (*place, index))
 
 
 def _place(data: Any, location: Place) -> Place:

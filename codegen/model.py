@@ -84,7 +84,7 @@ class Field:
     description: str
     required: bool
     default: Any = None
-    may_be_left_out: bool = False
+    optional_for_caller: bool = False
     """Whether the field is required on the wire but optional for callers, with a default."""
 
     @property

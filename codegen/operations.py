@@ -89,9 +89,9 @@ class OperationReader:
         return found
 
     def _check_names(self, operations: list[Operation], main: dict[str, Route]) -> None:
-        taken = dict.fromkeys((*METHOD_NAMES, *map(str.lower, CONSTANTS)), "the package itself")
+        reserved = dict.fromkeys((*METHOD_NAMES, *map(str.lower, CONSTANTS)), "the package itself")
         for operation in operations:
-            other = taken.setdefault(operation.method_name, operation.name)
+            other = reserved.setdefault(operation.method_name, operation.name)
             if other != operation.name:
                 self._complain(
                     (*main[operation.name].place, "x-operation"),
@@ -301,11 +301,11 @@ class OperationReader:
 
     def _check_by_name(self, route: Route, operation: Operation) -> None:
         """Check that a by-name route has the same content as the main route, but all of it in the body."""
-        wanted = STREAM if operation.body == "ARROW" else JSON
+        expected = STREAM if operation.body == "ARROW" else JSON
         body = self._resolved(route.raw.get("requestBody", {}))
-        if list(body.get("content", ())) != [wanted]:
-            self._complain(route.place, f"{route.path} must accept a body of {wanted}")
-        elif wanted == JSON:
+        if list(body.get("content", ())) != [expected]:
+            self._complain(route.place, f"{route.path} must accept a body of {expected}")
+        elif expected == JSON:
             self._check_whole((*route.place, "requestBody"), body, operation.request)
         elif missing := self._parameters_missing(route, operation):
             self._complain(route.place, f"{route.path} lacks the parameters {missing}")
@@ -315,6 +315,6 @@ class OperationReader:
             )
 
     def _parameters_missing(self, route: Route, operation: Operation) -> str:
-        there = {parameter["name"] for _, parameter in self._parameters(route)}
-        wanted = [*operation.path_fields, *(parameter.name for parameter in operation.query)]
-        return ", ".join(name for name in wanted if name not in there)
+        declared = {parameter["name"] for _, parameter in self._parameters(route)}
+        expected = [*operation.path_fields, *(parameter.name for parameter in operation.query)]
+        return ", ".join(name for name in expected if name not in declared)

@@ -62,7 +62,7 @@ class SchemaReader:
                     description=self._prose(raw, where, f"{name}.{key}"),
                     required=properties[key].required,
                     default=raw.get("x-client-default", raw.get("default")),
-                    may_be_left_out="x-client-default" in raw,
+                    optional_for_caller="x-client-default" in raw,
                 )
             )
         return Model(name=name, description=self._prose(schema, place, name), fields=fields)

@@ -259,7 +259,7 @@ class _Side:
             alternatives=(*schema.alternatives, *added.alternatives),
         )
 
-    def behind(self, schema: _Schema) -> _Schema | None:
+    def resolve(self, schema: _Schema) -> _Schema | None:
         """Return a schema with its reference resolved."""
         part = schema.part
         if part.reference is None:  # the reference is inside allOf, oneOf or anyOf
@@ -444,11 +444,11 @@ class _Comparison:
         yield from self._content(what, mine, other)
 
     def _required(self, what: str, mine: _Part, other: _Part) -> Iterator[Problem]:
-        wanted = [
+        required_fields = [
             each.is_map and each.value.get("required", False) is True for each in (mine, other)
         ]
-        if wanted[0] != wanted[1]:
-            texts = _required(wanted[1]), _required(wanted[0])
+        if required_fields[0] != required_fields[1]:
+            texts = _required(required_fields[1]), _required(required_fields[0])
             yield self._at(other, f"{what}: {texts[0]} upstream, {texts[1]} here")
 
     def _body(self, what: str, mine: _Part, other: _Part) -> Iterator[Problem]:
@@ -577,9 +577,9 @@ class _Comparison:
         if ours.reference is not None and theirs.reference is not None:
             return None
         if ours.reference is not None:
-            found = self.ours.behind(ours)
+            found = self.ours.resolve(ours)
             return None if found is None else (found, theirs)
-        found = self.theirs.behind(theirs)
+        found = self.theirs.resolve(theirs)
         return None if found is None else (ours, found)
 
     def _fields(

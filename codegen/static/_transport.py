@@ -72,5 +72,5 @@ class Transport(HttpWire):
         if refused:
             raise failure(operation, response)
         if not stream:
-            return self._answer(operation, request, response)
+            return self._decode_response(operation, request, response)
         return cast("Response", self._rows(operation, response.iter_raw(), response.close))

@@ -163,7 +163,7 @@ class HttpWire:
             extensions={"timeout": self._client.timeout.as_dict()},
         )
 
-    def _answer(
+    def _decode_response(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         """Parse a response without rows; its body has already been read."""

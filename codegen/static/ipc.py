@@ -73,11 +73,11 @@ def open_batches(
             _check_names(field)
     except UnicodeDecodeError:
         raise pa.ArrowInvalid("the name of a column is not valid UTF-8") from None
-    batches = stream if few is None else _once_checked(few, stream)
+    batches = stream if few is None else _checked_batches(few, stream)
     return schema, validated(batches, sizes)
 
 
-def _once_checked(
+def _checked_batches(
     messages: _Messages, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Check the sizes of all messages, then return the batches."""
@@ -266,7 +266,7 @@ class _Messages:
         try:
             length = _body_length(metadata)
             self._sizes.check_length(length)
-            body = self._take(length)
+            body = self._read_bytes(length)
             self._sizes.sent(len(metadata) + len(body))
             found = _claims(metadata, memoryview(body))
         except struct.error as error:
@@ -276,9 +276,9 @@ class _Messages:
         return body
 
     def _head(self) -> bytes:
-        prefix = bytes(self._take(4))
+        prefix = bytes(self._read_bytes(4))
         if prefix == CONTINUATION:
-            prefix += bytes(self._take(4))
+            prefix += bytes(self._read_bytes(4))
         if len(prefix) % 4 or not prefix:
             return prefix
         (length,) = struct.unpack_from("<i", prefix, len(prefix) - 4)
@@ -289,12 +289,12 @@ class _Messages:
                 f"a message has {length} bytes of metadata; check that the data is an Arrow IPC "
                 f"stream"
             )
-        self._metadata = bytes(self._take(length))
+        self._metadata = bytes(self._read_bytes(length))
         if len(self._metadata) < length:
             raise _invalid("the stream ends within a message")
         return prefix + self._metadata
 
-    def _take(self, size: int) -> Any:
+    def _read_bytes(self, size: int) -> Any:
         """Read up to `size` bytes, without allocating more memory than the received bytes need."""
         part = self._read(min(size, PIECE_BYTES)) if size else b""
         if len(part) == size or not len(part):

@@ -25,14 +25,14 @@ RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
 """Alternatives to the model of a request: a dict, or an object with ``model_dump()``."""
 
 
-def _invalid(where: str, wanted: str, value: Any) -> Exception:
+def _invalid(where: str, expected: str, value: Any) -> Exception:
     try:
         shown = repr(value)
     except RecursionError:
         shown = "a value that is nested too deeply"
     if len(shown) > 60:
         shown = shown[:57] + "..."
-    return _refused(f"{where} must be {wanted}, not {shown}")
+    return _refused(f"{where} must be {expected}, not {shown}")
 
 
 def _refused(message: str) -> Exception:
@@ -182,7 +182,7 @@ class Wire(NamedTuple):
     default: Any = None
     required: bool = False
     nullable: bool = False
-    may_be_left_out: bool = False
+    optional_for_caller: bool = False
     """Whether callers may omit a required field; the default is then sent."""
 
 
@@ -303,7 +303,7 @@ class Model:
         """Return a caller's dict with defaults for omitted fields, including nested dicts."""
         from . import models
 
-        filled: dict[str, Any] = {w.key: w.default for w in cls._wire if w.may_be_left_out}
+        filled: dict[str, Any] = {w.key: w.default for w in cls._wire if w.optional_for_caller}
         filled.update(request)
         for wire in cls._wire:
             inner = vars(wire.decode).get("model")

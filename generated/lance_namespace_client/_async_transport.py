@@ -86,7 +86,7 @@ class AsyncTransport(HttpWire):
         if refused:
             raise failure(operation, response)
         if not stream:
-            return self._answer(operation, request, response)
+            return self._decode_response(operation, request, response)
         return cast("Response", await AsyncRows._of(self, operation, response))
 
 
@@ -194,11 +194,11 @@ async def _upload_async(
     # Provides batches for `stream_chunks`, which requests one for each chunk after the first.
     turn: list[pa.RecordBatch] = []
 
-    def taken() -> Iterator[pa.RecordBatch]:
+    def consumed() -> Iterator[pa.RecordBatch]:
         while turn:
             yield turn.pop()
 
-    rows = RowStream(schema, taken())
+    rows = RowStream(schema, consumed())
     chunks = stream_chunks(rows.reader())
 
     async def sent() -> AsyncIterator[bytes]:

@@ -197,7 +197,7 @@ class HttpWire:
             extensions={"timeout": self._client.timeout.as_dict()},
         )
 
-    def _answer(
+    def _decode_response(
         self,
         operation: Operation[Request, Response],
         request: Request,

@@ -37,7 +37,7 @@ FILE_MAGIC = b"ARROW1"
 # MiB.
 FEW_BYTES = 1 << 16
 # Maximum size, in bytes, up to which pieces of a batch are buffered.
-HELD_BYTES = 1 << 16
+BUFFER_BYTES = 1 << 16
 # Maximum nesting depth of types that Arrow IPC readers accept.
 MAX_NESTING = 64
 
@@ -149,7 +149,7 @@ class RowStream:
         self.schema = schema
         self.are_few = False
         """Whether the rows are in memory and small enough to be read again."""
-        self._kept: pa.Table | None = None
+        self._table: pa.Table | None = None
         self.rows = 0
         """Number of rows returned so far."""
         self.failure: Exception | None = None
@@ -203,10 +203,10 @@ class RowStream:
         schema = self.schema if schema is None else schema
         if not self.are_few:
             return pa.RecordBatchReader.from_batches(schema, self._each(prepare))
-        if self._kept is None:
-            self._kept = pa.Table.from_batches(self._each(prepare), schema)
+        if self._table is None:
+            self._table = pa.Table.from_batches(self._each(prepare), schema)
         # A writer's threads read these without calling Python.
-        return self._kept.to_reader()
+        return self._table.to_reader()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the rows as an Arrow C stream."""
@@ -284,7 +284,7 @@ class _Chunks:
     def close(self) -> None:
         self.closed = True
 
-    def take(self) -> bytes:
+    def drain(self) -> bytes:
         out = b"".join(self._parts)
         self._parts.clear()
         return out
@@ -317,20 +317,22 @@ def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
         _check_sendable(field.type, field.name)
     sink = _Chunks()
     # Writers produce many small pieces; without a buffer, each piece would wait for the GIL.
-    held = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), HELD_BYTES)
-    with held:
+    sink_buffer = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), BUFFER_BYTES)
+    with sink_buffer:
         with (
             reader,
-            new_writer(held, reader.schema, options=pa.ipc.IpcWriteOptions()) as writer,
+            new_writer(
+                sink_buffer, reader.schema, options=pa.ipc.IpcWriteOptions()
+            ) as writer,
         ):
-            held.flush()
-            yield sink.take()
+            sink_buffer.flush()
+            yield sink.drain()
             for batch in reader:
                 writer.write_batch(batch)
-                held.flush()
-                yield sink.take()
-        held.flush()
-        yield sink.take()
+                sink_buffer.flush()
+                yield sink.drain()
+        sink_buffer.flush()
+        yield sink.drain()
 
 
 def stream_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:

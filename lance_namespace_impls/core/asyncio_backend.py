@@ -12,7 +12,7 @@ import httpcore
 
 __all__ = ["LoopBackend"]
 
-HELD_BYTES = 1 << 16
+UNSENT_BYTES = 1 << 16
 """Maximum total size of buffered request parts; more are sent immediately."""
 AHEAD_BYTES = 1 << 18
 """Amount of unread response data above which receiving is paused."""
@@ -130,7 +130,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._unsent.append(buffer)
         self._unsent_bytes += len(buffer)
-        if self._unsent_bytes <= HELD_BYTES:
+        if self._unsent_bytes <= UNSENT_BYTES:
             return
         with _translated_failures(httpcore.WriteTimeout, httpcore.WriteError):
             async with asyncio.timeout(timeout):

@@ -153,9 +153,9 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
             with self._rules.second_result(refused):
                 return await call(second)
 
-    def _answer(
+    def _decode_response(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
-        result = super()._answer(operation, request, response)
+        result = super()._decode_response(operation, request, response)
         self._rules.process_response(operation, request, result)
         return result

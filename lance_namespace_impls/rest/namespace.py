@@ -105,9 +105,9 @@ class RestNamespace(Namespace, rest.RestNamespace):
             with self._rules.second_result(refused):
                 return call(second)
 
-    def _answer(
+    def _decode_response(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
-        result = super()._answer(operation, request, response)
+        result = super()._decode_response(operation, request, response)
         self._rules.process_response(operation, request, result)
         return result

@@ -119,7 +119,7 @@ def test_a_model_is_a_plain_attrs_class(model: type) -> None:
     assert list(wire) == list(fields)
     for name, field in fields.items():
         assert field.kw_only
-        must_be_given = wire[name].required and not wire[name].may_be_left_out
+        must_be_given = wire[name].required and not wire[name].optional_for_caller
         assert (field.default is attrs.NOTHING) == must_be_given
         if not must_be_given:
             assert field.default == wire[name].default

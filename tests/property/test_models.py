@@ -94,7 +94,7 @@ def test_null_is_absent(name: str) -> None:
 @pytest.mark.parametrize("name", models.__all__)
 def test_a_required_field_must_be_there(name: str) -> None:
     least = _least(name)
-    spared = {wire.key for wire in _model(name)._wire if wire.may_be_left_out}
+    spared = {wire.key for wire in _model(name)._wire if wire.optional_for_caller}
     for key in least:
         without = {k: v for k, v in least.items() if k != key}
         if key in spared:  # on the wire it is there; callers in Python leave it to the client
@@ -208,7 +208,9 @@ def test_what_may_be_left_out_may_be_in_a_dict_within_a_dict_too() -> None:
     for name in models.__all__:
         for wire in _model(name)._wire:
             inner = vars(wire.decode).get("model")
-            spared = [each for each in _model(inner)._wire if each.may_be_left_out] if inner else []
+            spared = (
+                [each for each in _model(inner)._wire if each.optional_for_caller] if inner else []
+            )
             for each in spared:
                 given_json = {**_least(name), wire.key: _least(str(inner))}
                 del given_json[wire.key][each.key]
