@@ -105,7 +105,7 @@ def test_calls_that_give_up_lose_no_place() -> None:
         failed = [each for each in ended if each is not None]
         assert all(isinstance(each, TimeoutError) for each in failed), failed
         assert any(each is None for each in ended)
-        assert not slots._queue and not slots._last_taken
+        assert not slots._queue and not slots._last_acquired
         assert [taken(slots, owner) for owner in "abcde"] == [6, 2, 0, 0, 0]
 
     run(scenario())
