@@ -27,7 +27,7 @@ import json, resource, sys, time
 from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance import Selection, inventory
 lake = connect("dir", {"path": sys.argv[1]})
-assert len(inventory(lake, Selection(patterns=["t00000"]))) == 1  # what a first look-up loads
+assert len(inventory(lake, Selection(patterns=["t00000"]))) == 1  # what a first lookup loads
 started = time.perf_counter()
 rows = inventory(lake)
 seconds = time.perf_counter() - started

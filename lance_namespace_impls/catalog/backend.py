@@ -95,7 +95,7 @@ class CatalogBase(metaclass=ABCMeta):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of tables that a listing looks up concurrently; each look-up is a round trip."""
+        """Maximum number of tables that a listing looks up concurrently; each lookup is a round trip."""
         return 16
 
     # --- namespaces

@@ -149,11 +149,11 @@ def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def storage_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return a table's storage options, with the prefix of their properties."""
+    """Return the properties that are storage options; the keys keep their prefix."""
     return {key: value for key, value in properties.items() if key.startswith(STORAGE_PREFIX)}
 
 
 def own_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return a table's storage options, without the prefix of their properties."""
+    """Return the storage options among the properties; the keys have no prefix."""
     start = len(STORAGE_PREFIX)
     return {key[start:]: value for key, value in storage_options(properties).items()}

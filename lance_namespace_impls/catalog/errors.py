@@ -71,7 +71,7 @@ def namespace_exists(identifier: Identifier) -> NamespaceAlreadyExistsError:
 def namespace_not_empty(identifier: Identifier, holds: str) -> NamespaceNotEmptyError:
     """Build the error for a namespace that is not empty (code 3)."""
     return NamespaceNotEmptyError(
-        f"namespace {format_identifier(identifier)} is not empty: it holds {holds}"
+        f"namespace {format_identifier(identifier)} is not empty: it contains {holds}"
     )
 
 

@@ -63,7 +63,7 @@ _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 def operation(
     method: Callable[Concatenate[Self_, Request, Rest], Response],
 ) -> Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]:
-    """Make a method the implementation of the operation with the same name.
+    """Decorate a method that implements the operation with the same name.
 
     The request is converted to its model and its identifier is checked. An operation that the
     backend declares unsupported raises code 0. Every failure is raised as a `LanceNamespaceError`
@@ -116,7 +116,7 @@ class Listing(Protocol[Request_contra, Response_co]):
 def listing(
     method: Callable[[Self_, Request], Response],
 ) -> Listing[Request, Response]:
-    """Make a method the listing with the same name: an `operation` whose request is optional."""
+    """Decorate a method like `operation`, for a listing whose request is optional."""
     return cast("Listing[Request, Response]", operation(method))
 
 

@@ -36,7 +36,7 @@ __all__ = ["app", "run"]
 
 HELP = ["-h", "--help"]
 ROOT_OPTIONS = {*HELP, "--version"}
-"""Options before the command that belong to no command."""
+"""Options that are valid only without a command."""
 
 
 UNBREAKABLE = "\u2011"
@@ -133,7 +133,7 @@ def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[st
 
 
 class Commands(TyperGroup):
-    """The group of all commands; a failure is reported as one line and an exit status."""
+    """The group of all commands; reports a failure as one line and an exit status."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -1,4 +1,4 @@
-"""Concurrent look-ups and walks."""
+"""Concurrent lookups and walks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from itertools import chain, islice
 from queue import SimpleQueue
 from typing import TypeGuard, TypeVar
 
-__all__ = ["LATER", "LOOK_UPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
+__all__ = ["LATER", "LOOKUPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
-LOOK_UPS = 32
+LOOKUPS = 32
 """Number of threads, per process, that look up objects for listings."""
 WALKS = 16
 """Number of threads, per process, that walk namespaces for listings."""
@@ -31,7 +31,7 @@ class _Pools:
 
     def __init__(self) -> None:
         self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
-        self.look_ups = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
+        self.lookups = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lance-namespace-lookup")
         self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
         # One permit per thread, so a walk that gets a permit never waits for another walk to end.
         self.free_walks = threading.BoundedSemaphore(WALKS)
@@ -89,16 +89,16 @@ def ordered_map(
     max_concurrency: int,
     wanted: int | None,
 ) -> Iterator[Found]:
-    """Yield the results of concurrent look-ups, in the order of the items.
+    """Yield the results of concurrent lookups, in the order of the items.
 
-    All calls share a pool of `LOOK_UPS` threads in the process.
+    All calls share a pool of `LOOKUPS` threads in the process.
 
     Args:
         items: the items to look up.
         look_up: returns None to omit an item. Its exceptions are raised here when the item's turn
-            comes. It must not start concurrent look-ups itself.
-        max_concurrency: maximum number of concurrent look-ups. With 1, or for a single item,
-            look-ups run on the caller's thread.
+            comes. It must not start concurrent lookups itself.
+        max_concurrency: maximum number of concurrent lookups. With 1, or for a single item,
+            lookups run on the caller's thread.
         wanted: maximum number of results that the caller reads; no further items are looked up.
             None for no limit.
     """
@@ -115,7 +115,7 @@ def ordered_map(
         room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
         free = max_concurrency - sum(not each.done() for each in waiting)
         for item in islice(source, max(0, min(room - len(waiting), free))):
-            waiting.append(_pools.look_ups.submit(copy_context().run, look_up, item))
+            waiting.append(_pools.lookups.submit(copy_context().run, look_up, item))
 
     try:
         while wanted is None or wanted > 0:

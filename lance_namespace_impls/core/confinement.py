@@ -72,7 +72,7 @@ def confinement() -> Confinement | None:
 
 @contextmanager
 def confined(bounds: Confinement) -> Iterator[None]:
-    """Apply limits inside the block, on this thread and on its look-up threads."""
+    """Apply limits inside the block, on this thread and on its lookup threads."""
     before = _CURRENT.set(bounds)
     try:
         yield

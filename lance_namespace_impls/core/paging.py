@@ -72,7 +72,7 @@ class SortedNames(Iterator[str]):
 
 
 class Listings:
-    """The listings that serve the pages of one walk.
+    """A cache of the listings from which the pages of one walk are read.
 
     Args:
         seconds: how long pages are served from a listing; 0 disables caching.
@@ -120,7 +120,7 @@ class Listings:
 
 
 class KeptListings:
-    """The listings of the current walks, within a size limit.
+    """A cache of the listings of all current walks, with a size limit.
 
     Args:
         seconds: how long pages are served from a listing; 0 disables caching.
@@ -223,7 +223,7 @@ def kept_page_of(
     """Return one page of a listing like `page_of`, with listings shared between pages.
 
     Args:
-        listing: is also passed the listings made for the previous pages.
+        listing: also receives the listings that the previous pages requested.
         kept: caches the listings for the next page.
     """
     if limit is not None and limit < 1:

@@ -175,7 +175,7 @@ class ResolvedAddress:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
         if self.kind == "s3" and not {"region", "endpoint_override"} & set(arguments):
-            # Lance also looks up the bucket's region. If the look-up fails, the actual request
+            # Lance also looks up the bucket's region. If the lookup fails, the actual request
             # fails as well.
             with suppress(OSError):
                 arguments["region"] = fs.resolve_s3_region(self.bucket)

@@ -85,8 +85,8 @@ class DirectoryConfig(Config):
 
     table_version_tracking_enabled: bool = option(
         default=False,
-        doc="with a manifest: whether it manages the versions of new tables, which makes commits "
-        "that bypass it invisible; a table's property managed_versioning overrides this, except "
+        doc="with a manifest: whether it manages the versions of new tables, so that commits "
+        "that bypass it are invisible; a table's property managed_versioning overrides this, except "
         "for tables in the root that clients can list",
     )
 

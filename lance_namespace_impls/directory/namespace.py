@@ -146,7 +146,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of concurrent look-ups in a listing; threads do not help on local storage."""
+        """Maximum number of concurrent lookups in a listing; threads do not help on local storage."""
         return 1 if self._directory.is_local else super().max_concurrency
 
     def _tables(self, parent: Identifier) -> Tables:

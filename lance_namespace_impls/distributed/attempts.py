@@ -50,7 +50,7 @@ class Attempts:
     job: str
 
     def start(self) -> None:
-        """Open the job before its first task."""
+        """Record that the job has started; called before its first task."""
         self._write(_OPEN)
 
     def note(self, file: str, content: bytes = b"") -> None:

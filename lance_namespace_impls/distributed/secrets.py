@@ -56,7 +56,7 @@ T = TypeVar("T")
 ENVIRONMENT = "LANCE_NAMESPACE_SECRET_KEY"
 """Environment variable with the key, in the format of `Fernet.generate_key`."""
 SETTING = "spark.lance_namespace.secret.key"
-"""Setting of a session with the key; Spark redacts settings with such a name."""
+"""Session setting that contains the key; Spark redacts settings with such names."""
 _HIDDEN = "hidden"
 
 _lock = threading.Lock()

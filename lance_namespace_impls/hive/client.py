@@ -289,7 +289,7 @@ class Metastore:
     # --- locks
 
     def lock(self, place: tuple[str, str], holder: tuple[str, str], mark: str) -> LockResponse:
-        """Request the exclusive lock on a table; the response may be that the lock is waiting.
+        """Request the exclusive lock on a table; the returned lock may still be waiting.
 
         Args:
             place: database and table, which need not exist.

@@ -413,7 +413,7 @@ def _looking_up(
     identifier: Identifier,
     names: Sequence[str],
 ) -> Iterator[None]:
-    """Translate a failed look-up to the error for a missing object.
+    """Translate a failed lookup to the error for a missing object.
 
     An object whose name cannot be part of a path, or is rejected there, counts as missing.
     """

@@ -99,7 +99,7 @@ class IcebergRestConfig(HttpConfig):
         return client_id, secret
 
     def token_uri(self, api: str | None = None) -> str:
-        """Return the URL that issues tokens; a relative URL is resolved below the URL of the API."""
+        """Return the URL that issues tokens; a relative URL is relative to the API's URL."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 

@@ -1,4 +1,4 @@
-"""Loads the libraries of formats that are extras of this package."""
+"""Loads optional libraries for file formats, which the extras of this package install."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ def sync(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[SyncRow]:
-    """Bring the tables of one catalog into another, and return a row for each with its outcome.
+    """Synchronize the tables of one catalog to another; return a row for each with its outcome.
 
-    The job first computes the difference. If the target would lose something, it changes nothing
-    unless losses are accepted. After the changes, it compares both catalogs again in both
-    directions. If a table fails, its row contains the problem, and the job continues with the
-    others. A later run does the remaining steps, so the job needs no state file. Data files stay
-    untouched unless they are to be copied.
+    The job first computes the difference. If information would be lost, it changes nothing unless
+    losses are accepted. After the changes, it compares both catalogs again in both directions. If
+    a table fails, its row contains the problem, and the job continues with the others. A later run
+    completes the remaining steps, so the job needs no state file. Data files are not touched unless
+    copying them is requested.
 
     Args:
         source: catalog that contains the tables.

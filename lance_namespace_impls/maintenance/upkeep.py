@@ -134,7 +134,7 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether no further step may start."""
+        """Whether the time limit has been reached."""
         return self.seconds is not None and monotonic() - self._started >= self.seconds
 
     def take(self, size: int) -> bool:

@@ -32,8 +32,8 @@ class MemoryConfig(Config):
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog manages the versions of new tables, which makes only commits "
-        "through it visible; a table's property managed_versioning overrides this",
+        doc="whether the catalog manages the versions of new tables, so that only commits "
+        "through it are visible; a table's property managed_versioning overrides this",
     )
 
     def __attrs_post_init__(self) -> None:

@@ -139,7 +139,7 @@ class MemoryVersions(VersionStore):
                 stored[version.version] = version
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[Any]:
-        """Return a lock against other commits."""
+        """Return a lock that excludes other commits."""
         return self._catalog.lock
 
     def transaction(self, identifier: str) -> TransactionRecord:

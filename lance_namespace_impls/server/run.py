@@ -212,7 +212,7 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._adopting.discard)
 
     async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
-        """Accept connections from the own socket and those of exactly the specified workers."""
+        """Accept connections from the sockets of the specified workers, in addition to the own socket."""
         async with self._adoption:
             for slot in self._adopted.keys() - slots:
                 self._adopted.pop(slot).close()

@@ -34,7 +34,7 @@ __all__ = [
 OPTION = "planned"
 """Option of the data source with a `CatalogTable`."""
 
-# The name selects the table, and SQL the version, the columns and the rows.
+# Options that have an equivalent in SQL statements on tables of a catalog.
 _IN_SQL = {
     "table": "the name of the table in SQL",
     "delimiter": "the name of the table in SQL",

@@ -86,7 +86,7 @@ def changes(
     if start > pinned.version:
         raise InvalidInputError(
             f"{target.name}: since is version {start}, which is after version {pinned.version}, the "
-            "end of the range; exchange the two"
+            "end of the range; swap them"
         )
     feed = feed_schema(pinned.schema, target.name)
     readable_schema(pinned)

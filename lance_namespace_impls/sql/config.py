@@ -36,8 +36,8 @@ class SqlConfig(Config):
 
     managed: bool = option(
         default=False,
-        doc="whether the catalog manages the versions of new tables, which makes only commits "
-        "through it visible; a table's property managed_versioning overrides this",
+        doc="whether the catalog manages the versions of new tables, so that only commits "
+        "through it are visible; a table's property managed_versioning overrides this",
     )
 
     connect_timeout: float = timeout_option(

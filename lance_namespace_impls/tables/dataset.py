@@ -60,7 +60,7 @@ def open_dataset(
 
     options = storage.lance_options()
     with _no_dataset(storage.location):
-        # lance.dataset needs a location or a namespace; passing both avoids a second look-up.
+        # lance.dataset needs a location or a namespace; passing both avoids a second lookup.
         dataset = lance.LanceDataset(
             storage.location,
             storage_options=options,

@@ -228,8 +228,8 @@ class _Shape:
         sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
         width = max(sum(widths.values()), 1)
         rows_per_batch = BATCH_BYTES // width
-        # If the width is a guess, use the row size according to the file sizes; older files do not
-        # record it.
+        # The width of variable-length columns is a guess, so the sizes of the data files are used,
+        # too. Old files do not record their size.
         row_size = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, rows_per_batch)),

@@ -81,7 +81,7 @@ class _Analysis:
     peak: Size
     """The largest size of any computed value."""
     steps: Size
-    """Steps per row, and per byte of a row."""
+    """Number of steps per row, and per byte of a row."""
     unbounded: str | None
     """Description of a part whose number of steps is unbounded."""
     constant: str | None

@@ -17,7 +17,7 @@ import pytest
 from lance_namespace_impls.core import concurrent
 from lance_namespace_impls.core.concurrent import (
     LATER,
-    LOOK_UPS,
+    LOOKUPS,
     WALKS,
     ahead,
     later,
@@ -102,7 +102,7 @@ def test_many_listings_share_their_threads() -> None:
 
     with ThreadPoolExecutor(200) as callers:
         assert set(map(tuple, callers.map(whole, range(200)))) == {tuple(range(20))}
-    assert most - before - 200 <= LOOK_UPS
+    assert most - before - 200 <= LOOKUPS
 
 
 def tree(depth: int, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -225,10 +225,10 @@ def test_whatever_is_looked_up_or_walked_is_for_the_same_caller() -> None:
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave look-ups and walks a thread each."""
     pools = concurrent._Pools()
-    pools.look_ups, pools.walks = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+    pools.lookups, pools.walks = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
     monkeypatch.setattr(concurrent, "_pools", pools)
     yield
-    for each in (pools.look_ups, pools.walks, pools.later):
+    for each in (pools.lookups, pools.walks, pools.later):
         each.shutdown()
 
 
@@ -255,7 +255,7 @@ def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
     found.close()
     over.set()
     pools = concurrent._pools
-    (pools.look_ups if kind == "looked up" else pools.walks).shutdown()
+    (pools.lookups if kind == "looked up" else pools.walks).shutdown()
     assert begun == [0, 1]
 
 

@@ -71,7 +71,7 @@ def test_what_pylance_makes_is_seen_here(lake: Namespace, peer: Peer) -> None:
     assert (
         lake.open_table(["n", "m", "t"]).to_table() == lake.open_table(["top"]).to_table() == ROWS
     )
-    with pytest.raises(NamespaceNotEmptyError, match="it holds m"):
+    with pytest.raises(NamespaceNotEmptyError, match="it contains m"):
         lake.drop_namespace({"id": ["n"]})
     lake.drop_table({"id": ["n", "m", "t"]})
     assert peer.tables(["n", "m"]) == []

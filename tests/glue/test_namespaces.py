@@ -266,7 +266,7 @@ def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
 def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
     make(namespace, "cat", properties={"a": "1"})
     make(namespace, "cat", "db", properties={"b": "2"})
-    with pytest.raises(NamespaceNotEmptyError, match="it holds database db"):
+    with pytest.raises(NamespaceNotEmptyError, match="it contains database db"):
         namespace.drop_namespace({"id": ["cat"]})
     dropped = namespace.drop_namespace({"id": ["cat", "db"]}).properties or {}
     assert dropped["b"] == "2"
@@ -299,7 +299,7 @@ def test_whatever_is_in_a_namespace_counts(
         ("functions", "function f"),
         ("cat", "catalog child"),
     ):
-        with pytest.raises(NamespaceNotEmptyError, match=f"it holds {held}"):
+        with pytest.raises(NamespaceNotEmptyError, match=f"it contains {held}"):
             namespace.drop_namespace({"id": [name]})
     assert glue.count("DeleteDatabase") == glue.count("DeleteCatalog") == 0
 

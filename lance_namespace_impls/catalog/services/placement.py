@@ -246,7 +246,7 @@ class Placement:
     def _withdraw(self, entry: TableEntry) -> bool:
         """Remove a table from the catalog; return False if it was removed concurrently."""
         try:
-            # Many catalogs would remove any other table that has this name by now.
+            # Many catalogs would also remove another table that now has this name.
             is_catalog = not self.catalog.capabilities.storage_only
             if is_catalog and not Folders(self.catalog).is_still_listed(entry):
                 return False

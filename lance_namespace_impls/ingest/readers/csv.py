@@ -510,12 +510,12 @@ class CsvFormat(Format):
 
 
 def _empty_rows(block: bytes, columns: Sequence[str]) -> int:
-    """Return the number of rows in text that consists only of line ends, which Arrow rejects."""
+    """Return the number of rows in text that consists only of line breaks, which Arrow rejects."""
     return len(block.splitlines()) if len(columns) == 1 else 0
 
 
 def _ended(text: bytes) -> bytes:
-    """Return text with a final line end, which Arrow requires."""
+    """Return text with a final line break, which Arrow requires."""
     return text if text.endswith((b"\n", b"\r")) else text + b"\n"
 
 

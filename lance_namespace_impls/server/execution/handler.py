@@ -81,7 +81,7 @@ class Service:
         """Handle a request to a known path.
 
         Args:
-            found: the result of the route look-up.
+            found: the result of the route lookup.
             scope: the ASGI scope of the request.
             receive: returns the parts of the body.
             send: sends the parts of the response.

@@ -44,7 +44,7 @@ HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
 RETRY_SECONDS = 1.0
 # Number of threads per process that run Lance's queries; the default is one per core. Passing small
 # queries between threads takes longer than running them. With one process per core, several threads
-# bring no benefit.
+# have no benefit.
 LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 

@@ -41,7 +41,7 @@ class Endpoint(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The result of a route look-up."""
+    """The result of a route lookup."""
 
     methods: Mapping[str, Endpoint]
     segments: tuple[str, ...]
@@ -60,7 +60,7 @@ class _Node:
 
 
 class RouteTable:
-    """The table of all routes; a look-up compares the raw path segment by segment.
+    """The table of all routes; a lookup compares the raw path segment by segment.
 
     Segments are decoded after the path is split, so ``%2F`` remains part of a name.
     """

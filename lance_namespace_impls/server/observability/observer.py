@@ -103,7 +103,7 @@ class Outcome:
 
 
 class _Figures(NamedTuple):
-    """The metrics of one operation; cached, because each look-up by label acquires a lock."""
+    """The metrics of one operation; cached, because each lookup by label acquires a lock."""
 
     seconds: Any
     received: Any

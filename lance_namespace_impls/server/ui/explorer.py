@@ -44,10 +44,10 @@ __all__ = ["Explorer"]
 
 PAGE_NAMES = 200
 SEARCHED_NAMES = 20_000
-"""Maximum number of names that a search reads; if there are more, the page says so."""
+"""Maximum number of names that a search reads; if there are more, the page states that."""
 SHOWN_ROWS = 10
 LARGEST_ROWS = 32 << 20
-"""Maximum size, in bytes, of the rows on a page; if a result is larger, the page says so."""
+"""Maximum size, in bytes, of the rows on a page; if a result is larger, the page states that."""
 SHOWN_VERSIONS = 20
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "

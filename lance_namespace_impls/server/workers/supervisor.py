@@ -130,7 +130,7 @@ class _Worker:
         return False
 
     def adopt(self, slots: frozenset[int]) -> None:
-        """Let the worker accept connections from its own slot and exactly the specified slots."""
+        """Make the worker also accept the connections of the specified slots, and of no others."""
         if slots != self.adopted:
             self.adopted = slots
             with contextlib.suppress(OSError):  # the worker has exited
@@ -268,7 +268,7 @@ class Supervisor:
             self._share_out()
 
     def _share_out(self) -> None:
-        """Let the workers that are serving accept connections for those that are not."""
+        """Distribute the connections of workers that are not serving among the serving ones."""
         serving = [each for each in self._workers if each.is_ready and each.process.is_alive()]
         served = {self._listeners[worker.slot] for worker in serving}
         orphans = frozenset(
