@@ -110,7 +110,7 @@ class GlueInMemory:
 
 
 @contextmanager
-def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
+def unity(schemas: int, tables: int, *, separate_core: bool = False) -> Iterator[str]:
     """Run the test double in a separate process; yield its URL. Args:
     schemas: number of schemas. tables: number of tables per schema. apart: whether to run the
     double and this thread on different processors, if there are several.
@@ -121,7 +121,7 @@ def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
     with subprocess.Popen(code, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            if apart and len(processors) > 1:
+            if separate_core and len(processors) > 1:
                 os.sched_setaffinity(process.pid, its_own)
                 os.sched_setaffinity(0, processors - its_own)
             yield process.stdout.readline().strip()
@@ -135,8 +135,8 @@ def bare_unity(client: httpx.Client, schema: str) -> int:
     query = {"catalog_name": "main", "schema_name": schema, "omit_columns": "true"}
     found, token = 0, None
     while True:
-        asked = {**query, "max_results": "1000", **({"page_token": token} if token else {})}
-        page = client.get(f"{API}/tables", params=asked).json()
+        parameters = {**query, "max_results": "1000", **({"page_token": token} if token else {})}
+        page = client.get(f"{API}/tables", params=parameters).json()
         found += len(page["tables"])
         if not (token := page.get("next_page_token")):
             return found

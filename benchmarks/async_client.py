@@ -61,18 +61,20 @@ def main() -> int:
     parser.add_argument("--callers", type=int, default=200)
     parser.add_argument("--calls", type=int, default=20, help="describe_table calls per caller")
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         with connect("dir", {"path": folder}) as namespace:
             namespace.create_table({"id": ["t"]}, pa.table({"id": [1]}))
         with running(ours(folder, 1)) as uri:
             rates: dict[str, list[float]] = {"threads": [], "tasks": []}
-            for _ in range(given.rounds):
-                rates["threads"].append(with_threads(uri, given.callers, given.calls))
-                rates["tasks"].append(asyncio.run(with_tasks(uri, given.callers, given.calls)))
+            for _ in range(arguments.rounds):
+                rates["threads"].append(with_threads(uri, arguments.callers, arguments.calls))
+                rates["tasks"].append(
+                    asyncio.run(with_tasks(uri, arguments.callers, arguments.calls))
+                )
     threads, tasks = (statistics.median(rates[kind]) for kind in ("threads", "tasks"))
     print(
-        f"{given.callers} threads: {threads:,.0f} describes/s, {given.callers} tasks: {tasks:,.0f}"
+        f"{arguments.callers} threads: {threads:,.0f} describes/s, {arguments.callers} tasks: {tasks:,.0f}"
     )
     print(f"ratio {tasks / threads:.2f} (bound {BOUND})")
     return int(tasks / threads < BOUND)

@@ -53,10 +53,10 @@ def seconds(command: list[str], environment: dict[str, str], wanted: str) -> flo
     """Return the duration of a process; its output must contain the wanted text."""
     begin = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    taken = time.perf_counter() - begin
+    elapsed = time.perf_counter() - begin
     if wanted not in done.stdout:
         raise RuntimeError(f"{command} printed {done.stdout!r}\n{done.stderr}")
-    return taken
+    return elapsed
 
 
 def main() -> int:
@@ -91,13 +91,13 @@ def main() -> int:
                 "describe",
             ),
         }
-        taken: dict[str, list[float]] = {name: [] for name in ways}
+        timings: dict[str, list[float]] = {name: [] for name in ways}
         for number in range(options.rounds + 1):
             for name, way in ways.items():
                 found = seconds(*way)
                 if number:  # the first round compiles modules and fills the cache of names
-                    taken[name].append(found)
-    times = {name: median(values) * 1000 for name, values in taken.items()}
+                    timings[name].append(found)
+    times = {name: median(values) * 1000 for name, values in timings.items()}
     for name, value in times.items():
         print(f"{name:22} {value:6.0f} ms")
     bare_ms, help_ms, ours_ms, theirs_ms = times.values()

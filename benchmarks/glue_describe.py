@@ -49,7 +49,7 @@ class _Raw(io.BytesIO):
         yield self.read()
 
 
-def answer_from_memory(client: Any) -> None:
+def respond_from_memory(client: Any) -> None:
     """Replace the network with in-memory responses."""
 
     def send(request: Any, **_: Any) -> AWSResponse:
@@ -67,14 +67,14 @@ def answer_from_memory(client: Any) -> None:
 
 def one_round(ways: tuple[Callable[[], Any], Callable[[], Any]], calls: int) -> tuple[float, float]:
     """Run both alternately; return the median duration of each in seconds."""
-    taken: tuple[list[float], list[float]] = ([], [])
+    timings: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     for _ in range(calls):
-        for way, seconds in zip(ways, taken, strict=True):
+        for way, seconds in zip(ways, timings, strict=True):
             start = time.perf_counter()
             way()
             seconds.append(time.perf_counter() - start)
-    return median(taken[0]), median(taken[1])
+    return median(timings[0]), median(timings[1])
 
 
 def main() -> int:
@@ -86,8 +86,8 @@ def main() -> int:
         "glue", aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1"
     )
     namespace: Any = connect("glue", KEYS)
-    for made in (client, namespace._glue()):
-        answer_from_memory(made)
+    for each in (client, namespace._glue()):
+        respond_from_memory(each)
     request = {"id": ["db", "flights"]}
     ways = (
         lambda: client.get_table(DatabaseName="db", Name="flights"),

@@ -85,7 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
+    timings: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     with (
         tempfile.TemporaryDirectory() as compiled,
         subprocess.Popen(
@@ -102,13 +102,15 @@ def main() -> int:
                 run(body, endpoint, compiled)
             for _ in range(options.rounds):
                 for name, body in WAYS.items():
-                    taken[name].append(run(body, endpoint, compiled))
+                    timings[name].append(run(body, endpoint, compiled))
         finally:
             server.terminate()
     ratios = []
     for position, kind in enumerate(("CPU", "elapsed")):
-        medians = {name: median(each[position] for each in times) for name, times in taken.items()}
-        pairs = zip(taken["ours"], taken["boto3"], strict=True)
+        medians = {
+            name: median(each[position] for each in times) for name, times in timings.items()
+        }
+        pairs = zip(timings["ours"], timings["boto3"], strict=True)
         ratio = median(ours[position] / bare[position] for ours, bare in pairs)
         ratios.append(ratio)
         shown = ", ".join(f"{name} {1000 * seconds:.0f} ms" for name, seconds in medians.items())

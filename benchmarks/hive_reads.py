@@ -53,13 +53,13 @@ def fill(metastore: Metastore, database: str, tables: int, lance: int, folder: P
 
 def in_turn(first: Callable[[], Any], second: Callable[[], Any], times: int) -> tuple[float, float]:
     """Time two functions alternately; return the median seconds of each."""
-    taken: tuple[list[float], list[float]] = ([], [])
+    timings: tuple[list[float], list[float]] = ([], [])
     for _ in range(times):
-        for way, seconds in zip((first, second), taken, strict=True):
+        for way, seconds in zip((first, second), timings, strict=True):
             start = time.perf_counter()
             way()
             seconds.append(time.perf_counter() - start)
-    return statistics.median(taken[0]), statistics.median(taken[1])
+    return statistics.median(timings[0]), statistics.median(timings[1])
 
 
 def measure(release: str, tables: int, lance: int, folder: Path) -> dict[str, Any]:

@@ -96,9 +96,9 @@ def list_ours(endpoint: str, root: str) -> int:
         return len(namespace.list_tables({"id": ["wh", "bench"]}).tables)
 
 
-def list_bare(endpoint: str, at_once: int) -> int:
+def list_bare(endpoint: str, threads: int) -> int:
     """Make the requests of a listing with bare httpx."""
-    with httpx.Client(base_url=endpoint) as client, ThreadPoolExecutor(at_once) as pool:
+    with httpx.Client(base_url=endpoint) as client, ThreadPoolExecutor(threads) as pool:
         client.get("/v1/config", params={"warehouse": "wh"}).json()
         path = "/v1/namespaces/bench/tables"
         names = [each["name"] for each in client.get(path).json()["identifiers"]]
@@ -110,20 +110,20 @@ def seconds(call: Callable[[], int]) -> float:
     """Time a listing."""
     started = time.perf_counter()
     found = call()
-    taken = time.perf_counter() - started
+    elapsed = time.perf_counter() - started
     assert found == TABLES, f"{found} of {TABLES} tables"
-    return taken
+    return elapsed
 
 
 def compare_listings(endpoint: str, root: str, rounds: int) -> float:
     """Compare the listing with bare httpx, alternately."""
     ours, bare = (lambda: list_ours(endpoint, root)), (lambda: list_bare(endpoint, AT_ONCE))
     seconds(ours), seconds(bare)
-    taken = [(seconds(ours), seconds(bare)) for _ in range(rounds)]
-    ratio = median(a / b for a, b in taken)
+    timings = [(seconds(ours), seconds(bare)) for _ in range(rounds)]
+    ratio = median(a / b for a, b in timings)
     print(
-        f"{TABLES} tables: list_tables {median(a for a, _ in taken):.2f} s, bare httpx "
-        f"{AT_ONCE} at a time {median(b for _, b in taken):.2f} s, ratio {ratio:.2f}; "
+        f"{TABLES} tables: list_tables {median(a for a, _ in timings):.2f} s, bare httpx "
+        f"{AT_ONCE} at a time {median(b for _, b in timings):.2f} s, ratio {ratio:.2f}; "
         f"bare httpx one at a time {seconds(lambda: list_bare(endpoint, 1)):.2f} s"
     )
     return ratio
@@ -140,13 +140,13 @@ def compare_describe(endpoint: str, root: str, calls: int, rounds: int) -> float
         )
         medians = []
         for _ in range(rounds + 1):
-            taken: list[list[int]] = [[], []]
+            timings: list[list[int]] = [[], []]
             for _ in range(calls):
-                for side, times in zip(sides, taken, strict=True):
+                for side, times in zip(sides, timings, strict=True):
                     started = time.perf_counter_ns()
                     side()
                     times.append(time.perf_counter_ns() - started)
-            medians.append([median(times) / 1000 for times in taken])
+            medians.append([median(times) / 1000 for times in timings])
     ratio = median(ours / bare for ours, bare in medians[1:])
     ours, bare = (median(side) for side in zip(*medians[1:], strict=True))
     print(f"describe_table p50 {ours:.0f} us, bare httpx {bare:.0f} us, ratio {ratio:.2f}")

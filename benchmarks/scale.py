@@ -115,8 +115,8 @@ def keep_from_collection() -> None:
 def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], times: int) -> tuple[float, float]:
     """Time two calls alternately; return the median of each in milliseconds."""
     keep_from_collection()
-    taken = [(timed(ours), timed(peer)) for _ in range(times + 1)][1:]
-    return median(one for one, _ in taken), median(other for _, other in taken)
+    timings = [(timed(ours), timed(peer)) for _ in range(times + 1)][1:]
+    return median(one for one, _ in timings), median(other for _, other in timings)
 
 
 def settled() -> None:
@@ -128,16 +128,16 @@ def settled() -> None:
 
 def walk(namespace: Any, request: dict[str, Any]) -> tuple[list[float], int]:
     """Walk a listing page by page; return the milliseconds of each page, and the number of names."""
-    taken: list[float] = []
+    timings: list[float] = []
     found = 0
     token = None
     while True:
         started = time.perf_counter()
         page = namespace.list_tables({**request, "limit": PAGE, "page_token": token})
-        taken.append(1000 * (time.perf_counter() - started))
+        timings.append(1000 * (time.perf_counter() - started))
         found += len(page.tables)
         if not (token := page.page_token):
-            return taken, found
+            return timings, found
 
 
 def pages(
@@ -154,10 +154,10 @@ def pages(
     ends: list[tuple[float, float]] = []
     keep_from_collection()
     for _ in range(6 + 20_000 // size):
-        taken, found = walk(namespace, request)
+        timings, found = walk(namespace, request)
         assert found == size, f"{found} of {size}"
-        ours.append(sum(taken))
-        ends.append((taken[-1], taken[0]))
+        ours.append(sum(timings))
+        ends.append((timings[-1], timings[0]))
         peer.append(timed(lambda: _same(bare(), size)))
     report.row(f"{name}: walk by {PAGE}", size, median(ours[1:]), median(peer[1:]), 1.3)
     last, first = (median(each) for each in zip(*ends[1:], strict=True))
@@ -174,7 +174,7 @@ def run_pages(report: Report, size: int) -> None:
         glue = GlueInMemory(size, "/nowhere")
         pages(report, "Glue", size, glue.connect(), {"id": ["db"]}, glue.bare)
         with (
-            unity(1, size, apart=True) as uri,
+            unity(1, size, separate_core=True) as uri,
             httpx.Client(base_url=uri) as client,
             connect("unity", {"endpoint": uri, "catalog": "main"}) as names,
         ):
@@ -217,12 +217,12 @@ def run_declared(report: Report, size: int) -> None:
             unity(1, size) as uri,
             connect("unity", {"endpoint": uri, "catalog": "main"}) as names,
         ):
-            asked: list[Any] = []
+            requests: list[Any] = []
             api: Any = names
-            api._api._client.event_hooks["request"].append(asked.append)
+            api._api._client.event_hooks["request"].append(requests.append)
             names.list_tables({"id": ["main", "s0000"], "include_declared": False})
             calls = size / PAGE + (size % PAGE == 0)
-            report.row("Unity: calls without declared", size, len(asked), calls, 1.0, "calls")
+            report.row("Unity: calls without declared", size, len(requests), calls, 1.0, "calls")
     with tempfile.TemporaryDirectory() as folder:
         lake = make_directory(Path(folder), size)
         ours, theirs = connect("dir", {"path": str(lake)}), pylance(lake)
@@ -278,11 +278,11 @@ def run_directory(report: Report, size: int) -> None:
             lambda: ours.drop_table({"id": [f"o{next(one)}"]}),
             lambda: theirs.drop_table(official.DropTableRequest(id=[f"p{next(other)}"])),
         )
-        taken = []
+        timings = []
         keep_from_collection()
         for _ in range(50):
-            taken.append((timed(drop[0]), timed(settled), timed(drop[1])))
-        mine, left, peers = (median(each) for each in zip(*taken[1:], strict=True))
+            timings.append((timed(drop[0]), timed(settled), timed(drop[1])))
+        mine, left, peers = (median(each) for each in zip(*timings[1:], strict=True))
         report.row("dir: drop", size, mine, peers, 1.2)
         report.row("dir: drop, and what it leaves to a thread", size, mine + left, peers, 9.9)
 
@@ -436,9 +436,9 @@ def first_line(lake: Path) -> float:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
-        taken = 1000 * (time.perf_counter() - started)
+        elapsed = 1000 * (time.perf_counter() - started)
         process.stdout.read()
-    return taken
+    return elapsed
 
 
 RUNS = {

@@ -137,7 +137,7 @@ class Requests:
             return "vector" if _has_vector(json.loads(each["body"])) else "query"
         return "count" if operation == "count_rows" else "describe"
 
-    def made(self, kind: str, count: int) -> list[bytes]:
+    def generate(self, kind: str, count: int) -> list[bytes]:
         """Return requests of a kind, each with fresh values."""
         tables = self._random.choices(range(TABLES), self._weights, k=count)
         return [self._renewed(self._chosen(kind), f"t{table:03}") for table in tables]
@@ -322,12 +322,12 @@ def main() -> int:
         if options.ceiling:
             bare = stack.enter_context(running([sys.executable, "-c", BARE]))
             for clients in options.clients:
-                made = requests.made("mix", 100)
-                speed, p99 = load(wrk, folder, bare, made, clients, 1)
+                prepared = requests.generate("mix", 100)
+                speed, p99 = load(wrk, folder, bare, prepared, clients, 1)
                 print(f"bare uvicorn, {clients} clients: {speed:.0f} calls/s (p99 {p99:.1f} ms)")
-        beside = "" if shared else f", {len(of_load)} for the load"
+        suffix = "" if shared else f", {len(of_load)} for the load"
         print(
-            f"{cores} cores{beside}, {options.rounds} rounds of {options.seconds:g} s, "
+            f"{cores} cores{suffix}, {options.rounds} rounds of {options.seconds:g} s, "
             f"{TABLES} tables; calls/s (p99 in ms) ratio\n"
         )
         print(f"{'call':12}{'clients':>8}" + "".join(f"{name:>28}" for name in servers))
@@ -341,15 +341,15 @@ def main() -> int:
                     if name != "pylance" or call not in ("all", "lancedb")
                 }
                 for uri in measured.values():
-                    for request in requests.made(call, 20):
+                    for request in requests.generate(call, 20):
                         check(uri, request)
                 rates: dict[str, list[tuple[float, float]]] = {name: [] for name in measured}
                 for _ in range(options.rounds):
                     for name, uri in measured.items():
                         # No request is sent twice, unless a server doubles its speed.
                         fastest = max((speed for speed, _ in rates[name]), default=FASTEST / 2)
-                        made = requests.made(call, round(2 * fastest * duration))
-                        rates[name].append(load(wrk, folder, uri, made, clients, duration))
+                        prepared = requests.generate(call, round(2 * fastest * duration))
+                        rates[name].append(load(wrk, folder, uri, prepared, clients, duration))
                 middle = {
                     name: tuple(map(statistics.median, zip(*found, strict=True)))
                     for name, found in rates.items()

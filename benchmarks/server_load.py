@@ -80,7 +80,7 @@ def processes(first: int) -> list[int]:
     return found
 
 
-def taken(pids: list[int]) -> tuple[int, int]:
+def resources_of(pids: list[int]) -> tuple[int, int]:
     """Return the total resident bytes and open descriptors of processes."""
     size = files = 0
     for pid in pids:
@@ -147,7 +147,7 @@ def queries(options: argparse.Namespace, home: str) -> bool:
         threads = in_threads(options.clients, query)
         # On a busy machine, some clients may not have started by the end.
         while time.monotonic() < end or not most:
-            most = max(most, taken(processes(process.pid))[0])
+            most = max(most, resources_of(processes(process.pid))[0])
             time.sleep(0.2)
         for thread in threads:
             thread.join(timeout=180)
@@ -219,7 +219,7 @@ def slow(options: argparse.Namespace, home: str) -> bool:
                 took.append(time.monotonic() - started)
                 number += 1
                 time.sleep(0.2)
-        size, files = taken(processes(process.pid))
+        size, files = resources_of(processes(process.pid))
         stop.set()
     print(
         f"{options.clients} trickling uploads and {options.clients} half requests: {len(took)} uploads, "
@@ -287,7 +287,7 @@ def mixed(options: argparse.Namespace, home: str) -> bool:
         next_kill = started + min(60.0, seconds / 4)
         while time.monotonic() < end:
             pids = processes(process.pid)
-            size, files = taken(pids)
+            size, files = resources_of(pids)
             samples.append(((time.monotonic() - started) / 60, size, files, len(pids) - 1))
             if time.monotonic() >= next_kill and len(pids) > 1:
                 os.kill(random.choice(pids[1:]), signal.SIGKILL)
@@ -300,9 +300,9 @@ def mixed(options: argparse.Namespace, home: str) -> bool:
     lost = 0
     with connect("dir", {"path": home}) as namespace:
         for number, values in enumerate(acknowledged):
-            held = namespace.open_table([f"w{number}"]).to_table()["v"].to_pylist()
-            lost += len(values - set(held))
-            assert len(held) == len(set(held)), "a row was written twice"
+            stored = namespace.open_table([f"w{number}"]).to_table()["v"].to_pylist()
+            lost += len(values - set(stored))
+            assert len(stored) == len(set(stored)), "a row was written twice"
     total = sum(map(len, acknowledged))
     print(f"{options.minutes:g} min, {kills} kills: {total} appends acknowledged, {lost} lost")
     print(f"{dict(answers)}, {hanging} unanswered")

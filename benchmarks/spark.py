@@ -183,8 +183,8 @@ class Bench:
     def _same(self, rows: int) -> None:
         assert rows == self._rows, rows
 
-    def _table(self, **asked: Any) -> Any:
-        return read_table(self._spark, self._namespace, "t", **asked)
+    def _table(self, **options: Any) -> Any:
+        return read_table(self._spark, self._namespace, "t", **options)
 
     def _load(self) -> Any:
         return self._spark.read.format("lance_namespace").options(**self._options).load("t")
@@ -240,8 +240,8 @@ def lance_ray(path: str, out: str) -> dict[str, Work]:
     ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
 
-    def rows(**asked: Any) -> int:
-        read = lance_ray.read_lance(path, **asked)
+    def rows(**options: Any) -> int:
+        read = lance_ray.read_lance(path, **options)
         batches = read.iter_batches(batch_size=None, batch_format="pyarrow")
         return sum(batch.num_rows for batch in batches)
 
@@ -310,7 +310,7 @@ def peer(name: str, path: str, out: str, rounds: int) -> dict[str, float | str]:
     return found
 
 
-def beside(name: str, path: str, rounds: int) -> dict[str, float | str]:
+def compare_formats(name: str, path: str, rounds: int) -> dict[str, float | str]:
     """Run a peer in a separate process, lance-spark with the PySpark release that it supports."""
     from tests.clients.packages import packages
 
@@ -342,7 +342,7 @@ def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
             work()
             if number:
                 times[name].append(time.perf_counter() - started)
-    return {name: median(taken) for name, taken in times.items()}
+    return {name: median(timings) for name, timings in times.items()}
 
 
 def run(
@@ -353,10 +353,10 @@ def run(
     works = bench.works()
     for name in measures:
         ours, theirs = works[name]
-        taken = timed({"lance": ours, "parquet": theirs}, rounds)
-        ratio, least = taken["parquet"] / taken["lance"], BOUNDS[name][bound]
+        timings = timed({"lance": ours, "parquet": theirs}, rounds)
+        ratio, least = timings["parquet"] / timings["lance"], BOUNDS[name][bound]
         print(
-            f"{kind:8} {name:20} Lance {taken['lance']:7.3f} s  Parquet {taken['parquet']:7.3f} s  "
+            f"{kind:8} {name:20} Lance {timings['lance']:7.3f} s  Parquet {timings['parquet']:7.3f} s  "
             f"ratio {ratio:6.2f}  (at least {least})",
             flush=True,
         )
@@ -365,7 +365,7 @@ def run(
     for name, seconds in timed(bench.others(), rounds).items():
         print(f"{kind:8} {name:20} {seconds:7.3f} s", flush=True)
     for each in peers:
-        for name, found in beside(each, bench.lance, rounds).items():
+        for name, found in compare_formats(each, bench.lance, rounds).items():
             text = f"{found:7.3f} s" if isinstance(found, float) else f"fails: {found}"
             print(f"{kind:8} {name:20} {each} {text}", flush=True)
     bench.end()

@@ -71,10 +71,10 @@ def run(spark: Any, folder: Path, rows: int, rounds: int) -> None:
     times: dict[str, list[float]] = {"lance": [], "parquet": []}
     for number in range(rounds + 1):
         for name, work in (("lance", to_lance), ("parquet", to_parquet)):
-            taken = seconds(work)
+            elapsed = seconds(work)
             if number:
-                times[name].append(taken)
-                print(f"round {number} {name:8} {rows / taken / 1e6:6.2f} M rows/s")
+                times[name].append(elapsed)
+                print(f"round {number} {name:8} {rows / elapsed / 1e6:6.2f} M rows/s")
     assert parquet.read_metadata(next(out.glob("*.parquet"))).num_columns == 4
     assert spark.read.parquet(str(out)).count() == rows
     lance, other = median(times["lance"]), median(times["parquet"])

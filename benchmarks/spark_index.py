@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--index-type", default="IVF_PQ")
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
     import lance
 
@@ -113,30 +113,34 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "t.lance"))
-        kinds = pa.schema({"id": pa.int64(), "v": pa.list_(pa.float32(), given.dimension)}.items())
+        kinds = pa.schema(
+            {"id": pa.int64(), "v": pa.list_(pa.float32(), arguments.dimension)}.items()
+        )
         lance.write_dataset(
-            pa.RecordBatchReader.from_batches(kinds, batches(given.rows, given.dimension)),
+            pa.RecordBatchReader.from_batches(kinds, batches(arguments.rows, arguments.dimension)),
             path,
-            max_rows_per_file=-(-given.rows // given.fragments),
+            max_rows_per_file=-(-arguments.rows // arguments.fragments),
         )
         lake = connect("dir", {"path": folder})
-        queries = vectors(max(given.queries, MEASURED_QUERIES), given.dimension, 10**9)
+        queries = vectors(max(arguments.queries, MEASURED_QUERIES), arguments.dimension, 10**9)
         held_out = queries[:MEASURED_QUERIES]
         exact = found(lance.dataset(path), held_out, use_index=False)
-        spark = session(given.master)
+        spark = session(arguments.master)
         spark.range(4).repartition(4).mapInArrow(lambda rows: rows, "id bigint").count()
-        options: dict[str, Any] = {"num_partitions": max(1, given.rows // 4096)}
-        if given.index_type.endswith("_PQ"):
-            options["num_sub_vectors"] = given.dimension // 6
+        options: dict[str, Any] = {"num_partitions": max(1, arguments.rows // 4096)}
+        if arguments.index_type.endswith("_PQ"):
+            options["num_sub_vectors"] = arguments.dimension // 6
         probes = {"nprobes": 20, "refine_factor": 5}
         results: dict[str, list[dict[str, float]]] = {"lance": [], "spark": []}
-        for _ in range(given.rounds):
+        for _ in range(arguments.rounds):
             for kind, rounds in results.items():
                 started = time.perf_counter()
                 if kind == "lance":
-                    lance.dataset(path).create_index("v", given.index_type, name="v_idx", **options)
+                    lance.dataset(path).create_index(
+                        "v", arguments.index_type, name="v_idx", **options
+                    )
                 else:
-                    create_index(spark, lake, "t", "v", index_type=given.index_type, **options)
+                    create_index(spark, lake, "t", "v", index_type=arguments.index_type, **options)
                 seconds = time.perf_counter() - started
                 dataset = lance.dataset(path)
                 rounds.append(
@@ -148,16 +152,16 @@ def main() -> None:
                 )
                 print(kind, rounds[-1], file=sys.stderr)
                 dataset.drop_index("v_idx")
-        create_index(spark, lake, "t", "v", index_type=given.index_type, **options)
+        create_index(spark, lake, "t", "v", index_type=arguments.index_type, **options)
         table = lake.table("t")
         started = time.perf_counter()
         singles = []
         for query in held_out:
             search = table.search(query).limit(10).nprobes(20).refine_factor(5).select(["id"])
             singles.append([row["id"] for row in search.to_list()])
-        loop = (time.perf_counter() - started) / len(held_out) * given.queries
+        loop = (time.perf_counter() - started) / len(held_out) * arguments.queries
         frame = spark.createDataFrame(
-            [(n, row.tolist()) for n, row in enumerate(queries[: given.queries])],
+            [(n, row.tolist()) for n, row in enumerate(queries[: arguments.queries])],
             "q long, query array<float>",
         ).repartition(4)
         frame = frame.cache()
@@ -168,7 +172,7 @@ def main() -> None:
         by_query: dict[int, list[int]] = {}
         for row in sorted(rows, key=lambda row: (row.q, row["_rank"])):
             by_query.setdefault(row.q, []).append(row.id)
-        compared = min(len(singles), given.queries)
+        compared = min(len(singles), arguments.queries)
         same = sum(by_query[n] == singles[n] for n in range(compared))
         spark.stop()
     difference = abs(
@@ -176,7 +180,7 @@ def main() -> None:
         - mean(each["recall"] for each in results["spark"])
     )
     answer = {
-        **vars(given),
+        **vars(arguments),
         **results,
         "join_seconds": round(join, 2),
         "loop_seconds": round(loop, 2),

@@ -85,12 +85,12 @@ def measure(
                 call(name)
         times: dict[str, list[float]] = {name: [] for name in sizes}
         for _ in range(rounds):
-            taken: dict[str, list[float]] = {name: [] for name in sizes}
+            timings: dict[str, list[float]] = {name: [] for name in sizes}
             for _ in range(calls):
                 for name in sizes:
-                    taken[name].append(microseconds(lambda call=call, name=name: call(name)))
+                    timings[name].append(microseconds(lambda call=call, name=name: call(name)))
             for name in sizes:
-                times[name].append(median(taken[name]))
+                times[name].append(median(timings[name]))
         for name in sizes:
             ratios = [a / b for a, b in zip(times[name], times[first], strict=True)]
             out[title, name] = median(times[name]), median(ratios)
@@ -116,11 +116,11 @@ def main() -> int:
                 fill(properties, name, count)
             with SqlNamespace.from_properties(properties) as catalog:
                 found = measure(catalog, sizes, options.rounds, options.calls)
-            for (title, name), (taken, ratio) in found.items():
+            for (title, name), (elapsed, ratio) in found.items():
                 over = ratio > BOUND
                 failed |= over
                 print(
-                    f"{database:11} {title:24} {sizes[name]:8,} {taken:8.0f} {ratio:7.3f} "
+                    f"{database:11} {title:24} {sizes[name]:8,} {elapsed:8.0f} {ratio:7.3f} "
                     f"{BOUND:6.2f}{' over' * over}",
                     flush=True,
                 )

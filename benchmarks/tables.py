@@ -161,7 +161,7 @@ def over_rest(path: str, calls: int) -> list[tuple[str, float, float]]:
         results = []
         with httpx.Client(timeout=60) as client:
 
-            def ask(address: str, body: dict[str, Any]) -> pa.Table:
+            def query(address: str, body: dict[str, Any]) -> pa.Table:
                 url = f"{address}/v1/table/t/query?delimiter=%24"
                 answer = client.post(url, json=body)
                 answer.raise_for_status()
@@ -183,11 +183,11 @@ def over_rest(path: str, calls: int) -> list[tuple[str, float, float]]:
                 "columns": {"column_names": ["id", "text"]},
             }
             for name, body, times in (("10 rows", near, calls), ("100,000 rows", many, calls // 4)):
-                rows = [ask(address, body).num_rows for address in addresses]
+                rows = [query(address, body).num_rows for address in addresses]
                 assert rows[0] == rows[1] == body["k"], rows
                 pair = median_pair(
-                    lambda body=body: ask(addresses[0], body),
-                    lambda body=body: ask(addresses[1], body),
+                    lambda body=body: query(addresses[0], body),
+                    lambda body=body: query(addresses[1], body),
                     times,
                 )
                 results.append((name, *pair))

@@ -61,13 +61,13 @@ def double() -> Iterator[str]:
 
 def p50(calls: int, *sides: Callable[[], object]) -> list[float]:
     """Time functions alternately; return the median of each in microseconds."""
-    taken: list[list[int]] = [[] for _ in sides]
+    timings: list[list[int]] = [[] for _ in sides]
     for _ in range(calls):
-        for side, times in zip(sides, taken, strict=True):
+        for side, times in zip(sides, timings, strict=True):
             started = time.perf_counter_ns()
             side()
             times.append(time.perf_counter_ns() - started)
-    return [median(times) / 1000 for times in taken]
+    return [median(times) / 1000 for times in timings]
 
 
 def count_pages(namespace: UnityNamespace) -> tuple[int, int, float]:
