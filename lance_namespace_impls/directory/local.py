@@ -134,7 +134,7 @@ def move_new(source: str, target: str) -> bool:
     empty directory.
 
     Raises:
-        FileNotFoundError: the directory does not exist (any more).
+        FileNotFoundError: the directory does not exist, or no longer exists.
     """
     if (renameat2 := _renameat2()) is not None:
         if renameat2(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NO_REPLACE) == 0:

@@ -449,7 +449,7 @@ class Manifest:
         return dataset.checkout_version(version) if found and found.uuid == uuid else None
 
     def _clean(self, dataset: Any) -> None:
-        """Delete old versions, which nobody reads any more."""
+        """Delete old versions, which are no longer read."""
         try:
             dataset.cleanup_old_versions(
                 older_than=timedelta(minutes=KEEP_MINUTES), error_if_tagged_old_versions=False

@@ -257,7 +257,7 @@ def _plain(kind: pa.DataType, column: str) -> pa.DataType:
             ]
         )
     raise UnsupportedError(
-        f"column {column}: Spark has no type for {kind}; leave the column out with the option "
+        f"column {column}: Spark has no type for {kind}; exclude the column with the option "
         "'columns'"
     )
 

@@ -60,7 +60,7 @@ PARTS_PER_CORE = 4
 # Merging HNSW graphs builds them again, on one worker. Segments of SQ have different bounds, and
 # pylance 14 merges them without encoding the vectors again: recall@10 falls from 0.95 to 0.74.
 _SEPARATE = frozenset({"IVF_SQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"})
-# Its geometries have to be checked first, which requires a scan of the column.
+# Its geometries must be checked first, which requires a scan of the column.
 _WHOLE = frozenset({"RTREE"})
 # k-means requires some vectors per cluster; smaller tables are built in one task.
 LEAST_SAMPLE_RATE = 2

@@ -54,7 +54,7 @@ _TYPES = "types"
 _NOT_STORED = frozenset(
     ("owner", "provider", "external", "is_managed_location", "table_type", "collation", _TYPES)
 )
-# SHOW CREATE TABLE leaves out a managed location, which CREATE TABLE cannot set.
+# SHOW CREATE TABLE omits a managed location, which CREATE TABLE cannot set.
 _RESERVED = {"provider": FORMAT, "is_managed_location": "true"}
 _PROVIDERS = frozenset((FORMAT, "lance", "parquet"))  # saveAsTable sets parquet by default
 
@@ -331,18 +331,18 @@ def _definition(request: Request) -> tuple[pa.Schema, dict[str, str]]:
 
     if layout := request["partitions"]:
         raise UnsupportedError(
-            f"Lance tables have no partitions ({', '.join(layout)}): leave PARTITIONED BY and "
-            "CLUSTER BY out; create an index on the column to read few rows"
+            f"Lance tables have no partitions ({', '.join(layout)}): omit PARTITIONED BY and "
+            "CLUSTER BY; create an index on the column to read few rows"
         )
     settings = request["properties"]
     provider = settings.get("provider", FORMAT).lower()
     if provider not in _PROVIDERS:
         raise InvalidInputError(
-            f"USING {provider}: the tables of this catalog are Lance tables; leave USING out"
+            f"USING {provider}: the tables of this catalog are Lance tables; omit USING"
         )
     if "location" in settings:
         raise UnsupportedError(
-            "LOCATION: the namespace chooses the location; leave LOCATION out, or register an "
+            "LOCATION: the namespace chooses the location; omit LOCATION, or register an "
             "existing table with the namespace (register_table)"
         )
     for feature, instead in _NOT_IN_LANCE.items():

@@ -94,7 +94,7 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
             command, capture_output=True, text=True, timeout=_FETCH_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise ServiceUnavailableError(f"{':'.join(parts)} did not arrive in time") from error
+        raise ServiceUnavailableError(f"{':'.join(parts)} was not downloaded in time") from error
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
         raise ServiceUnavailableError(

@@ -132,7 +132,7 @@ def probe(command: str) -> Java | None:
         except (OSError, subprocess.TimeoutExpired):
             return None
         if result.returncode:
-            continue  # the module is missing, or this Java does not know such options
+            continue  # the module is missing, or this Java does not support the options
         home = re.search(r"^\s*java\.home = (.+)$", result.stderr, re.MULTILINE)
         version = re.search(r"^\s*java\.version = (?:1\.)?(\d+)", result.stderr, re.MULTILINE)
         if home is None or version is None:

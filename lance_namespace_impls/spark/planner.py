@@ -220,7 +220,7 @@ def _unpacked(text: str) -> Source:
 
 
 def main() -> None:
-    """Answer requests until the driver closes standard input."""
+    """Process requests until the driver closes standard input."""
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keep the output of libraries out of the responses
     lock = Lock()

@@ -177,7 +177,7 @@ REFUSED = subprocess.CompletedProcess("java", 1, ":: UNRESOLVED DEPENDENCIES\nmo
 @pytest.mark.parametrize(
     ("end", "told"),
     [
-        (NO_ANSWER, "a:b:1 did not arrive in time"),
+        (NO_ANSWER, "a:b:1 was not downloaded in time"),
         (REFUSED, "a:b:1 cannot be fetched: :: UNR.*a#b;1"),
     ],
     ids=["slow", "refused"],

@@ -310,7 +310,7 @@ def two_tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Sql:
         ("CREATE TABLE lake.db.n (id INT PRIMARY KEY)", "check the rows"),
         ("CREATE TABLE lake.db.n (name VARCHAR(3))", "STRING"),
         ("CREATE TABLE lake.db.n (name STRING COLLATE UTF8_LCASE)", "lower"),
-        ("CREATE TABLE lake.db.n (id INT) USING csv", "leave USING out"),
+        ("CREATE TABLE lake.db.n (id INT) USING csv", "omit USING"),
         ("CREATE TABLE lake.db.n (id INT) LOCATION '/elsewhere'", "register"),
         ("CREATE TABLE lake.db.n (v INT) TBLPROPERTIES ('types' = 'w:int8')", "no column w"),
         ("ALTER TABLE lake.db.t ADD COLUMN m MAP<STRING, INT>", "add_columns"),

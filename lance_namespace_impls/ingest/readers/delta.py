@@ -20,7 +20,7 @@ class DeltaFormat(TypedFormat):
     """A version of a Delta table, read by one task.
 
     deltalake applies deletion vectors, partition columns and column mapping, and rejects tables
-    with features that it does not know.
+    with features that it does not support.
     """
 
     def inspect(self, file: SourceFile) -> FileInfo:

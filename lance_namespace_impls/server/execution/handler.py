@@ -313,7 +313,7 @@ class Service:
                 await send(_part(b"", more=False))
                 outcome.whole = True
         except (TimeoutError, ServiceUnavailableError) as error:
-            why = str(error) or "it was not read in time"
+            why = str(error) or "the client did not read it in time"
             logger.warning(
                 "request %s: %s was interrupted while its rows were sent: %s", call.id, name, why
             )

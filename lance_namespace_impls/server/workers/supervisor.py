@@ -43,8 +43,7 @@ __all__ = ["Job", "Listeners", "Supervisor", "check_workers"]
 logger = logging.getLogger("lance_namespace_impls.server")
 
 START_SECONDS = 120.0
-# Seconds that are added to the time limit of active requests, within which workers can exit by
-# themselves.
+# Seconds after the time limit of active requests until workers that are still running are killed.
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 0.5
 # Pauses, in seconds, before a worker that exited soon after its start is restarted.
