@@ -134,7 +134,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for parent in {item.parent for item in session.items if isinstance(item.parent, Checks)}:
         try:
             session.config.stash[LEFT] = parent.finish()
-        except Exception as error:  # noqa: BLE001 - the causes before it are to be seen first
+        except Exception as error:  # noqa: BLE001 - must not hide earlier failures
             session.config.stash[LEFT] = [f"cleaning up failed: {error}"]
 
 

@@ -90,9 +90,9 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after a time limit.
+    """Raise TimeoutError inside the block after a time limit.
 
-    A thread would still be running when the interpreter exits.
+    Implemented with a signal, because a thread would still be running when the interpreter exits.
     """
 
     def stop(*_: object) -> None:

@@ -33,7 +33,7 @@ class _Pools:
         self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
         self.lookups = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lance-namespace-lookup")
         self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
-        # One permit per thread, so a walk that gets a permit never waits for another walk to end.
+        # One permit per thread: a walk with a permit starts immediately, without waiting for other walks.
         self.free_walks = threading.BoundedSemaphore(WALKS)
         self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
         self.free_later = threading.BoundedSemaphore(LATER)

@@ -491,7 +491,7 @@ def _results(
 
 
 def _floats(column: pa.Array) -> pa.Array:
-    """Return vectors with their numbers converted to floating-point numbers."""
+    """Return vectors with their elements converted to floating-point numbers."""
 
     def kind_of(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind_of(kind.value_type)) if hasattr(kind, "value_type") else pa.float64()

@@ -91,8 +91,8 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     kinds = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
     if len(kinds) != 1:
         raise InvalidInputError(
-            "a full-text query must be one of match, phrase, boost, multi_match and "
-            f"boolean, not {len(kinds)} of them"
+            "a full-text query must have exactly one of match, phrase, boost, multi_match and "
+            f"boolean, not {len(kinds)}"
         )
     node: Any = getattr(query, kinds[0])
     match kinds[0]:

@@ -203,8 +203,8 @@ class ManagedVersions:
         """Yield an empty plan; when the block ends, commit it atomically.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer was faster; manifests staged for
-                versions that now exist are deleted; the others can be committed again.
+            ConcurrentModificationError: code 14, another writer committed first. Manifests staged
+                for versions that now exist are deleted; the others can be committed again.
         """
         plan = CommitPlan()
         try:

@@ -33,8 +33,8 @@ import scala.collection.immutable.Map;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Returns the Arrow batches of the Python workers as they are. Spark's own reader of a Python data
- * source copies them row by row, before the query copies the rows again.
+ * Returns the Arrow batches of the Python workers without copying them. Spark's own reader of a
+ * Python data source copies them row by row, and the query then copies the rows again.
  *
  * <p>Spark's runner is not public: its class and constructor are the same in 4.0 to 4.3. If they are
  * missing, or if the executors do not have the jar, Spark's own reader is used.

@@ -4,8 +4,8 @@ import org.apache.arrow.vector.ValueVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 
 /**
- * A column of a batch, which its reader fills again for the next batch. Spark closes the columns of
- * each batch that it has read, and a closed struct loses its fields.
+ * A column of a batch that ignores {@code close}, because its reader reuses it for the next batch.
+ * Spark closes the columns of each batch after reading it, and a closed struct loses its fields.
  */
 final class BorrowedVector extends ArrowColumnVector {
   BorrowedVector(ValueVector vector) {

@@ -52,7 +52,7 @@ final class CatalogTable extends LanceTable
    * Returns the table that the planner loaded.
    *
    * @param name the name in SQL
-   * @param answer the planner's answer
+   * @param answer the planner's response
    * @param isTarget whether a statement writes this table
    */
   @SuppressWarnings("unchecked")

@@ -25,8 +25,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
 /**
- * A write of a table of a catalog. The planner plans and commits it, so that Spark starts no process
- * for either; the workers run the writer of the Python data source.
+ * A write to a table of a catalog. The planner plans and commits it, so Spark does not start a
+ * process for that; the workers run the writer of the Python data source.
  */
 final class CatalogWrite implements WriteBuilder, SupportsTruncate, Write, BatchWrite {
   private final LogicalWriteInfo info;
@@ -36,7 +36,7 @@ final class CatalogWrite implements WriteBuilder, SupportsTruncate, Write, Batch
   private String writer;
 
   /**
-   * @param info what Spark writes
+   * @param info Spark's description of the write
    * @param schema the columns that Python receives
    * @param planned the option that describes the write
    */

@@ -26,7 +26,8 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * Sends changed rows to the Python writer: the columns, the address of the row to remove (or null)
- * and whether the columns are a new row. Spark pushes rows and Python pulls them, on another thread.
+ * and whether the columns contain a new row. Spark pushes rows, and Python pulls them on another
+ * thread.
  */
 final class ChangeWriter implements DeltaWriter<InternalRow> {
   private static final int CHUNK_ROWS = 256;

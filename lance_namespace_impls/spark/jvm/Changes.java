@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.TableChange;
 
-/** Changes of ALTER TABLE as the planner's JSON. */
+/** Converts the changes of an ALTER TABLE to the planner's JSON. */
 final class Changes {
   private Changes() {}
 

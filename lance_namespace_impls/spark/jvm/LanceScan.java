@@ -18,7 +18,7 @@ import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructType;
 
-/** What one query reads. Scans of one version that read the same rows are equal. */
+/** The scan of one query. Scans of the same version that read the same rows are equal. */
 final class LanceScan implements Scan, Batch, SupportsReportStatistics {
   private final LanceTable table;
   private final StructType schema;
@@ -109,7 +109,7 @@ final class LanceScan implements Scan, Batch, SupportsReportStatistics {
   @Override
   public Statistics estimateStatistics() {
     Snapshot snapshot = table.snapshot();
-    // Filters are not estimated: too large is safer than too small for a broadcast.
+    // Ignore filters: for a broadcast, an estimate that is too large is safer than one too small.
     long rows = aggregates == null ? snapshot.rows() : 1;
     double width = 8;
     for (String name : schema.fieldNames()) {

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Collects what one query needs of a table; every query has its own. */
+/** Collects the columns, filters, limit and aggregates of one query; used for one query only. */
 final class LanceScanBuilder
     implements SupportsPushDownV2Filters,
         SupportsPushDownRequiredColumns,

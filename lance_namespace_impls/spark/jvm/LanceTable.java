@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A table as it was when a DataFrame loaded it. Scans share the version and nothing else. */
+/** The version of a table that a DataFrame loaded. Scans share only this version. */
 class LanceTable implements SupportsRead, SupportsWrite {
   private final StructType schema;
   private final CaseInsensitiveStringMap options;

@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** What Spark writes, with the options of the Python data source. */
+/** Spark's description of a write, with the options of the Python data source. */
 final class OptionsOfWrite implements LogicalWriteInfo {
   private final LogicalWriteInfo info;
   private final StructType schema;

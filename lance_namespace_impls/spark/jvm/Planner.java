@@ -20,8 +20,8 @@ import org.apache.spark.sql.errors.QueryCompilationErrors;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The Python process that plans scans. The driver starts one with the first scan and keeps it, so
- * that a scan starts none. Requests and answers are lines of JSON on its standard streams.
+ * The Python process that plans scans. The driver starts it for the first scan and keeps it running
+ * for later scans. Requests and responses are lines of JSON on its standard streams.
  */
 final class Planner {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -35,17 +35,17 @@ final class Planner {
   private final Map<Long, CompletableFuture<Map<String, Object>>> waiting =
       new ConcurrentHashMap<>();
 
-  /** Returns the planner's answer; its failure is raised as Spark raises one of a data source. */
+  /** Returns the planner's response; a failure is raised like that of a Python data source. */
   static Map<String, Object> call(String operation, Map<String, Object> request) {
     return call(operation, request, code -> null);
   }
 
   /**
-   * Returns the planner's answer.
+   * Returns the planner's response.
    *
    * @param operation the operation
    * @param request its arguments
-   * @param errors the exceptions for codes of the protocol; null for any other
+   * @param errors returns the exception for a code of the protocol; null for the default one
    */
   static Map<String, Object> call(
       String operation, Map<String, Object> request, IntFunction<Throwable> errors) {
@@ -144,7 +144,7 @@ final class Planner {
 
   @SuppressWarnings("unchecked")
   private void read() {
-    String reason = "it ended, see its messages on the driver's standard error";
+    String reason = "it exited; see its messages on the driver's standard error";
     try (BufferedReader lines =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {

@@ -18,7 +18,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Spark's own wrapper of the Python data source. It keeps state, so each use has its own. */
+/** Spark's wrapper of the Python data source. It is stateful, so each use creates a new one. */
 final class PythonSource {
   private final PythonDataSourceV2 source = new PythonDataSourceV2();
 
@@ -38,7 +38,7 @@ final class PythonSource {
     return table(schema).newScanBuilder(options).build();
   }
 
-  /** A planned read, so that Spark starts no process to plan it. */
+  /** A read that is already planned, so Spark does not start a process to plan it. */
   PythonRead read(
       StructType schema,
       CaseInsensitiveStringMap options,

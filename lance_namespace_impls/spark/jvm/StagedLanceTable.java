@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.StructType;
 
-/** A table that the commit of its first rows creates or replaces; nothing exists before. */
+/** A table that is created or replaced by the commit of its first rows, not before. */
 final class StagedLanceTable implements StagedTable, SupportsWrite {
   private final String name;
   private final StructType schema;

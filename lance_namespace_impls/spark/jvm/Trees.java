@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.aggregate.Max;
 import org.apache.spark.sql.connector.expressions.aggregate.Min;
 
-/** Spark's expressions as the planner's JSON. What the planner does not know becomes "?". */
+/** Spark's expressions as the planner's JSON; unsupported expressions become "?". */
 final class Trees {
   // JSON parsers have a limit.
   private static final int MAX_DEPTH = 200;
