@@ -127,17 +127,17 @@ def test_only_what_the_change_committed_last_is_taken_back(storage: TableStorage
     """Versions 3 and 4 are the change's; 5 is of somebody else who went on from it, until it goes."""
     with open_version(storage) as (dataset, opened):
         opened.note(dataset)
-        assert opened.made == {}  # nothing was committed yet
+        assert opened.committed == {}  # nothing was committed yet
         for _ in range(2):
             dataset.insert(ROWS)
             opened.note(dataset)
-        assert list(opened.made) == [3, 4]
+        assert list(opened.committed) == [3, 4]
         assert opened.misplaced() == [4, 3]
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
         assert opened.misplaced() == []
         opened.delete([5])
         assert opened.misplaced() == [4, 3]
-        opened.made[3] += timedelta(seconds=1)
+        opened.committed[3] += timedelta(seconds=1)
         assert opened.misplaced() == [4]
         opened.delete([4, 3, 99])
     assert lance.dataset(str(path_of(storage))).version == 2
