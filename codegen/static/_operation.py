@@ -94,6 +94,11 @@ class Operation(Generic[Request, Response]):
         return (self.name, *self.aliases)
 
     @property
+    def creates_table(self) -> bool:
+        """Whether the rows of a request define the columns of a new table."""
+        return self.body is Body.ARROW and self.action is Action.MANAGE
+
+    @property
     def request_type(self) -> type[Request]:
         """Class of the request model, loaded on first use."""
         return cast("type[Request]", _model(self.request))

@@ -44,7 +44,9 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
+def to_reader(
+    data: ArrowData, *, max_batch_bytes: int | None = None, infer_vectors: bool = False
+) -> pa.RecordBatchReader:
     """Return a reader for rows in any supported form.
 
     Arrow IPC data is fully validated as it is read: offsets, UTF-8, dictionary indices, and the
@@ -57,6 +59,7 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
             as a binary file object.
         max_batch_bytes: maximum decoded size of a batch in an IPC stream, in bytes; unlimited by
             default.
+        infer_vectors: see `rows.to_table`.
 
     Raises:
         InvalidInputError: code 13, the data has none of these forms, or is not an Arrow IPC stream.
@@ -79,7 +82,7 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
         return pa.RecordBatchReader.from_batches(data.schema, [data])
     if _is_in_memory(data) or hasattr(data, "read"):
         return pa.RecordBatchReader.from_batches(*_open_batches(data, max_batch_bytes))
-    if (table := to_table(data)) is not None:
+    if (table := to_table(data, infer_vectors=infer_vectors)) is not None:
         return table.to_reader()
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
@@ -152,12 +155,15 @@ class RowStream:
         self._count = 0
 
     @classmethod
-    def of(cls, data: ArrowData, *, max_batch_bytes: int | None = None) -> RowStream:
+    def of(
+        cls, data: ArrowData, *, max_batch_bytes: int | None = None, infer_vectors: bool = False
+    ) -> RowStream:
         """Return a stream for rows in any supported form; a stream is returned unchanged.
 
         Args:
             data: see `to_reader`.
             max_batch_bytes: see `to_reader`.
+            infer_vectors: see `rows.to_table`.
 
         Raises:
             InvalidInputError: code 13, the data has none of these forms, or is not an Arrow IPC
@@ -168,7 +174,7 @@ class RowStream:
         if _is_in_memory(data):
             rows = cls(*_open_batches(data, max_batch_bytes))
         else:
-            reader = to_reader(data, max_batch_bytes=max_batch_bytes)
+            reader = to_reader(data, max_batch_bytes=max_batch_bytes, infer_vectors=infer_vectors)
             rows = cls(reader.schema, reader)
         rows.are_few = _has_few_bytes(data)
         return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import anyio.from_thread
@@ -62,7 +63,7 @@ class AsyncTransport(HttpWire):
         data: AsyncArrowData,
     ) -> Response:
         coerced = operation.request_type.coerce(request)
-        rows, chunks = await _upload(data)
+        rows, chunks = await _upload(operation, data)
         with rows.guarded(operation.name):
             return await self._exchange(operation, coerced, chunks)
 
@@ -161,13 +162,16 @@ class AsyncRows:
         await self.aclose()
 
 
-async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]]:
+async def _upload(
+    operation: Operation[Any, Any], data: AsyncArrowData
+) -> tuple[RowStream, AsyncIterator[bytes]]:
     """Return the rows and their Arrow IPC stream, which is produced as it is read."""
     from .arrow import RowStream, stream_chunks
 
     if isinstance(data, AsyncIterable) and not hasattr(data, "__arrow_c_stream__"):
         return await _upload_async(data)
-    rows = await anyio.to_thread.run_sync(RowStream.of, data)
+    stream = partial(RowStream.of, data, infer_vectors=operation.creates_table)
+    rows = await anyio.to_thread.run_sync(stream)
     chunks = stream_chunks(rows.reader())
 
     async def sent() -> AsyncIterator[bytes]:

@@ -53,7 +53,7 @@ class Transport(HttpWire):
         from .arrow import RowStream, stream_chunks
 
         coerced = operation.request_type.coerce(request)
-        rows = RowStream.of(data)
+        rows = RowStream.of(data, infer_vectors=operation.creates_table)
         with rows.guarded(operation.name):
             return self._exchange(operation, coerced, stream_chunks(rows.reader()))
 

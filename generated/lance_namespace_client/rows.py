@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["to_table"]
 
 
-def to_table(data: Any) -> pa.Table | None:
+VECTOR_NAMES = ("vector", "embedding")
+"""Parts of the names of vector columns."""
+
+
+def to_table(data: Any, *, infer_vectors: bool = False) -> pa.Table | None:
     """Convert rows in Python objects to an Arrow table; None for other objects.
 
     A column of numpy vectors of equal length, with or without nulls, or a two-dimensional array
@@ -25,6 +29,9 @@ def to_table(data: Any) -> pa.Table | None:
     Args:
         data: a pandas or polars frame, including lazy ones, a ``pyarrow.dataset.Dataset``, a list
             of dicts, or a dict of columns.
+        infer_vectors: whether lists of numbers of equal length also become fixed-size lists, of
+            32-bit floats, in columns whose name contains one of `VECTOR_NAMES`. For rows of new
+            tables; those of existing ones have the types of their columns.
 
     Raises:
         InvalidInputError: code 13, the columns differ in length, or the values in a column differ
@@ -39,19 +46,22 @@ def to_table(data: Any) -> pa.Table | None:
         if library == "polars" and hasattr(data, "lazy"):
             return pa.table(data.lazy().collect())
         if library == "pandas" and hasattr(data, "columns"):
-            return _from_pandas(data)
+            return _from_pandas(data, infer_vectors)
         if hasattr(data, "scanner") and hasattr(data, "schema"):
             return data.scanner().to_table()
         if isinstance(data, Mapping) and data:
             return pa.table(
-                {str(name): _named(name, values) for name, values in data.items()}
+                {
+                    str(name): _named(name, values, infer_vectors)
+                    for name, values in data.items()
+                }
             )
         if (
             isinstance(data, list | tuple)
             and data
             and all(isinstance(r, Mapping) for r in data)
         ):
-            return _from_dicts(data)
+            return _from_dicts(data, infer_vectors)
     except (
         pa.ArrowException,
         ArithmeticError,
@@ -64,7 +74,7 @@ def to_table(data: Any) -> pa.Table | None:
     return None
 
 
-def _from_pandas(frame: Any) -> pa.Table:
+def _from_pandas(frame: Any, infer_vectors: bool) -> pa.Table:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
@@ -74,11 +84,13 @@ def _from_pandas(frame: Any) -> pa.Table:
         if name is not None:
             table = _with_level(table, str(name), frame.index.get_level_values(level))
     for place, field in enumerate(table.schema):
-        if (
-            pa.types.is_list(field.type)
-            and (vectors := _vectors(frame.iloc[:, place])) is not None
-        ):
-            table = table.set_column(place, field.name, vectors)
+        if pa.types.is_list(field.type):
+            values = list(frame.iloc[:, place])
+            vectors = _vectors(values)
+            if vectors is None and infer_vectors:
+                vectors = _inferred(field.name, values)
+            if vectors is not None:
+                table = table.set_column(place, field.name, vectors)
     return table
 
 
@@ -99,22 +111,27 @@ def _with_level(table: pa.Table, name: str, values: Any) -> pa.Table:
     )
 
 
-def _from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _from_dicts(rows: Sequence[Mapping[str, Any]], infer_vectors: bool) -> pa.Table:
     import pyarrow as pa
 
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
         raise ValueError("the rows have no columns; add at least one")
     return pa.table(
-        {str(name): _named(name, [row.get(name) for row in rows]) for name in names}
+        {
+            str(name): _named(name, [row.get(name) for row in rows], infer_vectors)
+            for name in names
+        }
     )
 
 
-def _named(name: Any, values: Any) -> Any:
+def _named(name: Any, values: Any, infer_vectors: bool) -> Any:
     """Convert a column; errors name the column."""
     import pyarrow as pa
 
     try:
+        if infer_vectors and (vectors := _inferred(str(name), values)) is not None:
+            return vectors
         return _column(values)
     except (
         pa.ArrowException,
@@ -161,6 +178,37 @@ def _vectors(values: Iterable[Any]) -> Any:
     blank = np.zeros_like(found[0])
     filled = [blank if gap else each for gap, each in zip(missing, arrays, strict=True)]
     return _fixed(np.stack(filled), missing)
+
+
+def _inferred(name: str, values: Any) -> Any:
+    """Convert the lists of a vector column to fixed-size lists; None for other values.
+
+    A value beyond the range of 32-bit floats leaves the column unchanged.
+    """
+    if not any(part in name.lower() for part in VECTOR_NAMES):
+        return None
+    if not isinstance(values, list | tuple):
+        return None
+    missing = [_is_missing(each) for each in values]
+    found = [each for gap, each in zip(missing, values, strict=True) if not gap]
+    if not found or not all(isinstance(each, list | tuple) and each for each in found):
+        return None
+    if len({len(each) for each in found}) != 1:
+        return None
+    if not all(type(number) in (int, float) for each in found for number in each):
+        return None
+    import numpy as np
+
+    exact = np.array(found, dtype="float64")
+    with np.errstate(over="ignore"):
+        matrix = exact.astype("float32")
+    if (np.isinf(matrix) & np.isfinite(exact)).any():
+        return None
+    if len(found) == len(missing):
+        return _fixed(matrix)
+    filled = np.zeros((len(missing), matrix.shape[1]), dtype="float32")
+    filled[~np.array(missing)] = matrix
+    return _fixed(filled, missing)
 
 
 def _is_vector(value: Any) -> bool:

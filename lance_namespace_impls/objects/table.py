@@ -16,7 +16,7 @@ from ..core.identifiers import format_identifier, to_identifier
 from .html import as_html
 from .merge import MergeInsert
 from .search import Search
-from .values import cast_to_schema, literal
+from .values import cast_to_schema, literal, rows_of_schema
 
 if TYPE_CHECKING:
     import lance
@@ -263,24 +263,42 @@ class Table:
 
     def create(
         self,
-        data: Rows,
-        *,
+        data: Rows | Iterator[pa.RecordBatch] | None = None,
+        schema: pa.Schema | None = None,
         mode: Literal["create", "exist_ok", "overwrite"] = "create",
+        exist_ok: bool = False,
+        *,
         properties: Mapping[str, str] | None = None,
     ) -> Self:
-        """Create the table from rows and return it.
+        """Create the table from rows, or without rows from a schema, and return it.
+
+        Without a schema, lists of numbers of equal length become vectors of 32-bit floats in columns
+        whose name contains "vector" or "embedding".
 
         Args:
-            data: the rows, in any form that `add` accepts.
+            data: the rows, in any form that `add` accepts; with a schema, also an iterator over
+                record batches.
+            schema: the columns; defaults to those of the rows.
             mode: whether an existing table causes an error, is kept, or is replaced.
+            exist_ok: the same as the mode ``exist_ok``.
             properties: properties of the table in the catalog.
 
         Raises:
             TableAlreadyExistsError: the table exists.
             NamespaceNotFoundError: its namespace does not exist.
+            TableSchemaValidationError: a value does not fit its column in the schema.
+            InvalidInputError: there are neither rows nor a schema.
         """
+        if exist_ok and mode == "create":
+            mode = "exist_ok"
         request = self._writing(mode=mode, properties=dict(properties) if properties else None)
-        self.namespace.create_table(request, data)
+        rows: Any = data
+        if schema is not None:
+            given = schema.empty_table() if data is None else data
+            rows = rows_of_schema(given, schema, f"table {self}")
+        elif data is None:
+            raise InvalidInputError(f"table {self}: pass rows or a schema")
+        self.namespace.create_table(request, rows)
         self.refresh()
         return self
 
@@ -377,18 +395,20 @@ class Table:
 
     def add_columns(
         self,
-        transforms: Mapping[str, str] | None = None,
+        transforms: Mapping[str, str] | pa.Field | Iterable[pa.Field] | None = None,
         *,
         computed: Mapping[str, str] | None = None,
     ) -> AlterTableAddColumnsResponse:
         """Add columns.
 
         Args:
-            transforms: SQL expressions, by name of the new column; evaluated once for all existing
-                rows. computed: SQL expressions, by name of the computed column; the server also
-                evaluates them for rows that are added later. Most servers do not support them.
+            transforms: SQL expressions, by name of the new column, which are evaluated once for all
+                existing rows; or a field, several fields or a schema, for columns without values.
+            computed: SQL expressions, by name of the computed column, which the server also
+                evaluates for rows that are added later. Most servers do not support them.
         """
-        columns = [{"name": name, "expression": sql} for name, sql in (transforms or {}).items()]
+        expressions = _expressions(transforms)
+        columns = [{"name": name, "expression": sql} for name, sql in expressions.items()]
         columns += [{"name": name, "computed": sql} for name, sql in (computed or {}).items()]
         added = self.namespace.alter_table_add_columns(self._writing(new_columns=columns))
         self._changed(schema=True)
@@ -507,6 +527,18 @@ class Table:
         else:
             self.namespace.create_table_scalar_index(request)
         self._changed()
+
+    def create_scalar_index(
+        self, column: str, *, index_type: IndexType = "BTREE", name: str | None = None
+    ) -> None:
+        """Build an index on a column of scalar values; see `create_index`."""
+        self.create_index(column, index_type=index_type, name=name)
+
+    def create_fts_index(
+        self, column: str, *, name: str | None = None, **options: Unpack[IndexOptions]
+    ) -> None:
+        """Build a full-text index on a column of text; see `create_index`."""
+        self.create_index(column, index_type="FTS", name=name, **options)
 
     def list_indices(self) -> list[IndexContent]:
         """Return the indices, ordered by name."""
@@ -742,6 +774,20 @@ class Branches:
 
     def __repr__(self) -> str:
         return f"Branches({str(self._table)!r})"
+
+
+def _expressions(
+    transforms: Mapping[str, str] | pa.Field | Iterable[pa.Field] | None,
+) -> Mapping[str, str]:
+    """Return the SQL expression of each new column; a field becomes a null of its type."""
+    import pyarrow as pa
+
+    from ..tables.lance_types import sql_type_name
+
+    if transforms is None or isinstance(transforms, Mapping):
+        return transforms or {}
+    fields = [transforms] if isinstance(transforms, pa.Field) else list(transforms)
+    return {each.name: f"arrow_cast(NULL, '{sql_type_name(each.type)}')" for each in fields}
 
 
 class _Page(Protocol):

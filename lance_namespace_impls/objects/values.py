@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from lance_namespace_client.arrow import RowStream, to_reader
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.rows import to_table
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from .types import Rows, Value
 
-__all__ = ["cast_to_schema", "literal"]
+__all__ = ["cast_to_schema", "literal", "rows_of_schema"]
 
 
 def literal(value: Value) -> str:
@@ -69,9 +71,55 @@ def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) ->
         try:
             column = cast(rows.column(place), schema.field(name).type)
         except (pa.ArrowException, ValueError) as error:
-            message = " ".join(str(error).split())
-            raise TableSchemaValidationError(
-                f"{what}: column {name!r} is {schema.field(name).type}: {message}"
-            ) from error
+            raise _misfit(what, schema.field(name), error) from error
         rows = rows.set_column(place, name, column)
     return rows
+
+
+def rows_of_schema(
+    data: Rows | Iterator[pa.RecordBatch], schema: pa.Schema, what: str
+) -> RowStream:
+    """Return rows with exactly the columns of a schema; missing columns are null.
+
+    Args:
+        data: the rows, or an iterator over record batches.
+        schema: the columns.
+        what: description of the table for messages.
+
+    Raises:
+        TableSchemaValidationError: code 20, a value does not fit its column, or the rows have a
+            column that the schema lacks. Errors in later batches are raised while they are read.
+    """
+    import pyarrow as pa
+
+    if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
+        data = pa.RecordBatchReader.from_batches(schema, data)
+    reader = to_reader(cast_to_schema(data, lambda: schema, what))
+    if unknown := [name for name in reader.schema.names if name not in schema.names]:
+        raise TableSchemaValidationError(
+            f"{what}: the schema has no column {unknown[0]!r}; it has {', '.join(schema.names)}"
+        )
+    return RowStream(schema, (_aligned(batch, schema, what) for batch in reader))
+
+
+def _aligned(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = []
+    for field in schema:
+        place = batch.schema.get_field_index(field.name)
+        try:
+            values = (
+                pa.nulls(batch.num_rows, field.type)
+                if place < 0
+                else cast(batch.column(place), field.type)
+            )
+        except (pa.ArrowException, ValueError) as error:
+            raise _misfit(what, field, error) from error
+        columns.append(values)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _misfit(what: str, field: pa.Field, error: Exception) -> TableSchemaValidationError:
+    message = " ".join(str(error).split())
+    return TableSchemaValidationError(f"{what}: column {field.name!r} is {field.type}: {message}")

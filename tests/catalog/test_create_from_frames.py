@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.async_rest import AsyncRestNamespace
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+    TableSchemaValidationError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.objects.table import Table
+from lance_namespace_impls.server import serving
 
 COLUMNS = {"n": [1, 2], "s": ["a", None]}
 
@@ -193,3 +203,146 @@ def test_an_overwrite_with_vectors_replaces_the_type(tmp_path: Path) -> None:
     table.create(pa.table({"v": pa.array([[1, 2]], FIXED)}))
     overwrite(table, {"v": np.ones((1, 3), "f8")})
     assert table.schema.field("v").type == pa.list_(pa.float64(), 3)
+
+
+# --- lists as vectors of new tables
+
+LISTS = [[1.0, 2.5], None, [3, 4]]
+
+
+@pytest.fixture(params=["dir", "rest"])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    with connect("dir", {"path": str(tmp_path / "lake")}) as directory:
+        if request.param == "dir":
+            yield directory
+            return
+        with serving(directory) as uri, connect("rest", {"uri": uri}) as client:
+            yield client
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([{"id": n, "my_Vector": each} for n, each in enumerate(LISTS)], id="dicts"),
+        pytest.param({"id": [0, 1, 2], "my_Vector": LISTS}, id="columns"),
+        pytest.param(pd.DataFrame({"id": [0, 1, 2], "my_Vector": LISTS}), id="pandas"),
+    ],
+)
+def test_lists_in_a_vector_column_become_vectors(lake: Any, rows: Any) -> None:
+    lake.create_table({"id": ["t"]}, rows)
+    table = lake.table("t")
+    assert table.schema.field("my_Vector").type == FIXED
+    assert table.to_arrow()["my_Vector"].to_pylist() == LISTS
+    assert table.search([3.0, 4.0]).limit(1).to_list()[0]["id"] == 2
+    lake.table("t").create(rows, mode="overwrite")
+    assert lake.table("t").schema.field("my_Vector").type == FIXED
+
+
+def test_lists_in_an_async_upload_become_vectors(tmp_path: Path) -> None:
+    rows = [{"id": n, "embedding": each} for n, each in enumerate(LISTS)]
+
+    async def create(uri: str) -> None:
+        async with httpx.AsyncClient() as client:
+            await AsyncRestNamespace(client, uri).create_table({"id": ["t"]}, rows)
+
+    with connect("dir", {"path": str(tmp_path)}) as lake, serving(lake) as uri:
+        asyncio.run(create(uri))
+        assert lake.table("t").schema.field("embedding").type == FIXED
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param({"vector": [[1.0, 2.0], [1.0]]}, id="lengths differ"),
+        pytest.param({"vector": [[], []]}, id="empty"),
+        pytest.param({"vector": [[1.0, None], [1.0, 2.0]]}, id="null in a list"),
+        pytest.param({"vector": [["a"], ["b"]]}, id="text"),
+        pytest.param({"vector": [[True], [False]]}, id="booleans"),
+        pytest.param({"vector": [[1e300], [1.0]]}, id="beyond 32 bits"),
+        pytest.param({"sizes": [[1.0, 2.0], [3.0, 4.0]]}, id="another name"),
+    ],
+)
+def test_other_lists_remain_lists(tmp_path: Path, column: Any) -> None:
+    (values,) = column.values()
+    found = written(tmp_path, column)
+    assert pa.types.is_list(found.schema.field(0).type)
+    assert found.column(0).to_pylist() == values
+
+
+def test_lists_keep_the_digits_of_an_existing_column(lake: Any) -> None:
+    exact = pa.schema([("vector", pa.list_(pa.float64(), 2))])
+    lake.table("t").create(schema=exact)
+    lake.table("t").add([{"vector": [0.1, 1e300]}])
+    lake.insert_into_table({"id": ["t"]}, [{"vector": [0.2, 1e300]}])
+    assert lake.table("t").to_arrow()["vector"].to_pylist() == [[0.1, 1e300], [0.2, 1e300]]
+
+
+# --- schemas
+
+SCHEMA = pa.schema([("a", pa.int32()), ("b", pa.string())])
+
+
+def test_a_table_of_a_schema(lake: Any) -> None:
+    table = lake.table("t").create(schema=SCHEMA)
+    assert (table.schema, table.count_rows()) == (SCHEMA, 0)
+    table.add([{"a": 1, "b": "x"}])
+    assert lake.table("t").create(schema=SCHEMA, exist_ok=True).count_rows() == 1
+    with pytest.raises(TableAlreadyExistsError):
+        lake.table("t").create(schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([{"a": 1}, {"a": None}], id="dicts"),
+        pytest.param(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), id="pandas"),
+        pytest.param(pa.table({"a": pa.array([1, None], pa.int64())}), id="arrow"),
+    ],
+)
+def test_rows_of_a_schema(lake: Any, rows: Any) -> None:
+    table = lake.table("t").create(rows, schema=SCHEMA)
+    assert table.schema == SCHEMA
+    assert table.to_arrow().to_pydict() == {"a": [1, None], "b": [None, None]}
+
+
+def test_batches_of_a_schema(lake: Any) -> None:
+    batches = (pa.record_batch([[n], [str(n)]], schema=SCHEMA) for n in range(3))
+    assert lake.table("t").create(batches, SCHEMA).to_arrow()["b"].to_pylist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [([{"a": "x"}], "column 'a'"), ([{"c": 1}], "no column 'c'")]
+)
+def test_rows_of_another_schema_create_nothing(lake: Any, rows: Any, message: str) -> None:
+    with pytest.raises(TableSchemaValidationError, match=message):
+        lake.table("t").create(rows, schema=SCHEMA)
+    with pytest.raises(InvalidInputError, match="rows or a schema"):
+        lake.table("t").create()
+    assert not lake.table("t").exists()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pa.field("n", pa.int32()),
+        [pa.field("n", pa.int32()), pa.field("v", pa.list_(pa.float32(), 2))],
+        pa.schema([("n", pa.int32()), ("at", pa.timestamp("us", "UTC")), ("s", pa.string())]),
+    ],
+    ids=["field", "fields", "schema"],
+)
+def test_columns_without_values_are_added(lake: Any, fields: Any) -> None:
+    table = lake.table("t").create([{"a": 1}])
+    table.add_columns(fields)
+    expected = [fields] if isinstance(fields, pa.Field) else list(fields)
+    assert [(f.name, f.type) for f in list(table.schema)[1:]] == [
+        (f.name, f.type) for f in expected
+    ]
+    assert table.to_list() == [{"a": 1, **{each.name: None for each in expected}}]
+
+
+def test_indices_by_the_names_of_lancedb(lake: Any) -> None:
+    table = lake.table("t").create([{"id": n, "text": f"word {n}"} for n in range(20)])
+    table.create_scalar_index("id", index_type="BITMAP")
+    table.create_fts_index("text", with_position=True)
+    assert len(table.list_indices()) == 2
+    assert table.search("word", query_type="fts").limit(3).to_arrow().num_rows == 3

@@ -68,7 +68,7 @@ class CreateOperations(CatalogBase, abstract=True):
                 return existing
         subject = subject_of("CreateTable", identifier)
         with about(subject):
-            rows = RowStream.of(data)
+            rows = RowStream.of(data, infer_vectors=True)
             check_columns(rows.schema)
             if not _wanted_location(request):
                 made = self._created_at_once(identifier, properties, rows)
