@@ -65,6 +65,9 @@ def option(
     default: Any = attrs.NOTHING,
     unit: str | None = None,
     secret: bool = False,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
     doc: str,
     **more: Any,
 ) -> Any:
@@ -76,8 +79,13 @@ def option(
         default: default value; if omitted, the property is required.
         unit: unit of the value, such as ``seconds``.
         secret: whether the value must not be shown.
+        minimum: the lowest valid number.
+        maximum: the highest valid number.
+        above: a number below all valid ones, which must be finite.
         doc: a one-line description.
     """
+    if (minimum, maximum, above) != (None, None, None):
+        more["validator"] = _within(minimum, maximum, above)
     units = dict(also) if isinstance(also, Mapping) else {}
     metadata = {
         "name": name,
@@ -91,6 +99,31 @@ def option(
     return attrs.field(default=default, metadata=metadata, **more)
 
 
+def _within(minimum: float | None, maximum: float | None, above: float | None) -> Any:
+    """Return a validator for the bounds of a number; None is valid."""
+
+    def check(config: Config, attribute: attrs.Attribute[Any], value: float | None) -> None:
+        if value is None:
+            return
+        valid = math.isfinite(value)
+        if minimum is not None and maximum is not None:
+            expected = f"between {minimum} and {maximum}"
+            valid = valid and minimum <= value <= maximum
+        elif minimum is not None:
+            expected = f"{minimum} or more"
+            valid = valid and value >= minimum
+        else:
+            expected = f"greater than {above}"
+            valid = valid and above is not None and value > above
+        if not valid:
+            unit = f" {attribute.metadata['unit']}" if attribute.metadata["unit"] else ""
+            raise InvalidInputError(
+                f"{config.impl}: property {_key(attribute)!r} must be {expected}{unit}, not {value}"
+            )
+
+    return check
+
+
 def timeout_option(
     name: str, *, default: float, unit: str = "seconds", doc: str, **more: Any
 ) -> Any:
@@ -102,8 +135,11 @@ def timeout_option(
         default: default value, in `unit`.
         unit: unit of a number without a suffix, ``seconds`` or ``milliseconds``.
         doc: a one-line description.
+        more: further arguments of `option`; by default, the value must be greater than 0.
     """
     also = {f"{name}_millis": "milliseconds"}
+    if "minimum" not in more:
+        more.setdefault("above", 0)
     return option(also=also, default=default, unit=unit, doc=doc, **more)
 
 
@@ -190,6 +226,7 @@ class Config:
     cache_mib: int = option(
         default=256,
         unit="MiB",
+        minimum=0,
         doc="maximum memory for the caches of open tables and their indices",
     )
 

@@ -76,16 +76,18 @@ class HttpConfig(Config):
     max_retries: int = option(
         default=3,
         unit="retries",
+        minimum=0,
         doc="number of retries of requests that are safe to repeat; 0 disables them",
     )
     max_retry_wait: float = option(
         default=30.0,
         unit="seconds",
+        above=0,
         doc="maximum pause before a retry; if the server requests a longer one, its "
         "response is returned",
     )
     max_connections: int = option(
-        default=100, unit="connections", doc="maximum number of open connections"
+        default=100, unit="connections", minimum=1, doc="maximum number of open connections"
     )
     tls_verify: bool = option(
         default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
@@ -116,11 +118,6 @@ class HttpConfig(Config):
 
     def __attrs_post_init__(self) -> None:
         """Reject implausible values (code 13)."""
-        for name in ("connect_timeout", "read_timeout", "max_retry_wait", "max_connections"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(f"{self.impl}: property {name!r} must be above 0")
-        if self.max_retries < 0:
-            raise InvalidInputError(f"{self.impl}: property 'max_retries' must be 0 or more")
         if self.auth_token == "":
             raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; omit it")
         sent = {f"headers.{name}": value for name, value in self.headers.items()}

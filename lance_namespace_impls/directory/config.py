@@ -93,6 +93,7 @@ class DirectoryConfig(Config):
     commit_retries: int | None = option(
         default=None,
         unit="retries",
+        minimum=0,
         doc="number of retries of a manifest change after conflicts; by default, changes are "
         "retried for a minute",
     )

@@ -32,18 +32,6 @@ def _one_of(*choices: str) -> Any:
     return check
 
 
-def _between(least: float, most: float) -> Any:
-    def check(config: GlueConfig, attribute: attrs.Attribute[Any], value: float | None) -> None:
-        if value is not None and not least <= value <= most:
-            unit = attribute.metadata["unit"] or ""
-            raise InvalidInputError(
-                f"glue: property {attribute.name!r} must be between {least} and {most} {unit}".rstrip()
-                + f", not {value}"
-            )
-
-    return check
-
-
 @attrs.define(kw_only=True)
 class GlueConfig(Config):
     """Properties of a Glue namespace."""
@@ -87,13 +75,15 @@ class GlueConfig(Config):
     assume_role_timeout_sec: int = option(
         default=3600,
         unit="seconds",
-        validator=_between(MIN_SESSION_SECONDS, MAX_SESSION_SECONDS),
+        minimum=MIN_SESSION_SECONDS,
+        maximum=MAX_SESSION_SECONDS,
         doc="duration of the role session; its credentials are renewed before they expire",
     )
     max_retries: int | None = option(
         default=None,
         unit="retries",
-        validator=_between(0, 100),
+        minimum=0,
+        maximum=100,
         doc="maximum number of retries per call; defaults to the AWS configuration, except that "
         "failed connections are not retried",
     )
@@ -105,13 +95,15 @@ class GlueConfig(Config):
     connect_timeout: float = timeout_option(
         "connect_timeout",
         default=10.0,
-        validator=_between(0.001, 3600),
+        minimum=0.001,
+        maximum=3600,
         doc="maximum time to connect, per attempt",
     )
     read_timeout: float = timeout_option(
         "read_timeout",
         default=60.0,
-        validator=_between(0.001, 3600),
+        minimum=0.001,
+        maximum=3600,
         doc="maximum time to wait for a response, per attempt",
     )
     default_namespace_type: str = option(

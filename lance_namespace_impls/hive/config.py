@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -53,12 +52,6 @@ def _uris(uris: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(_host(uri)) for uri in uris)
 
 
-def _positive(config: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-    if not (0 < value < math.inf):
-        name = attribute.metadata.get("name") or attribute.name
-        raise InvalidInputError(f"property {name!r} must be greater than 0, not {value}")
-
-
 def _ugi(config: Any, attribute: attrs.Attribute[Any], value: str | None) -> None:
     if value is not None and not value.partition(":")[0].strip():
         raise InvalidInputError(f"ugi {value!r} does not have the form user or user:group1,group2")
@@ -93,21 +86,19 @@ class HiveConfig(Config):
         name="client.pool-size",
         default=3,
         unit="connections",
-        validator=_positive,
+        minimum=1,
         doc="maximum number of open connections to the metastore",
     )
 
     connect_timeout: float = timeout_option(
         "connect_timeout",
         default=10.0,
-        validator=_positive,
         doc="maximum time to connect to the metastore",
     )
 
     read_timeout: float = timeout_option(
         "read_timeout",
         default=60.0,
-        validator=_positive,
         doc="maximum time to wait for the next bytes of a response",
     )
 

@@ -54,6 +54,7 @@ class IcebergRestConfig(HttpConfig):
     max_concurrency: int = option(
         default=16,
         unit="tables",
+        minimum=1,
         doc="maximum number of tables whose metadata a listing loads concurrently",
     )
     connect_timeout: float = timeout_option(
@@ -75,8 +76,6 @@ class IcebergRestConfig(HttpConfig):
         super().__attrs_post_init__()
         # Some servers display the endpoint with the version, which must not be appended twice.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
-        if self.max_concurrency < 1:
-            raise InvalidInputError(f"{self.impl}: property 'max_concurrency' must be 1 or more")
         if self.credential is None:
             return
         if not all(self.client_id_and_secret()):

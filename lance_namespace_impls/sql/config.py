@@ -51,12 +51,16 @@ class SqlConfig(Config):
     )
 
     pool_size: int = option(
-        default=10, unit="connections", doc="maximum number of open connections to the database"
+        default=10,
+        unit="connections",
+        minimum=2,
+        doc="maximum number of open connections to the database",
     )
 
     transaction_days: int = option(
         default=30,
         unit="days",
+        minimum=1,
         doc="number of days for which DescribeTransaction finds a transaction",
     )
 
@@ -70,15 +74,6 @@ class SqlConfig(Config):
             )
         if not self.uri or (not self.is_postgresql and not self._path.name):
             raise InvalidInputError("sql: property 'uri' is empty")
-        if self.pool_size < 2:
-            raise InvalidInputError(f"sql: pool_size must be 2 or more, not {self.pool_size}")
-        if self.transaction_days < 1:
-            raise InvalidInputError(
-                f"sql: transaction_days must be 1 or more, not {self.transaction_days}"
-            )
-        for name in ("connect_timeout", "lock_timeout"):
-            if getattr(self, name) <= 0:
-                raise InvalidInputError(f"sql: {name} must be more than 0 seconds")
 
     @property
     def is_postgresql(self) -> bool:
