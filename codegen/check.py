@@ -296,7 +296,7 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         if schema.get("additionalProperties"):
             yield (
                 ("additionalProperties",),
-                "an object has either fields or additionalProperties",
+                "an object can have either fields or additionalProperties, not both",
             )
     if "$ref" in schema and "type" in schema:
         yield ("type",), "a $ref cannot have a type"

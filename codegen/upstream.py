@@ -545,7 +545,7 @@ class _Comparison:
         other: _Part,
         above: frozenset[tuple[Place, Place]] = frozenset(),
     ) -> Iterator[Problem]:
-        """Compare two schemas; `above` are the pairs that contain this one."""
+        """Compare two schemas; `above` holds the enclosing pairs."""
         pair = (mine.place, other.place)
         if pair in above:
             return

@@ -51,7 +51,7 @@ def read_services() -> pa.Table:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, plurals as singulars."""
+    """Return the words of a text in lowercase, with plurals made singular."""
     return [_singular(word) for word in WORD.findall(text.lower())]
 
 

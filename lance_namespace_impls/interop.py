@@ -33,7 +33,7 @@ __all__ = ["OfficialNamespace"]
 
 
 class TableAlreadyExistsError(official_errors.TableAlreadyExistsError, ValueError):
-    """A table with that name already exists; users of lancedb catch a ``ValueError``."""
+    """A table with that name already exists; a ``ValueError`` too, which lancedb users catch."""
 
 
 _ERRORS: dict[int, type[Exception]] = {

@@ -65,13 +65,13 @@ Found = TypeVar("Found")
 class CatalogBase(metaclass=ABCMeta):
     """The primitives of one catalog.
 
-    Primitives receive identifiers of a depth that `capabilities` allows. They raise protocol errors
-    or, for unforeseen failures, their catalog's own exceptions, which `translate` converts to
-    protocol errors.
+    Identifiers passed to primitives always have a depth that `capabilities` allows. Primitives
+    raise protocol errors or, for unforeseen failures, their catalog's own exceptions, which
+    `translate` converts to protocol errors.
 
-    Arguments of the class statement:
-        abstract: whether the class is a base class of backends and need not implement the
-        primitives.
+    Class keyword arguments:
+        abstract: whether the class is a base class of backends, which need not implement the
+            primitives.
     """
 
     def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
@@ -443,7 +443,7 @@ class CatalogBase(metaclass=ABCMeta):
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        """Yield the locations of the namespace in which the object may be stored."""
+        """Yield the namespace's own locations that may hold the object."""
         if self.config.root is not None:
             yield self.config.root
         if self.capabilities.holds_tables(len(identifier) - 1):

@@ -138,7 +138,7 @@ def _subject(row: Operation[Any, Any], request: Any) -> str:
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
-    """Return an error whose code the operation defines."""
+    """Map an error to one whose code the operation defines."""
     code = int(error.code)
     while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
         code = _WIDER[code]

@@ -38,9 +38,9 @@ T = TypeVar("T")
 Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-# Errors after which the request cannot have reached the server.
+# Errors that mean the request never reached the server.
 NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-# Errors after which the server may have executed the request.
+# Errors that leave it unknown whether the server executed the request.
 OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 # The first pause is a random fraction of twice this value; the bound doubles for each further
 # pause.

@@ -200,7 +200,8 @@ def _decoded(text: str, shown_address: str) -> str:
         ) from error
     if (sign := _CONTROL.search(decoded)) is not None:
         raise InvalidInputError(
-            f"address {shown_address}: it encodes the control character {sign[0]!r}; remove it"
+            f"address {shown_address}: it contains the percent-encoded control character "
+            f"{sign[0]!r}; remove it"
         )
     return decoded
 

@@ -133,7 +133,7 @@ def _delete(path: str) -> None:
 def object_lock(
     server: str, identifier: Identifier, timeout: float | None = None
 ) -> Iterator[None]:
-    """Prevent other connections from this machine to the same server from changing the same object.
+    """Lock an object against changes over other connections from this machine to the same server.
 
     Args:
         server: address of the server.

@@ -79,7 +79,7 @@ class Calls:
             function: the function.
             value: its argument.
             what: description of the argument, as the start of an error message.
-            pace: the pace of the task.
+            pace: limits how often the task calls the function.
 
         Raises:
             ServiceUnavailableError: code 17, the last attempt failed to reach a service.

@@ -167,5 +167,5 @@ def _leaves(source: pa.DataType, target: pa.DataType) -> Iterator[tuple[pa.DataT
 
 
 def _is_timed(kind: pa.DataType) -> bool:
-    """Return whether a type counts units of time."""
+    """Return whether the values of a type are measured in units of time."""
     return bool(is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind))

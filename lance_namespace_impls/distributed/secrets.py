@@ -163,7 +163,10 @@ def map_in_arrow(
     work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return the result of a function on a frame's batches; its workers can decrypt secrets."""
+    """Return a frame with the batches that a function yields for the batches of `frame`.
+
+    The function runs on the workers, which can decrypt secrets.
+    """
     share_key(frame.sparkSession)
     names = frame.columns
 

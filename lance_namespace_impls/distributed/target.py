@@ -1,4 +1,4 @@
-"""A table of a namespace, which the driver and each worker look up separately."""
+"""A table in a namespace; the driver and each worker look it up separately."""
 
 from __future__ import annotations
 

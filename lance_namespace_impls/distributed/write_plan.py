@@ -171,8 +171,8 @@ def plan_write(
         makes_table: whether APPEND creates a missing table.
         keeps_schema: whether OVERWRITE replaces only the rows; the table must exist (code 4).
         files: how the rows are stored.
-        merge_schema: whether columns that an existing table lacks are added to it, as nullable ones,
-            in a commit before the rows; `abort` drops them again.
+        merge_schema: whether columns that an existing table lacks are added to it as nullable
+            columns, in a commit before the rows; `abort` drops them again.
         properties: properties for the declaration of a new table.
         starts: whether the write starts now; otherwise `start` starts it.
         writes_rows: whether whole rows of that schema are written. Deleting rows and adding columns
@@ -239,7 +239,7 @@ def plan_write(
 
 
 def missing_columns(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
-    """Return the columns of rows that a table lacks, as nullable ones."""
+    """Return nullable versions of the columns of `rows` that a table lacks."""
     return pa.schema(
         [field.with_nullable(True) for field in rows if table.get_field_index(field.name) < 0]
     )

@@ -405,8 +405,8 @@ class HiveBase(CatalogNamespace, abstract=True):
     ) -> Mapping[str, str]:
         """Change parameters in the latest version of the record.
 
-        The change is retried if a writer that uses no lock was faster; some releases detect most
-        such conflicts.
+        The change is retried if a writer that uses no lock changed the record first; some releases
+        detect most such conflicts.
         """
         with self._locked_for_change(
             "AlterTable", entry.id, of_table(*entry.id[-2:])

@@ -60,7 +60,7 @@ _PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in
 
 
 def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of the metastore; None for other errors.
+    """Translate a metastore failure; return None for other errors.
 
     Args:
         error: the failure.

@@ -50,7 +50,7 @@ NAME_LENGTH = 128
 def of_table(database: str, table: str) -> Place:
     """Return the lock name for changes to a table; locks do not distinguish catalogs."""
     if len(table) > NAME_LENGTH:
-        # If tables share a lock, their changes only wait for each other.
+        # Tables may then share a lock, which is harmless: their changes just wait for each other.
         table = table[:NAME_LENGTH]
     return database, table
 
@@ -58,14 +58,14 @@ def of_table(database: str, table: str) -> Place:
 def of_database(database: str) -> Place:
     """Return the lock name for changes to a database.
 
-    The name is that of an impossible table. A lock on the database itself would wait for all
-    queries that read from it, and Hive does not lock databases before it changes them.
+    The name is not valid for a table. A lock on the database itself would have to wait for every
+    query that reads from the database, and Hive takes no such lock before it changes a database.
     """
     return database, "@"
 
 
 def of_catalog(catalog: str) -> Place:
-    """Return the lock name for changes to a catalog, which is that of an impossible table."""
+    """Return the lock name for changes to a catalog, which is not valid for a table."""
     return "@", catalog[:NAME_LENGTH]
 
 

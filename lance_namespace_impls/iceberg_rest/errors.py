@@ -53,7 +53,7 @@ FAILURES = FailureTable(
 
 
 def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the type and the message in an error body in Iceberg's or OAuth2's format."""
+    """Return the error type and message from an Iceberg or OAuth2 error body."""
     error = body.get("error")
     if isinstance(error, Mapping):
         return str(error.get("type") or ""), str(error.get("message") or "")

@@ -68,17 +68,17 @@ def write_table(
         mode: ``create``, ``append`` (code 4 if the table does not exist), ``overwrite`` (replaces
             rows and columns, and creates a missing table) or ``exist_ok`` (leaves an existing table
             unchanged).
-        if_version: version that the table must have, in any mode; 0 if it must not have data yet.
+        if_version: version that the table must have, in any mode; 0 requires that it has no data.
         properties: properties for the declaration of a new table.
         types: Arrow types of columns of a new table, such as ``vector:float32[768]``.
         rows_per_file: maximum number of rows in one data file.
         bytes_per_file: approximate maximum size of one data file.
         data_storage_version: version of the file format of a new table: ``2.0``, ``2.1``, ``2.2`` or
-            ``stable``, the default; an existing table must have it.
+            ``stable``, the default; it must match that of an existing table.
         stable_row_ids: whether rows of a new table keep their ids when they are updated or
             compacted, which `changes` requires; an existing table must have the same setting.
             Defaults to false.
-        merge_schema: whether an append adds columns that the table lacks, as nullable ones.
+        merge_schema: whether an append adds columns that the table lacks; they become nullable.
         commit_properties: transaction properties of the commit.
 
     Raises:

@@ -387,7 +387,10 @@ def _checker(
     min_similarity: float,
     target: pa.Schema,
 ) -> Any:
-    """Return a function for the workers that keeps the pairs whose exact similarity is enough."""
+    """Return a function for the workers that keeps pairs with at least `min_similarity`.
+
+    The similarity is exact.
+    """
 
     names = list(dict.fromkeys((*columns, column)))
 

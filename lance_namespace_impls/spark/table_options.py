@@ -90,13 +90,13 @@ class TableOptions:
     )
     stable_row_ids: bool | None = option(
         read=yes_no,
-        doc="whether rows of a new table keep their ids when they are updated or compacted, as "
-        "change feeds need; defaults to false",
+        doc="whether rows of a new table keep their ids when they are updated or compacted, "
+        "which change feeds require; defaults to false",
     )
     merge_schema: bool = option(
         False,
         read=yes_no,
-        doc="whether an append adds columns that the table lacks, as nullable ones",
+        doc="whether an append adds columns that the table lacks; they become nullable",
     )
     starting_version: int | str | None = option(
         read=version_or_latest,

@@ -139,7 +139,7 @@ class TableFolder:
         if self._local is not None:
             return _scan(self._local)
         found = self._files.list_with_delimiter()
-        # pyarrow creates an empty object for a directory; its name is empty here.
+        # pyarrow creates an empty object for a directory; in this listing, its name is empty.
         return frozenset(found.common_prefixes), frozenset(filter(None, found.objects))
 
     @cached_property

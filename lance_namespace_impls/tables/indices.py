@@ -258,7 +258,8 @@ def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsRespons
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    # pylance's own statistics read the centroids of every partition and issue a warning.
+    # Without pylance's index_stats, which reads the centroids of every partition and issues a
+    # warning.
     index = find_index(dataset, name)
     metric = (index.details or {}).get("metric_type")
     return DescribeTableIndexStatsResponse(

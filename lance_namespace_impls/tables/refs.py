@@ -44,9 +44,9 @@ __all__ = [
 # Names become file names, escaped and with an extension; file systems allow 255 bytes.
 MAX_NAME_LENGTH = 200
 MAIN = "main"
-# pylance accepts letters in any script in a tag's name, but then no longer finds any of the table's
-# tags. It rejects other names too late and with its own message. With ".json", 250 bytes fit into a
-# file name.
+# pylance accepts tag names with letters in any script, but then cannot find any of the table's
+# tags. It rejects other invalid names late, and with its own message. Names are therefore checked
+# here. With ".json", 250 bytes still fit in a file name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")

@@ -210,9 +210,10 @@ def commit_onto(
 
 
 def is_overtaken(error: OSError) -> bool:
-    """Return whether a first write or commit failed because another writer was faster.
+    """Return whether a first write or commit failed because another writer got there first.
 
-    For a managed table, pylance requests the nonexistent version 0 from the namespace.
+    For a managed table, the sign is that pylance requests the nonexistent version 0 from the
+    namespace.
     """
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
         from_lance(error, ""), (ConcurrentModificationError, TableVersionNotFoundError)

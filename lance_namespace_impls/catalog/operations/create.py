@@ -175,7 +175,10 @@ class CreateOperations(CatalogBase, abstract=True):
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
     ) -> tuple[TableEntry, int] | None:
-        """Create the entry and the rows in one step; None if unsupported or another writer was faster."""
+        """Create the entry and the rows in one step.
+
+        Return None if this is unsupported or another writer created the table first.
+        """
         from ...tables.write import create, create_alone
 
         def write(entry: TableEntry) -> int:

@@ -72,7 +72,7 @@ class ImportOptions:
     merge_schema: bool = option(
         False,
         read=yes_no,
-        doc="whether an append adds columns that the table lacks, as nullable ones",
+        doc="whether an append adds columns that the table lacks; they become nullable",
     )
     task_bytes: int | None = option(
         read=whole_number(1),

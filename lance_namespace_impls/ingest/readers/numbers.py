@@ -217,7 +217,7 @@ def is_given_back(text: str, kind: pa.DataType) -> bool:
 
 
 def rounded(value: float, kind: pa.DataType) -> float:
-    """Return the nearest number of a floating-point type."""
+    """Round a number to the nearest value of a floating-point type."""
     if is_.is_float64(kind):
         return value
     with np.errstate(over="ignore"):

@@ -244,7 +244,7 @@ def _write(text: str) -> None:
     if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
         handlers[0].queue_line(text)  # equivalent to emitting a record
         return
-    # Does not look up the calling line.
+    # Unlike `info`, `makeRecord` does not look up the caller's file and line, which is slow.
     record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)
     requests.handle(record)
 
