@@ -240,9 +240,8 @@ _add(
 _add(
     sql.sql,
     with_session,
-    "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --impl dir -p "
-    "path=/data/lance",
-    "lance-ns sql 'SELECT * FROM sales.orders JOIN sales.items USING (id)' --csv --profile prod",
+    "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --csv --profile prod",
+    "lance-ns sql 'SELECT * FROM sales.orders JOIN sales.items USING (id)' --profile prod",
 )
 _add(
     read.stats,
@@ -264,7 +263,7 @@ _add(
     read.export,
     with_session,
     "lance-ns export flights flights.parquet --impl dir -p path=/data/lance",
-    "lance-ns export flights late.csv --where 'delay > 60' --select carrier,delay --profile prod",
+    "lance-ns export flights late.csv --where 'delay > 60' --select carrier --profile prod",
 )
 _add(
     create.create,
@@ -318,7 +317,7 @@ _add(
     alter.index,
     with_session,
     "lance-ns index list flights --impl dir -p path=/data/lance",
-    "lance-ns index create notes vector --type IVF_PQ --set num_partitions=16 --profile prod",
+    "lance-ns index create notes vector --type IVF_PQ --set num_partitions=8 --profile prod",
     "lance-ns index create notes text --type FTS --profile prod",
 )
 _add(
@@ -351,7 +350,7 @@ _add(
     with_session,
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
-    "lance-ns import orders s3://bucket/orders -p storage.aws_region=eu-west-1 --profile prod",
+    "lance-ns import orders s3://bucket/new -p storage.aws_region=eu-west-1 --profile prod",
     "lance-ns import cities 'https://example.com/train-*-of-00003.parquet' --profile prod",
     "lance-ns import reviews 'hf://datasets/owner/name/data/train-*.parquet' --profile prod",
     name="import",
@@ -368,7 +367,7 @@ _add(
     with_session,
     "lance-ns inventory --impl dir -p path=/data/lance",
     "lance-ns inventory sales --profile prod --table '*_2024' --output tables.parquet",
-    "lance-ns inventory --profile prod --json | jq '[.tables[] | select(.small_fragments > 100)]'",
+    "lance-ns inventory --profile prod --json | jq '.tables[] | select(.fragments > 100)'",
 )
 _add(
     jobs.sync,
@@ -380,7 +379,7 @@ _add(
     jobs.maintain,
     with_session,
     "lance-ns maintain --impl dir -p path=/data/lance --dry-run",
-    "lance-ns maintain sales --profile prod --index id=BTREE --cleanup-older-than 14 --max-hours 2",
+    "lance-ns maintain sales --profile prod --index id=BTREE --cleanup-older-than 14",
 )
 _add(
     database.init,
@@ -399,8 +398,7 @@ _add(
     with_served,
     "lance-ns serve",
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
-    "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key "
-    "k.pem",
+    "lance-ns serve --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
 )
 _add(
     serve.token,
@@ -431,8 +429,7 @@ _add(
     with_output,
     "lance-ns profiles list",
     "lance-ns profiles add lake --impl dir -p path=/data/lance",
-    "lance-ns profiles add prod --impl rest -p uri=https://lance.example -p "
-    "'auth_token=${LANCE_TOKEN}'",
+    "lance-ns profiles add prod --impl rest -p uri=https://lance -p 'auth_token=${TOKEN}'",
     "lance-ns profiles test prod",
 )
 _add(

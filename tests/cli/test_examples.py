@@ -183,7 +183,7 @@ def in_s3(folder: Path) -> Around:
         host = server.uri.removeprefix("http://")
         keys = {"access_key": "testing", "secret_key": "testing"}
         store = fs.S3FileSystem(endpoint_override=host, scheme="http", region="eu-west-1", **keys)
-        fs.copy_files(str(folder / "set"), f"{server.bucket}/orders", destination_filesystem=store)
+        fs.copy_files(str(folder / "set"), f"{server.bucket}/new", destination_filesystem=store)
         more = [f"-p storage.{key}={value}" for key, value in server.options().items()]
         yield {
             "s3://bucket": f"s3://{server.bucket}",
@@ -239,7 +239,7 @@ def served(folder: Path) -> Around:
 def without_profiles(folder: Path) -> Around:
     (folder / "config" / "lance-ns" / "config.toml").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LANCE_TOKEN", "secret")
+        patch.setenv("TOKEN", "secret")
         yield {}
 
 
