@@ -89,7 +89,7 @@ class CatalogBase(metaclass=ABCMeta):
     capabilities: Capabilities
     page_sizes: ClassVar[tuple[int, ...]] = (100, 1000)
 
-    if TYPE_CHECKING:  # defined by `Namespace`, which every backend also is
+    if TYPE_CHECKING:  # every backend is also a `Namespace`, which defines it
 
         def namespace_id(self) -> str: ...  # noqa: D102
 
@@ -305,7 +305,7 @@ class CatalogBase(metaclass=ABCMeta):
         """
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows whose write then failed.
+        """Remove a table that was added for rows that then could not be written.
 
         Raises:
             TableNotFoundError: code 4, it was removed concurrently.
@@ -386,7 +386,7 @@ class CatalogBase(metaclass=ABCMeta):
         succeed. Between the choice of a new table's location and the addition of its entry, no
         table with the same name may be added and removed.
         """
-        # Some catalogs compare names case-insensitively.
+        # Some catalogs compare names case-insensitively, so names that differ in case share a lock.
         keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
         with ExitStack() as stack:
             for key in sorted(keys):  # in a fixed order, to avoid deadlocks

@@ -142,7 +142,7 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            infos = []  # pyarrow accesses the root twice, and it may be deleted in between
+            infos = []  # deleted in between, because pyarrow accesses the root twice
         if not infos:
             self.require_directory()
         return [info.base_name for info in infos if info.type == fs.FileType.Directory]

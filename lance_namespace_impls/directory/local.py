@@ -258,8 +258,8 @@ class OpenTree(AbstractContextManager["OpenTree"]):
 
     def __exit__(self, *raised: object) -> None:
         if self._is_empty:
-            # The system frees the blocks of a deleted directory when it is closed, which is the
-            # slowest step.
+            # Closing a deleted directory frees its blocks, which is the slowest step, so it is done
+            # later.
             later(self.close)
         else:
             self.close()

@@ -1,8 +1,8 @@
 """The manifest of a directory: a Lance table with a row for each namespace and table.
 
-The table is small, and every change rewrites it in one commit that succeeds only if the version on
-which it is based is still the latest. The manifest is therefore always one compact, sorted file,
-and if two changes are concurrent, the second is repeated on the result of the first.
+The table is small, and every change rewrites it in one commit that succeeds only if the version it
+is based on is still the latest. The manifest is therefore always one compact, sorted file, and if
+two changes are concurrent, the second is retried on the result of the first.
 
 Source: the format that pylance 14.0.2 writes.
 """

@@ -1,9 +1,9 @@
-"""Manages the root tables of a directory with a manifest; clients that only list directories see
-them too.
+"""Manages the root tables of a directory with a manifest.
 
-Such clients only use the subdirectories ``name.lance``, and for the root, pylance does so even if
-it reads the manifest. This module does the same: a table in the root is a subdirectory, with an
-additional row for clients that read the manifest.
+Clients that only list directories see these tables, too. Such clients only use the subdirectories
+``name.lance``, and for the root, pylance does so even if it reads the manifest. This module does
+the same: a table in the root is a subdirectory, with an additional row for clients that read the
+manifest.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RootTables(FlatTables):
     # --- tables
 
     def keeps(self, entry: TableEntry) -> bool:
-        """Return whether a table in the root is a subdirectory that clients that only list can see."""
+        """Return whether clients that only list directories can see a table in the root."""
         folder = self.folder(entry)
         return folder.endswith(SUFFIX) and "/" not in folder
 

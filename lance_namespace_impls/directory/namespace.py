@@ -129,7 +129,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     def _has_stamps(self) -> bool:
         """Return whether a table depends only on its directory and its name in the root."""
-        # Operations of subclasses may depend on more.
+        # Operations of subclasses may depend on more, so they get no stamps.
         return (
             type(self) is DirectoryNamespace
             and self.config.manifest != "true"

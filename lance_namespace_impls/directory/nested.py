@@ -172,7 +172,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, identifier[:-1])
         if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
-            return None  # the table may be only declared
+            return None  # the table may be declared without data
         row = self.row_to_add(identifier, self.default_location(identifier), properties)
         entry = self.entry(identifier, row)
         if entry.managed:
@@ -363,7 +363,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows whose write then failed."""
+        """Remove a table that was added for rows that then could not be written."""
         self.remove_row(entry)
         super().withdraw_table(entry)
 

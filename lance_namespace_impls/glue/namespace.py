@@ -139,7 +139,7 @@ class GlueNamespace(CatalogNamespace):
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        # A recursive walk reads the databases next.
+        # A recursive walk reads the children next; recording them saves a lookup for each.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
                 self.record_response(
@@ -157,7 +157,7 @@ class GlueNamespace(CatalogNamespace):
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
         """Return the direct child catalogs, without the default catalog's own entry."""
-        # GetCatalogs accepts no parent together with IncludeRoot.
+        # GetCatalogs rejects IncludeRoot together with a parent.
         arguments: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
             arguments = {"ParentCatalogId": place.catalog_id}
@@ -340,7 +340,7 @@ class GlueNamespace(CatalogNamespace):
         place = self._places.cached(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
         if place is None or table is None:
-            # The cached place may be out of date.
+            # The cached place may be out of date, so look it up again.
             place = self._places.look_up(parent).place
             table = self._read_table(place, identifier[-1])
         if table is None:

@@ -214,7 +214,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             except NoSuchObjectException:
                 continue  # another client dropped it first
             except (MetaException, InvalidOperationException):
-                continue  # a view depends on it; dropping the database uses the right order
+                continue  # a view depends on it; DropDatabase drops them in the right order
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
@@ -268,7 +268,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             raise namespace_not_found(parent) from error
         if names is None:
             names = self._lance_names_among(parent, self._metastore.table_names(*path))
-        if not names:  # before 4.2 the metastore returns an empty list for a missing database
+        if not names:  # before 4.2, the database may also be missing
             self._require_namespace(parent)
         return sorted_after(names, after)
 

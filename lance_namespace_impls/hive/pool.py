@@ -66,7 +66,7 @@ class Connection:
         opened = socket.create_connection((host.name, host.port), connect_timeout)
         if opened.getsockname() == opened.getpeername():
             # If nothing listens on a port in the system's ephemeral range, a socket can be
-            # connected to itself.
+            # connected to itself. That is not a metastore, so the connection counts as refused.
             opened.close()
             raise ConnectionRefusedError("connection refused")
         opened.settimeout(read_timeout)

@@ -230,7 +230,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
-    # The metastore sets an owner type even if there is no owner.
+    # The metastore sets the type USER even if there is no owner, so that type alone is no owner.
     has_owner = database.ownerName is not None or database.ownerType not in (
         None,
         PrincipalType.USER,

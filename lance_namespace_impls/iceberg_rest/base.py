@@ -60,7 +60,7 @@ from .warehouse import UnwritableNameError, Warehouse, Warehouses, segment
 __all__ = ["IcebergRestCatalog"]
 
 PAGES = Paging(token="pageToken", next_token="next-page-token")
-# An empty token informs the server that the client supports paging.
+# Servers return pages only to clients that send a token, which is empty for the first page.
 FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
 NO_PREFIX = "; if the server's paths have no prefix, set the property 'prefix' to an empty value"
@@ -160,7 +160,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             each[depth] for each in namespaces if len(each) == depth + 1 and each[:depth] == levels
         }
         if levels and not names:
-            # Some servers return an empty list for a missing namespace.
+            # Some servers return an empty list for a missing namespace, so check that it exists.
             self.namespace_properties(parent)
         return sorted_after(names, after)
 
@@ -193,8 +193,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         body = {"namespace": list(levels), "properties": dict(properties)}
         location_error = location_in_use("namespace", properties.get(LOCATION))
         with (
-            # Some servers check before they insert: one of two concurrent calls gets a database
-            # failure.
+            # Some servers check before they insert, so one of two concurrent calls would get a
+            # database failure instead of code 2.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
@@ -222,7 +222,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
-        # A change takes several requests, and the API has no way to lock out other clients.
+        # A change takes several requests, and the API cannot lock out other clients. At least
+        # clients on this machine wait for each other.
         with object_lock(self.config.endpoint, identifier):
             before = self.namespace_properties(identifier)
             with raising(namespace_not_found, identifier, when=is_missing):

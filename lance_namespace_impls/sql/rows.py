@@ -26,7 +26,8 @@ __all__ = [
     "walk_names",
 ]
 
-# Query planners try all join orders; with more tables, there are too many.
+# Levels that one query looks up. Query planners try all join orders, and a query with more joins
+# would have too many.
 _LEVELS = 6
 _FIRST_ROWS, _MOST_ROWS = 200, 5000
 

@@ -26,7 +26,7 @@ ROOT_ID = 1
 NAMESPACE, TABLE = "n", "t"
 
 metadata = MetaData()
-# SQLite only auto-increments a plain INTEGER.
+# SQLite auto-increments only columns of type INTEGER, not BIGINT.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 # Names are compared and sorted by code point, regardless of the database's language.
 _Name = Text().with_variant(TEXT(collation="C"), "postgresql")

@@ -141,8 +141,8 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
             check_column_name(entry.rename)
             parent = "" if entry.path in dataset.schema.names else entry.path.rpartition(".")[0]
             siblings = _below(require(dataset, parent)) if parent else dataset.schema.names
-            # Lance only checks the names of whole columns, and cannot read two fields with one
-            # name.
+            # Lance does not check the names of nested fields, but cannot read two fields with the
+            # same name.
             if entry.rename in siblings or (parent, entry.rename) in renamed:
                 name = f"{parent}.{entry.rename}" if parent else entry.rename
                 raise TableSchemaValidationError(f"column {name!r} already exists")

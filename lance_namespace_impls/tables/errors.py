@@ -80,7 +80,7 @@ _LONG = re.compile(r"[Ff]ile name too long|KeyTooLong")
 _SOURCE = re.compile(
     r"(?:,? ?location: |, ?| )?(?<![^\s,])(?:[^\s,]*/)?(?:rust|src)/[^\s,]+\.rs:\d+(?::\d+)?"
 )
-# pylance also dumps schemas, with all fields of each struct.
+# pylance also includes whole schemas in messages, with all fields of each struct.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
 # The namespace's own error, if pylance called the namespace for the versions of a table.
 _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)

@@ -79,8 +79,9 @@ def missing_files(storage: TableStorage, folder: str, names: Sequence[str]) -> l
 
 
 def delete_file(session: Any, name: str) -> bool:
-    """Delete a file, if it exists; return False if storage reports it as missing. Object stores do
-    not report missing files.
+    """Delete a file, if it exists; return False if storage reports it as missing.
+
+    Object stores do not report missing files.
 
     Args:
         session: a ``lance.file.LanceFileSession``.

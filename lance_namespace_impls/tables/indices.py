@@ -190,7 +190,7 @@ def _with_defaults(
             column = column.value_type  # a list of vectors
         size = getattr(column, "list_size", 1)
         chosen = next((size // n for n in (16, 8) if size % n == 0), 1)
-        # Codes with four bits are stored in pairs.
+        # Codes with four bits are stored in pairs, so their number must be even.
         in_pairs = options.get("num_bits") == 4 and chosen % 2 and size % (2 * chosen) == 0
         options["num_sub_vectors"] = 2 * chosen if in_pairs else chosen
     return options

@@ -1,6 +1,6 @@
 """Converts Arrow types to the names used in Lance's JSON and SQL.
 
-For readers that do not support the protocol's names, which `schema` implements.
+They are for readers that do not support the protocol's names, which `schema` implements.
 """
 
 from __future__ import annotations

@@ -394,7 +394,7 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
         if (metric := (index.details or {}).get("metric_type"))
         and list(index.field_names) == [column.strip("`")]
     ]
-    # If there are several indices, pylance searches the oldest.
+    # If there are several indices, pylance searches the oldest, so its metric applies.
     return str(min(metrics)[1]).lower() if metrics else None
 
 

@@ -41,7 +41,7 @@ __all__ = [
     "update_tag",
 ]
 
-# Names become file names, escaped and with an extension; file systems allow 255 bytes.
+# Names become file names, which are escaped and get an extension; file systems allow 255 bytes.
 MAX_NAME_LENGTH = 200
 MAIN = "main"
 # pylance accepts tag names with letters in any script, but then cannot find any of the table's
@@ -274,7 +274,7 @@ def create_branch(
         raise InvalidInputError(
             f"{_shown(name)} is not a valid branch name: no part of it may be '.'"
         )
-    # pylance reports an existing branch as an internal error.
+    # pylance reports an existing branch as an internal error, so check before the call.
     conflict = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in branches_of(dataset):
         raise conflict

@@ -142,7 +142,7 @@ def merge_insert(
             merge = merge.when_not_matched_by_source_delete(
                 request.when_not_matched_by_source_delete_filt
             )
-        # With an index, pylance drops rows whose key is null.
+        # With an index, pylance drops rows whose key is null, so it must not use one for them.
         return merge.use_index(False if rows.has_null_keys else request.use_index)
 
     def uncommitted(onto: Any) -> Any:

@@ -311,7 +311,8 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
-# pyarrow's type names that differ from Arrow's; a view is only a memory layout.
+# pyarrow's type names that differ from Arrow's. A view only has another memory layout, so it has the
+# name of the type without views.
 _ARROW_NAMES = {
     "halffloat": "float16",
     "float": "float32",

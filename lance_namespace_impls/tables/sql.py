@@ -135,7 +135,7 @@ class SqlCheck:
         Raises:
             InvalidInputError: code 13.
         """
-        # Lance interprets a string that equals a column's name as that column.
+        # Lance interprets a text that equals a column's name as that column, so it is not parsed.
         if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
             return
         self._check(text, what, is_value=True)

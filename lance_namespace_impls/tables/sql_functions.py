@@ -29,7 +29,7 @@ UNBOUNDED = 1 << 62
 
 
 class UnboundedError(Exception):
-    """The cost of a function is unbounded."""
+    """Raised for a function whose cost is unbounded."""
 
 
 @define

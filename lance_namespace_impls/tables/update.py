@@ -96,7 +96,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     try:
         written = write_fragments(split_at_files(rows.reader()), dataset, mode="append")
     except Exception:
-        # If reading the rows fails, pylance replaces the error with its own.
+        # If reading the rows fails, pylance replaces the error with its own; raise the original.
         if rows.failure is not None:
             raise rows.failure from rows.failure.__cause__
         raise

@@ -39,7 +39,8 @@ _OVERTAKEN = re.compile(
     r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
 )
 
-# On disk, a file is written under a temporary name and then renamed.
+# On disk, a file is written under a temporary name and then renamed, which fails with this message
+# if the folder was deleted in between.
 _FOLDER_GONE = re.compile(r"failed to persist temp file .*No such file or directory")
 
 

@@ -17,7 +17,7 @@ _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 @cache
 def _zones() -> frozenset[str]:
-    # Lance's engine does not support these two names, which are not regions.
+    # These two names are not regions, and Lance's engine does not support them.
     return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
 
 

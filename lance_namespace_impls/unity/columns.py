@@ -90,7 +90,7 @@ _FROM_ARROW: dict[pa.DataType, str] = {
     pa.int16(): "short",
     pa.int32(): "integer",
     pa.int64(): "long",
-    # Unsigned integers need the next wider signed type.
+    # Spark has no unsigned integers; the next wider signed type can hold their values.
     pa.uint8(): "short",
     pa.uint16(): "integer",
     pa.uint32(): "long",

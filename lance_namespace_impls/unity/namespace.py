@@ -299,7 +299,7 @@ class UnityNamespace(CatalogNamespace):
         self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
     ) -> SortedTables[Mapping[str, Any]]:
         if not tables:
-            self._schema(parent)  # some servers return an empty list for a missing schema
+            self._schema(parent)  # fails if it is missing; some servers return an empty list
         return SortedTables(
             sorted(tables),
             lambda names, _: ((name, tables[name]) for name in names),
@@ -362,7 +362,7 @@ class UnityNamespace(CatalogNamespace):
         schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != from_uri(to_uri(where)):
-            # The entry does not reference the data, so it is useless.
+            # The entry would not reference the table's data, so remove it.
             self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be stored at {where}: this server "
@@ -443,7 +443,8 @@ class UnityNamespace(CatalogNamespace):
             try:
                 response = self._api.post("/tables", body)
             except HttpFailure as failure:
-                # Some servers check the location first and report a conflict with the table itself.
+                # Some servers check the location before the name, and report an existing table as a
+                # conflict with its own location.
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure

@@ -67,7 +67,7 @@ def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
         if is_lance_table(table):
             data = {"storage_location": table.get("storage_location")}
             properties = table["properties"]
-            # The only property of most tables is the one that marks a Lance table.
+            # Most tables have only the property that marks a Lance table, and no storage options.
             if len(properties) > 1 and (options := storage_options(properties)):
                 data["properties"] = options
             yield str(table["name"]), data
@@ -136,5 +136,5 @@ def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceEr
 
 
 def _is_too_long(text: str) -> bool:
-    # Java counts characters above U+FFFF as two.
+    # Like Java, count characters above U+FFFF as two.
     return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH

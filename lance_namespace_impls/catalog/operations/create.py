@@ -191,7 +191,7 @@ class CreateOperations(CatalogBase, abstract=True):
             with rows.guarded():
                 return self.create_table_at_once(identifier, properties, write)
         except TableAlreadyExistsError:
-            return None  # the existing table may be only declared
+            return None  # the existing table may be declared without data
 
     def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
         """Reject changed properties in a catalog that cannot alter a table (code 0)."""

@@ -159,8 +159,9 @@ class TableOperations(CatalogBase, abstract=True):
         )
 
     def _could_be_default(self, entry: TableEntry) -> bool:
-        """Return whether a table is stored where tables of its namespace are by default. Drop
-        markers are looked up only in such locations.
+        """Return whether a table is stored where its namespace stores tables by default.
+
+        Drop markers are looked up only in such locations.
         """
         if self.capabilities.storage_only:
             return False
