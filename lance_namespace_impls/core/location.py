@@ -137,7 +137,7 @@ def _local(path: str, shown_address: str) -> str:
     """Return the absolute form of a path; reject it if it is invalid as a directory."""
     if not path:
         raise InvalidInputError(f"address {shown_address}: the URI contains no bucket or directory")
-    # POSIX preserves two leading slashes, and Lance does not.
+    # POSIX preserves two leading slashes, but Lance does not, so reduce them to one.
     path = "/" + path.lstrip("/")
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
     if longest > MAX_LEVEL_BYTES or len(os.fsencode(path)) > _LONGEST_PATH:

@@ -143,7 +143,7 @@ def object_lock(
     Raises:
         ConcurrentModificationError: code 14, the lock was not free within that time.
     """
-    # Some servers compare names case-insensitively.
+    # Some servers compare names case-insensitively, so names that differ in case share a lock.
     key = (server, *(name.lower() for name in identifier))
     with ExitStack() as stack:
         try:

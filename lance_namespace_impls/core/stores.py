@@ -175,8 +175,8 @@ class ResolvedAddress:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
         if self.kind == "s3" and not {"region", "endpoint_override"} & set(arguments):
-            # Lance also looks up the bucket's region. If the lookup fails, the actual request
-            # fails as well.
+            # Like Lance, look up the bucket's region. If the lookup fails, the actual request fails
+            # as well and reports the problem.
             with suppress(OSError):
                 arguments["region"] = fs.resolve_s3_region(self.bucket)
         try:
@@ -239,7 +239,8 @@ class ResolvedAddress:
         }
         from pyarrow import fs
 
-        # The standard strategy has a process-wide quota that one outage exhausts permanently.
+        # Not the standard strategy: its quota applies to the whole process, and one outage exhausts
+        # it permanently.
         out: dict[str, Any] = {
             "retry_strategy": fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)
         }

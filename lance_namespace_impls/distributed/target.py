@@ -29,7 +29,7 @@ __all__ = ["Target"]
 
 @frozen(kw_only=True)
 class Target:
-    """A table of a namespace; workers look it up again to receive their own credentials."""
+    """A table in a namespace; workers look it up again to receive their own credentials."""
 
     namespace: Namespace
     table: tuple[str, ...]

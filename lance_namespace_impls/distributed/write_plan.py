@@ -88,8 +88,8 @@ class FileOptions:
     Attributes:
         rows: maximum number of rows in one data file.
         bytes: approximate maximum size of one data file; defaults to pylance's 90 GiB.
-        data_storage_version: version of the file format of a new table; an existing table must have
-            it.
+        data_storage_version: version of the file format of a new table; it must match that of
+            an existing table.
         stable_row_ids: whether rows of a new table keep their ids when they are updated or
             compacted, which change feeds require; an existing table must have the same setting.
             Defaults to false.

@@ -100,7 +100,7 @@ def _run(
     with _stop_signals() as stop:
         # Otherwise, the first callers would have to wait for this import.
         load("lance")
-        # Lance evaluates some conditions on the caller's thread.
+        # Lance evaluates some conditions recursively on the caller's thread, which needs a large stack.
         threading.stack_size(STACK_BYTES)
 
         def started() -> None:
@@ -212,7 +212,7 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._adopting.discard)
 
     async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
-        """Accept connections from the sockets of the specified workers, in addition to the own socket."""
+        """Accept connections from the specified workers' sockets, in addition to this worker's own."""
         async with self._adoption:
             for slot in self._adopted.keys() - slots:
                 self._adopted.pop(slot).close()

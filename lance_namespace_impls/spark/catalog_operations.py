@@ -56,7 +56,7 @@ _NOT_STORED = frozenset(
 )
 # SHOW CREATE TABLE omits a managed location, which CREATE TABLE cannot set.
 _RESERVED = {"provider": FORMAT, "is_managed_location": "true"}
-_PROVIDERS = frozenset((FORMAT, "lance", "parquet"))  # saveAsTable sets parquet by default
+_PROVIDERS = frozenset((FORMAT, "lance", "parquet"))  # without a format, saveAsTable sets parquet
 
 
 @frozen
@@ -374,7 +374,7 @@ _NOT_IN_LANCE = {
     "DEFAULT": "write the value in each INSERT",
     "constraints": "check the rows before you insert them",
 }
-# Parts of Spark's type names that stand for a rule about the values.
+# Parts of Spark's type names that restrict values or comparisons, which Lance cannot enforce.
 _RULED = {
     "char(": "CHAR and VARCHAR; use STRING",
     " collate ": "COLLATE; use lower() or collate() in queries",

@@ -218,7 +218,7 @@ class Changes:
     def _time(self, version: int) -> int:
         if version not in self._times:
             self._times = {
-                # pylance returns the time in the machine's local time zone.
+                # pylance returns the time in the machine's local time zone, so convert it to UTC.
                 int(each["version"]): _microseconds(each["timestamp"].astimezone(UTC))
                 for each in self._open(None).versions()
             }

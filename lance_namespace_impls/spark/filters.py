@@ -193,7 +193,8 @@ def _integer(text: str, spark: str, kind: pa.DataType) -> str | None:
     if value != int(value):
         return None
     signed = is_.is_signed_integer(kind)
-    # Lance reads the lowest int64 as a float, which also equals neighboring integers.
+    # Lance reads the lowest int64 as a float, which also equals neighboring integers, so filters on it
+    # stay in Spark.
     first = max(-(1 << kind.bit_width - 1), 1 - (1 << 63)) if signed else 0
     end = 1 << (kind.bit_width - 1 if signed else kind.bit_width)
     return str(int(value)) if first <= value < end else None

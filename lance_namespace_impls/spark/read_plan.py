@@ -308,7 +308,7 @@ def version_at(dataset: Any, moment: datetime) -> int:
         TableVersionNotFoundError: code 11, there was no version yet.
     """
     requested = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    # pylance returns the time in the machine's local time zone.
+    # pylance returns the time in the machine's local time zone, so convert it to UTC.
     versions = [
         int(each["version"])
         for each in dataset.versions()

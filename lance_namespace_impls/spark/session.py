@@ -92,7 +92,7 @@ def local_session(
     for key, value in chosen.items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():
-        # pylance warns about every fork; this child immediately becomes the JVM.
+        # pylance warns about every fork, but this one is safe: the child immediately becomes the JVM.
         warnings.filterwarnings("ignore", message="lance is not fork-safe")
         session = builder.getOrCreate()
     _register(session)

@@ -36,7 +36,8 @@ CERTIFICATE = "lance_namespace.certificate"
 CALLER = "lance_namespace.caller"
 """Scope key under which middleware stores the `Caller` if it has authenticated the request."""
 MAX_REQUEST_ID_LENGTH = 128
-# Request ids may be predictable, and the system's random number generator is several times slower.
+# Not the system's random number generator, which is several times slower: request ids may be
+# predictable.
 _ids = random.Random(os.urandom(32))
 
 

@@ -28,7 +28,7 @@ from .failures import Failures
 
 __all__ = ["Executor"]
 
-# The year 2100.
+# An expiration time in the year 2100, in milliseconds since 1970.
 NEVER = "4102444800000"
 
 
@@ -164,7 +164,7 @@ class Executor:
             self._namespace,
             request,
             lambda table: policy is None or policy.allows(caller, Action.READ, table),
-            # A location may be that of any table.
+            # The location may be that of any table, so the caller needs permission for all of them.
             may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
         )
 

@@ -97,7 +97,7 @@ class _Bounded(HttpToolsProtocol):
             self._expect_headers()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers also arrive here, long after the headers.
+        # Trailers also arrive here, long after the headers, and count toward the same limit.
         super().on_header(name, value)
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > self.limits.header_bytes:
@@ -108,7 +108,7 @@ class _Bounded(HttpToolsProtocol):
         self._headers_received()
         if not self.url.startswith(b"/"):
             self._use_host_of_target()
-        # Set it before the application sees the scope.
+        # Set the key before the application sees the scope.
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
         secured = self.transport.get_extra_info("ssl_object")

@@ -128,7 +128,7 @@ def read_request(
         _put(operation, values, "properties", properties, f"header {PROPERTIES_HEADER}")
     context = headers.context()
     if delimiter is not None and "id" not in operation.path_fields:
-        # The response may contain identifiers even if the request has none.
+        # The response may contain identifiers, in which the delimiter joins the names.
         context["delimiter"] = delimiter
     if context:
         values["context"] = _joined(operation, values.get("context"), context)

@@ -79,7 +79,8 @@ class Guard:
         self.check_operation(operation, caller)
         is_allowed = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
         if operation.name.endswith("Transaction") or self._cascades(operation, request):
-            # A transaction's identifier does not state which objects it changes.
+            # A transaction's identifier does not state which objects it changes, so the caller needs
+            # permission for all of them.
             is_allowed = policy.allows_all
         for given in _objects(operation, request):
             identifier = parse_identifier(given)
