@@ -220,7 +220,7 @@ def _usage_message(error: Exception) -> str:
     if context is None:
         return message
     message = f"{message[:1].lower()}{message[1:]}"
-    # Typer formats suggestions in two ways.
+    # Typer formats suggestions in two ways; use one form for both.
     message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
     message = message.replace(". Did you mean ", "; did you mean ")
     link = " See" if message.endswith("?") else "; see"

@@ -150,7 +150,7 @@ def _end() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # An event loop may have its own wakeup descriptor.
+    # Also needed here, because an event loop may have replaced the wakeup descriptor.
     _tell(number)
     if _state.number is not None:
         return

@@ -43,7 +43,7 @@ class Lanes(httpx.AsyncBaseTransport):
         if not self._idle:
             self._idle.append(self._lane())
             self._lanes.append(self._idle[-1])
-        # Take the most recently used connection, which the server is least likely to have closed.
+        # Reuse the most recently used connection, which the server is least likely to have closed.
         lane = self._idle.pop()
         try:
             response = await lane.handle_async_request(request)

@@ -94,11 +94,11 @@ class IcebergNamespace(IcebergRestCatalog):
         response = self.post_table(identifier, body, address)
         entry = _entry(identifier, {**body, **(response.get("metadata") or {})})
         if location is not None and entry.location != as_opened(address):
-            # The entry does not reference the data, so it is useless.
+            # The entry would not reference the table's data, so remove it.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
         if entry.location != as_opened(address) and set(entry.location) & set("%?#"):
-            # A location chosen by the server is a plain path, which Lance would parse as a URL.
+            # The server chose a plain path, which Lance would parse as a URL and change.
             self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: this server would store "
@@ -133,7 +133,7 @@ class IcebergNamespace(IcebergRestCatalog):
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
         if removed:
-            # Includes properties that the entry lacks: another client may have set them since.
+            # The list includes properties that the entry lacks: another client may have set them since.
             updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 

@@ -148,7 +148,7 @@ def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> En
         location=str(found.location),
         properties=dict(found.properties or {}),
         declared_only=bool(found.is_only_declared),
-        # Options with temporary credentials are not specific to the table.
+        # Options with temporary credentials come from the catalog and are not the table's own.
         own_options=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
         managed=bool(found.managed_versioning),
         state=state,

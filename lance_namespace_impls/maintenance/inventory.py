@@ -219,7 +219,7 @@ def _measured(row: TableRow, dataset: Any) -> TableRow:
     return attrs.evolve(
         row,
         version=int(dataset.version),
-        # pylance returns the time in the machine's local time zone.
+        # pylance returns the time in the machine's local time zone, so convert it to UTC.
         last_commit=dataset.get_version()["timestamp"].astimezone(UTC),
         rows=count,
         deleted_rows=sum(fragment.num_deletions for fragment in fragments),

@@ -149,7 +149,7 @@ class Table:
         return self._description
 
     def _load_schema(self) -> pa.Schema:
-        # No row matches. The schema of the result is exact, unlike its description in JSON.
+        # A query that matches no row: the schema of its result is exact, unlike that in JSON.
         request = self._reading(filter="false", k=1)
         with self.namespace.query_table(request) as reader:
             return reader.schema

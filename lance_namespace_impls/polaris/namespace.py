@@ -117,7 +117,7 @@ class PolarisNamespace(IcebergRestCatalog):
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
-            # The entry does not reference the data, so it is useless.
+            # The entry would not reference the table's data, so remove it.
             self.remove_table(entry)
             raise moved_by_server(identifier, address, entry.location)
         if not entry.vended and self._depends_on_vending(address):

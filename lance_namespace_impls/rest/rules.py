@@ -83,8 +83,9 @@ class Rules:
             raise
 
     def process_response(self, operation: Operation[Any, Any], request: Any, response: Any) -> None:
-        """Add the client's storage options to a response that contains some, and reject a page
-        whose next page is itself, since the listing would never end.
+        """Add the client's storage options to a response that contains some.
+
+        A page whose next page is the page itself is rejected, since the listing would never end.
 
         Raises:
             InternalError: code 18, the token of the next page is that of this page.
@@ -106,8 +107,9 @@ class Rules:
         return request if other is None else other
 
     def second_attempt(self, request: Request, data: ArrowData | None = None) -> Request | None:
-        """Return a request to send after code 13, for servers that use snake case for modes; None
-        if a second attempt is pointless.
+        """Return a request to send after code 13, for servers that use snake case for modes.
+
+        Return None if a second attempt is pointless.
 
         Args:
             request: the rejected request.

@@ -125,7 +125,8 @@ def _show_names(
 def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
     from ...core.identifiers import join_identifier, split_identifier
 
-    # The server joins the levels with the delimiter for which its client is configured.
+    # A REST server joins the levels with the delimiter that its client is configured for, so split
+    # the identifiers there.
     used = getattr(namespace.config, "delimiter", delimiter)
     request = {"include_declared": include_declared, "context": {"delimiter": used}}
     token: str | None = None

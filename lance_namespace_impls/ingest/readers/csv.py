@@ -38,7 +38,7 @@ from .lines import Lines, RowTooLong, decoded, row_blocks, row_end, rows_end
 
 __all__ = ["CsvFormat", "CsvOptions"]
 
-_field_size = threading.Lock()  # Python has one limit for all threads
+_field_size = threading.Lock()  # guards csv.field_size_limit, which all threads share
 _LINE_BREAK = re.compile(rb"[\r\n]")
 _LINE_ENDS = b"\r\n"
 MAX_NANOSECONDS = 2**63 // 10**9 - 1
@@ -58,7 +58,7 @@ def encoding(text: str) -> str:
         found = codecs.lookup(text)
     except (LookupError, ValueError):
         found = None
-    # Python also has codecs that convert bytes to bytes, such as base64.
+    # Python also has codecs that convert bytes to bytes, such as base64; reject them.
     if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
         raise ValueError("the name of an encoding, such as utf-8 or latin1")
     return found.name
@@ -126,7 +126,9 @@ class CsvFormat(Format):
         try:
             schema, one_line_each = self._inspect(file)
         except TableSchemaValidationError:
-            self._check_quotes(file)  # Arrow does not report an unclosed quote as the reason
+            self._check_quotes(
+                file
+            )  # the reason may be an unclosed quote, which Arrow does not report
             raise
         if not (schema.names and one_line_each):
             self._check_quotes(file)

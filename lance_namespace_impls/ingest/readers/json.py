@@ -168,7 +168,8 @@ class JsonFormat(Format):
 
     def _inferred(self, block: bytes) -> pa.Table:
         table = self._parse(block)
-        # If the first values of a list are null, Arrow infers its type but loses values.
+        # If the first values of a list are null, Arrow infers its type but loses values. With the
+        # inferred type, a second pass reads all of them.
         has_lists = any(map(_has_list, table.schema.types))
         return self._parse(block, table.schema) if has_lists else table
 
