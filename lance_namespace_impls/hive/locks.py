@@ -59,7 +59,7 @@ def of_database(database: str) -> Place:
     """Return the lock name for changes to a database.
 
     The name is not valid for a table. A lock on the database itself would have to wait for every
-    query that reads from the database, and Hive takes no such lock before it changes a database.
+    query that reads from the database, and Hive acquires no such lock before it changes a database.
     """
     return database, "@"
 

@@ -227,8 +227,8 @@ def test_every_block_says_what_it_is() -> None:
     assert unknown == []
 
 
-# Tests write the commands of the first. A message of the second stays on one line, as it is
-# printed, so that a search for a part of it finds the page.
+# Tests write the commands on the first page. A message on the second stays on one line, so that a
+# search for any part of it finds the page.
 GENERATED_OR_QUOTED = {"docs/conformance/verified.md", "docs/troubleshooting.md"}
 COLUMN = 86
 

@@ -159,7 +159,7 @@ class TableOperations(CatalogBase, abstract=True):
         )
 
     def _could_be_default(self, entry: TableEntry) -> bool:
-        """Return whether a table is stored where its namespace stores tables by default.
+        """Return whether a table is stored at a default location of its namespace.
 
         Drop markers are looked up only in such locations.
         """

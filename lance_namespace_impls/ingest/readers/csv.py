@@ -126,9 +126,8 @@ class CsvFormat(Format):
         try:
             schema, one_line_each = self._inspect(file)
         except TableSchemaValidationError:
-            self._check_quotes(
-                file
-            )  # the reason may be an unclosed quote, which Arrow does not report
+            # The reason may be an unclosed quote, which Arrow does not report.
+            self._check_quotes(file)
             raise
         if not (schema.names and one_line_each):
             self._check_quotes(file)
