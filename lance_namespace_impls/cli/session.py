@@ -249,7 +249,7 @@ def other_session(
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Add the options of `build` and of the log to the parameters of a command.
+    """Add the logging options and those of `build` to the parameters of a command.
 
     The first argument of the command is the result of `build`, which is called with the run's
     `Report` and the values of its options.

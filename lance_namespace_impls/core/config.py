@@ -198,7 +198,7 @@ class Config:
     """The properties that every backend accepts; subclasses add those of a backend."""
 
     impl: ClassVar[str] = ""
-    """Name of the implementation, also the prefix of its keys."""
+    """Name of the implementation, which is also the prefix of its keys."""
 
     not_taken: ClassVar[Mapping[str, str]] = {}
     """Inherited properties that have no effect in this backend, each with the reason for rejecting

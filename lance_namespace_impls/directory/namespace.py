@@ -51,8 +51,8 @@ class DirectoryNamespace(CatalogNamespace):
     atomic: two processes that concurrently declare the same name may both succeed. Object stores do
     not support RenameTable.
 
-    A directory with a manifest, a Lance table ``__manifest`` in pylance's format, also has
-    namespaces of any depth, whose tables are in directories ``<8 hex digits>_<identifier>``.
+    A directory with a manifest (a Lance table ``__manifest`` in pylance's format) also has
+    namespaces of any depth; their tables are stored in ``<8 hex digits>_<identifier>/``.
 
     Source: the general specification, "Lance Directory Namespace".
     """

@@ -78,8 +78,8 @@ class HiveConfig(Config):
         also=("hadoop.hive.metastore.uris",),
         default=(f"thrift://localhost:{DEFAULT_PORT}",),
         converter=_uris,
-        doc="address of the metastore, thrift://host:port, or several addresses separated by "
-        "commas, of which the first reachable one is used",
+        doc="address of the metastore, thrift://host:port; if there are several, separated by "
+        "commas, the first reachable one is used",
     )
 
     pool_size: int = option(

@@ -145,7 +145,7 @@ def import_files(
         progress: called from this thread, several times per second.
         downloading: called from this thread for each downloaded chunk.
         cores: number of threads of this process, if Spark is not used; defaults to all cores.
-        small_bytes: total size of the files up to which Spark is not started.
+        small_bytes: Spark is started only if the files have more bytes in total than this.
 
     Raises:
         InvalidInputError: code 13, an argument is invalid or there are no files to read.

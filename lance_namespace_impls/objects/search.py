@@ -118,8 +118,8 @@ class Search:
 
         Args:
             where: the condition.
-            prefilter: whether a search considers only these rows; if false, the condition is
-                applied to the results of the search, of which fewer may remain.
+            prefilter: whether a search considers only these rows; if false, the condition filters
+                the results of the search, so fewer rows may remain.
         """
         before = self._request.get("filter")
         changed = self._with(filter=f"({before}) AND ({where})" if before else where)

@@ -608,7 +608,7 @@ class Table:
 
         Args:
             name: the new name.
-            namespace: the namespace to which to move the table; defaults to its current one.
+            namespace: the namespace that receives the table; defaults to its current one.
         """
         request: dict[str, Any] = {"id": list(self.id), "new_table_name": name}
         parent = self.id[:-1]

@@ -61,7 +61,7 @@ ColumnFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 COMMIT_ATTEMPTS = 10
 MARK = "lance_namespace.backfill"
-"""Transaction property of the commit of a resumable job, with the id of the job."""
+"""Transaction property that contains the id of a resumable job, set by its commit."""
 _OFFSET_BITS = 32
 
 

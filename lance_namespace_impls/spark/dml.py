@@ -414,7 +414,7 @@ def _merged(
 
 @frozen(kw_only=True)
 class _Written:
-    """Fragments that the tasks of a merge wrote, and addresses of the matched rows of the table."""
+    """Fragments that the tasks of a merge wrote, and addresses of the matched rows in the table."""
 
     fragments: list[Any]
     addresses: list[int]

@@ -88,7 +88,7 @@ def import_tables(
         state: file with the progress, so that the same call resumes after a crash; it is deleted
             when the import is complete.
         cores: number of threads of this process, if Spark is not used; defaults to all cores.
-        small_bytes: total size of a table's files up to which Spark is not used for them.
+        small_bytes: Spark is used only for tables whose files have more bytes in total than this.
         progress: called with the number of finished tables, the total, and the current activity: a
             table with the progress of its files or its download, or its verification at the end.
 
@@ -186,7 +186,7 @@ class _Job:
         spark: the session, or a callable that starts one.
         run: id of the run, which a resumed run keeps.
         cores: number of threads of this process.
-        small_bytes: total size of files up to which Spark is not used.
+        small_bytes: Spark is used only if a table's files have more bytes in total than this.
         reporter: receives the progress of each table.
     """
 

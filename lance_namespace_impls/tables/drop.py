@@ -144,7 +144,7 @@ class TableFolder:
 
     @cached_property
     def _contents(self) -> dict[str, list[str]]:
-        """Paths of the contents of each of the dataset's folders, relative to the location.
+        """For each folder of the dataset, the paths of its contents, relative to the location.
 
         On local storage, they include empty directories, with a trailing slash, and symbolic links;
         object stores have neither.

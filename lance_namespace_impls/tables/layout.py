@@ -43,7 +43,7 @@ MARKERS = frozenset(
         "_latest.manifest",
     }
 )
-"""Files at the root of a dataset: the markers of pylance and of this package."""
+"""Marker files that pylance and this package write at the root of a dataset."""
 
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
 # Three bytes in binary, which distribute files over an object store's partitions, then thirteen in

@@ -100,7 +100,7 @@ def _referenced_files(dataset: Any) -> Iterator[str]:
 
 
 def _is_referenced(path: str, referenced: set[str]) -> bool:
-    """Return whether a version or a job references a file, or the file to which it belongs."""
+    """Return whether a version or a job references a file, or the file that it belongs to."""
     blob = _PARENT.fullmatch(path)
     return (
         path in referenced

@@ -122,7 +122,7 @@ class Authentication:
         """Return the caller of a request; see `find` for arguments and further errors.
 
         Raises:
-            ThrottlingError: code 21, also if too many calls wait for external data.
+            ThrottlingError: code 21, too many calls wait for external data, or as in `find`.
         """
         await self._prepare(credentials)
         if self._waits:

@@ -159,7 +159,7 @@ _METHODS = ("allows", "allows_some", "allows_all")
 
 
 def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
-    """Return the positions in a pattern up to which an identifier matches.
+    """Return the positions in a pattern that an identifier can match up to.
 
     The position at the end of the pattern is a full match; any other is a partial match.
     """

@@ -351,8 +351,8 @@ class Explorer:
         await self._operations(scope, receive, send)
         if enough.is_set():
             raise InvalidInputError(
-                f"the rows exceed {largest:,} bytes, too much for a page; open the table with "
-                "one of the clients below"
+                f"the rows exceed {largest:,} bytes, which is too much for a page; open the "
+                "table with one of the clients below"
             )
         response = b"".join(parts)
         if status < 400:
