@@ -150,7 +150,9 @@ def serving_page(folder: Path) -> Iterator[Around]:
 def rest(folder: Path) -> Iterator[Around]:
     with_tables(folder, "letters")
     with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
-        yield Around(replaced={"http://localhost:2333": uri}, prints="10 described concurrently\n2\n")
+        yield Around(
+            replaced={"http://localhost:2333": uri}, prints="10 described concurrently\n2\n"
+        )
 
 
 @setting("glue")
