@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, TypeAlias
 
 from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
 
 __all__ = [
     "CHECKS",
@@ -20,6 +23,7 @@ __all__ = [
     "chosen",
     "is_chosen",
     "observed",
+    "require_matches",
 ]
 
 Run: TypeAlias = Callable[[Any], None]
@@ -139,6 +143,21 @@ def _add(
 def chosen(check: Check, only: Iterable[str], skip: Iterable[str]) -> bool:
     """Return whether the patterns of the options select a check."""
     return is_chosen(check.id, only, skip)
+
+
+def require_matches(patterns: Iterable[str]) -> None:
+    """Require that each pattern selects a check; otherwise, a misspelled one would check nothing.
+
+    Raises:
+        InvalidInputError: code 13, a pattern matches no id.
+    """
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(id, pattern) for id in CHECKS):
+            near = difflib.get_close_matches(pattern, CHECKS, 1)
+            advice = (
+                f"; did you mean {near[0]!r}?" if near else "; ids look like 'LN-TABLE-DROP-001'"
+            )
+            raise InvalidInputError(f"no check matches {pattern!r}{advice}")
 
 
 def is_chosen(id: str, only: Iterable[str], skip: Iterable[str]) -> bool:

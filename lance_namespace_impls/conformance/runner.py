@@ -19,7 +19,7 @@ from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
-from .requirement import CHECKS, TIME_UP, Check, Result, chosen
+from .requirement import CHECKS, TIME_UP, Check, Result, chosen, require_matches
 from .shape import Shape
 from .shape_probe import find_shape
 from .standing import stands_on
@@ -216,7 +216,9 @@ class Session:
 
         Raises:
             CannotRunError: nothing can be checked; the message names the cause.
+            InvalidInputError: code 13, a pattern of the options matches no check.
         """
+        require_matches((*self.options.only, *self.options.skip))
         lab = self._runner.lab
         listed = _reach(lab)
         claimed = listed if self.options.claimed is None else self.options.claimed

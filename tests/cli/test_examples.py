@@ -244,7 +244,7 @@ def without_profiles(folder: Path) -> Around:
 
 
 def reported(folder: Path) -> Around:
-    own = ("--impl", "dir", "-p", f"path={folder / 'new'}", "--only", "namespace.create*")
+    own = ("--impl", "dir", "-p", f"path={folder / 'new'}", "--only", "LN-NAMESPACE-CREATE-*")
     for name in ("ours.json", "theirs.json"):
         lance_ns("conformance", *own, "--report", name)
     yield {}

@@ -45,6 +45,13 @@ def test_nothing_failed_is_status_0(tmp_path):
     assert " 0 fail" in found.output
 
 
+@pytest.mark.parametrize("option", ["--only", "--skip"])
+def test_a_pattern_that_matches_no_check_is_status_2(tmp_path, option):
+    found = invoke(*impl(tmp_path), option, "LN-TABLE-EXISTS-0O4")
+    assert found.exit_code == 2
+    assert "no check matches 'LN-TABLE-EXISTS-0O4'; did you mean 'LN-TABLE-EXISTS-0" in found.output
+
+
 @pytest.mark.parametrize("option", ["--impl", "--class"])
 def test_a_class_in_the_current_folder_is_found(tmp_path, option):
     """As `lance-ns ls` finds it, and whatever the modules there are called."""

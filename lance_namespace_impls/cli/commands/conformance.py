@@ -286,12 +286,20 @@ def _run(
     reports: list[Path] | None,
     baseline: Path | None,
 ) -> None:
+    from lance_namespace_client.errors import InvalidInputError
+
     from ...conformance.api import check_target
+    from ...conformance.checks import load_all
     from ...conformance.cleaning import leftovers
     from ...conformance.report import is_unreached, read_report, worse, write_report
-    from ...conformance.requirement import Result
+    from ...conformance.requirement import Result, require_matches
     from ...conformance.runner import Finding, Plan
 
+    load_all()
+    try:
+        require_matches((*options.only, *options.skip))
+    except InvalidInputError as error:
+        raise UsageError(f"--only, --skip: {error.message}") from error
     for path in reports or ():
         if path.suffix not in (".json", ".xml", ".html", ".svg"):
             raise UsageError(f"--report {path}: the extension must be .json, .xml, .html or .svg")
