@@ -430,7 +430,7 @@ class CatalogBase(metaclass=ABCMeta):
         return TableStorage(
             location=entry.location,
             options=options,
-            session=self._lance_session,
+            session=self.lance_session,
             renewed_by=(self, entry.id),
             managed=entry.managed,
         )
@@ -483,7 +483,7 @@ class CatalogBase(metaclass=ABCMeta):
                 f"namespace; ask the operator to allow it (--allow-location)"
             ) from error
 
-    def _lance_session(self) -> Any:
+    def lance_session(self) -> Any:
         """Return the session with the bounded caches that all opened tables share.
 
         A dataset opened with it reads only the newest manifest; the rest comes from the caches.

@@ -10,14 +10,18 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
-from ..core.identifiers import to_identifier
+from ..core.identifiers import Identifier, to_identifier
 
 if TYPE_CHECKING:
     import lance
+    import pyarrow as pa
 
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
     from ..objects.table import Table
+    from ..partitioned.namespace import PartitionedNamespace
+    from ..partitioned.spec import NewField
+    from ..partitioned.store import PartitionStore
     from .capabilities import Capabilities
 
 __all__ = ["Configured", "Namespace", "page_request"]
@@ -82,10 +86,12 @@ class Namespace(Configured, LanceNamespace):
         {
             "close",
             "config",
+            "create_partitioned",
             "from_properties",
             "iter_namespaces",
             "iter_tables",
             "open_table",
+            "partitioned",
             "properties",
             "table",
         }
@@ -202,6 +208,62 @@ class Namespace(Configured, LanceNamespace):
         from ..objects.table import Table
 
         return Table(self, id, branch=branch, version=version)
+
+    def partitioned(self, id: str | Sequence[str] | None = None) -> PartitionedNamespace:
+        """Return a partitioned namespace as an object; only its methods contact the catalog.
+
+        Args:
+            id: the partitioned namespace, as ``"lake.events"`` or a list of names; defaults to the
+                root of this namespace.
+
+        Raises:
+            UnsupportedError: the catalog cannot hold partitioned namespaces.
+
+        Examples:
+            >>> lake.partitioned("events").scan("id < 10").read_all()  # doctest: +SKIP
+        """
+        from ..partitioned.namespace import PartitionedNamespace
+
+        return PartitionedNamespace(self.partition_store(to_identifier(id)))
+
+    def create_partitioned(
+        self,
+        id: str | Sequence[str] | None,
+        schema: pa.Schema,
+        partition_by: Sequence[str | NewField],
+    ) -> PartitionedNamespace:
+        """Create a partitioned namespace and return it.
+
+        Args:
+            id: the partitioned namespace; None is the root of this namespace.
+            schema: schema of the rows.
+            partition_by: partition fields, the outermost first: a column, ``year(ts)``,
+                ``month(ts)``, ``day(ts)``, ``hour(ts)``, ``bucket(16, user)``,
+                ``multi_bucket(16, a, b)``, ``truncate(4, name)`` or
+                ``expression('lower(col0)', name)``.
+
+        Raises:
+            UnsupportedError: the catalog cannot hold partitioned namespaces.
+            NamespaceAlreadyExistsError: there is an object with that name.
+            TableColumnNotFoundError: a field names an unknown column.
+            InvalidInputError: a field is invalid.
+
+        Examples:
+            >>> lake.create_partitioned("events", schema, ["day(ts)"])  # doctest: +SKIP
+        """
+        return self.partitioned(id).create(schema, partition_by)
+
+    def partition_store(self, identifier: Identifier) -> PartitionStore:
+        """Return the storage of a partitioned namespace, which need not exist.
+
+        Raises:
+            UnsupportedError: code 0, the catalog cannot hold partitioned namespaces.
+        """
+        raise UnsupportedError(
+            f"{type(self).__name__} cannot hold partitioned namespaces: its catalog has no manifest "
+            "that stores partition values and the versions to read; use a directory (impl=dir, "
+            "manifest=true)"
+        )
 
     def open_table(
         self, id: str | Sequence[str], *, version: int | str | None = None

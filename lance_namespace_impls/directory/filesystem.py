@@ -381,6 +381,15 @@ class Directory:
             self._swept = now
             sweep.sweep(self._base)
 
+    def contents(self, folder: str) -> list[tuple[int, float]]:
+        """Return the size in bytes and the time in seconds since 1970 of each file in a directory."""
+        selector = fs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+        return [
+            (info.size, info.mtime_ns / 1e9)
+            for info in self._fs.get_file_info(selector)
+            if info.type == fs.FileType.File
+        ]
+
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
         """Briefly lock a directory against other processes; object stores have no locks.

@@ -50,6 +50,7 @@ LOOKS = 5
 CLEAN_EVERY = 64
 MAX_CHUNKS = 16
 FIRST_BATCH, MAX_BATCH = 128, 8192
+_OWN_COLUMNS = frozenset({"object_id", "object_type", "location", "metadata"})
 _PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
 # Sorts directly after all strings that start with an identifier and the delimiter.
 _AFTER = chr(ord(DELIMITER) + 1)
@@ -82,7 +83,7 @@ class Row:
     raw: str | None = None
     """The unchanged metadata of other objects."""
     more: Mapping[str, Any] = field(factory=dict, repr=False)
-    """The columns that this package does not use."""
+    """The values of other columns, as ``pyarrow`` scalars; None for null."""
 
     def columns(self) -> dict[str, Any]:
         """Return the row in the form that the manifest stores."""
@@ -104,6 +105,8 @@ class Change:
 
     remove: Sequence[str] = ()
     put: Sequence[Row] = ()
+    columns: Sequence[pa.Field] = ()
+    """Columns to add if the manifest lacks them; existing rows are null."""
 
 
 @frozen(kw_only=True)
@@ -149,16 +152,21 @@ class Snapshot:
         index = self._index(object_id)
         if index is None:
             return None
-        (found,) = self.table.slice(index, 1).to_pylist()
-        type, metadata = found.pop("object_type"), found.pop("metadata")
+        # Scalars keep every value exactly, and building them needs no other package.
+        row = {name: self.table[name][index] for name in self.table.column_names}
+        type, metadata = row["object_type"].as_py(), row["metadata"].as_py()
         is_known = type in (NAMESPACE, TABLE)
         return Row(
-            id=found.pop("object_id"),
+            id=object_id,
             type=type,
-            location=found.pop("location"),
+            location=row["location"].as_py(),
             properties=_properties(object_id, metadata) if is_known else {},
             raw=None if is_known else metadata,
-            more=found,
+            more={
+                name: value if value.is_valid else None
+                for name, value in row.items()
+                if name not in _OWN_COLUMNS
+            },
         )
 
     def children(self, parent: str, type: str, after: str | None) -> Iterator[str]:
@@ -214,18 +222,22 @@ class Snapshot:
         import pyarrow as pa
 
         put = {row.id: row for row in change.put}
+        before = self.table
+        for column in change.columns:
+            if column.name not in before.column_names:
+                before = before.append_column(column, pa.nulls(before.num_rows, column.type))
         pieces, start = [], 0
         ids: list[str] = []
         for object_id in sorted({*change.remove, *put}):
             index = bisect_left(self.ids, object_id)
-            pieces.append(self.table.slice(start, index - start))
+            pieces.append(before.slice(start, index - start))
             ids += self.ids[start:index]
             if object_id in put:
                 columns = put[object_id].columns()
-                pieces.append(pa.Table.from_pylist([columns], schema=self.table.schema))
+                pieces.append(pa.Table.from_pylist([columns], schema=before.schema))
                 ids.append(object_id)
             start = index + (index < len(self.ids) and self.ids[index] == object_id)
-        pieces.append(self.table.slice(start))
+        pieces.append(before.slice(start))
         table = pa.concat_tables(pieces)
         if table["object_id"].num_chunks > MAX_CHUNKS:
             table = table.combine_chunks()
@@ -384,7 +396,7 @@ class Manifest:
                     f"{self.location} was deleted concurrently; try again"
                 )
             change = decide(before)
-            if change is None or not (change.remove or change.put):
+            if change is None or not (change.remove or change.put or change.columns):
                 return before
             after = self._commit(before, change)
             if after is not None:
@@ -395,6 +407,33 @@ class Manifest:
                 )
             time.sleep(random.uniform(0, wait))
             wait, attempt = min(wait * 2, 0.5), attempt + 1
+
+    def set_metadata(self, values: Mapping[str, str]) -> None:
+        """Set properties of the root, in one commit.
+
+        Args:
+            values: the properties; none of them may exist.
+
+        Raises:
+            ConcurrentModificationError: code 14, another client set one of them.
+        """
+
+        def work() -> None:
+            with self.lock():
+                snapshot = self.snapshot()
+                dataset = None if snapshot is None else self._open()
+                if snapshot is None or dataset is None:
+                    raise ConcurrentModificationError(
+                        f"{self.location} was deleted concurrently; try again"
+                    )
+                for key in values:
+                    if key in (dataset.metadata or {}):
+                        raise ConcurrentModificationError(
+                            f"{self.location}: {key} was set concurrently; read it and try again"
+                        )
+                dataset.update_metadata(dict(values))
+
+        on_python_thread(work)
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
         """Commit a change based on a version; return None if there is a newer version."""

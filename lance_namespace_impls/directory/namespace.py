@@ -8,7 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    UnsupportedError,
+)
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
@@ -17,9 +21,10 @@ from ..catalog.errors import namespace_not_found
 from ..catalog.services.folders import Folders
 from ..core.errors import first_line
 from ..core.file_stamps import Stamp
-from ..core.identifiers import Identifier
+from ..core.identifiers import Identifier, format_identifier
 from ..core.location import is_uri
 from ..core.stores import store_failure
+from ..partitioned.store import PartitionStore
 from ..tables.drop import TableFolder
 from .config import DirectoryConfig
 from .filesystem import Directory
@@ -28,8 +33,9 @@ from .kept import KeptDatasets
 from .manifest import Manifest
 from .migration import Migration, to_flat, to_manifest
 from .mirrored import RootTables
-from .names import check_level, check_name
+from .names import SUFFIX, check_level, check_name, object_id
 from .nested import NestedTables
+from .partitions import ManifestPartitions
 from .versions import ManifestVersions
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
@@ -84,7 +90,7 @@ class DirectoryNamespace(CatalogNamespace):
     def __init__(self, config: DirectoryConfig) -> None:
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
-        self._manifest = Manifest(self._directory, self._lance_session, config.commit_retries)
+        self._manifest = Manifest(self._directory, self.lance_session, config.commit_retries)
         self._flat = FlatTables(self._directory, self)
         self._datasets = KeptDatasets(self._stamp_of)
         self._nested = NestedTables(self._directory, self, self._manifest)
@@ -213,6 +219,48 @@ class DirectoryNamespace(CatalogNamespace):
         except Exception as error:
             raise self.translate(error, f"migrate to {to}") from error
         return found
+
+    def partition_store(self, identifier: Identifier) -> PartitionStore:
+        """Return the storage of a partitioned namespace: a directory below this one, or its root.
+
+        Raises:
+            InvalidInputError: code 13, a name cannot be that of a directory.
+        """
+        if not identifier:
+            return ManifestPartitions(self, self._nested, self._directory.root, lambda: None)
+        for name in identifier:
+            check_name(name)
+        config = attrs.evolve(
+            self.config,
+            root=self._directory.location("/".join(identifier)),
+            manifest="true",
+            dir_listing_enabled=False,
+            table_version_tracking_enabled=False,
+        )
+        below = DirectoryNamespace(config)
+        name = f"partitioned namespace {format_identifier(identifier)}"
+        return ManifestPartitions(
+            below, below._nested, name, lambda: self._require_free(identifier)
+        )
+
+    def _require_free(self, identifier: Identifier) -> None:
+        """Reject a partitioned namespace that would hide another object, or look like a table."""
+        self._follow()
+        if not self._has_manifest:
+            raise UnsupportedError(
+                f"{format_identifier(identifier)}: in a directory without a manifest, every folder "
+                "is a table; connect with manifest=true, or run `lance-ns migrate --to manifest`"
+            )
+        snapshot = self._manifest.snapshot()
+        first = object_id(identifier[:1])
+        if (snapshot is not None and snapshot.type_of(first) is not None) or (
+            len(identifier) == 1
+            and self._directory.kinds(f"{identifier[0]}{SUFFIX}")[0] != "missing"
+        ):
+            raise NamespaceAlreadyExistsError(
+                f"{first} already exists in the directory; choose another name for the partitioned "
+                "namespace"
+            )
 
     # --- namespaces
 

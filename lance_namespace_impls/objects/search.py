@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .types import DistanceType, QueryType, Row, Vector
 
 
-__all__ = ["Search"]
+__all__ = ["DEFAULT_LIMIT", "Search", "vector_field"]
 
 DEFAULT_LIMIT = 10
 """Number of rows that a search returns without `Search.limit`."""
@@ -65,7 +65,7 @@ class Search:
         if isinstance(query, str):
             self._request["full_text_query"] = self._words(query)
         elif query is not None:
-            self._request["vector"] = _vector(query)
+            self._request["vector"] = vector_field(query)
 
     def _with(self, **fields: Any) -> Search:
         changed = Search(self._namespace, {**self._request, **fields})
@@ -101,7 +101,7 @@ class Search:
             vector: numbers in a list, a tuple or an array; several vectors for a multi-vector
                 column.
         """
-        return self._with(vector=_vector(vector))
+        return self._with(vector=vector_field(vector))
 
     def text(self, text: str) -> Search:
         """Find the rows that contain words; combined with a vector, the search is hybrid.
@@ -258,7 +258,7 @@ class Search:
         return as_html(rows.column_names, [list(row.values()) for row in rows.to_pylist()])
 
 
-def _vector(query: Vector) -> dict[str, Any]:
+def vector_field(query: Vector) -> dict[str, Any]:
     """Return the request field for one or several vectors.
 
     Raises:

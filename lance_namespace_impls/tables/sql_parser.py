@@ -19,6 +19,7 @@ __all__ = [
     "Node",
     "SqlError",
     "parse",
+    "separate",
 ]
 
 # Lance parses, plans and runs expressions recursively; a stack overflow crashes the process. In
@@ -125,7 +126,9 @@ class Node:
         kind: one of `Kind`.
         name: the function, operator or type, in upper case; for a column, its path joined by dots.
         args: the operands.
-        value: the text of a literal; for `Kind.VALUES`, a list of texts.
+        value: the text of a literal; for `Kind.VALUES`, a list of texts; for `Kind.IN`, `Kind.LIKE`,
+            `Kind.BETWEEN` and `Kind.IS`, whether the predicate is negated; for a call without
+            parentheses, its name as written.
         depth: number of operand levels, including this one.
         connectives: maximum number of ``AND`` and ``OR`` on the path to one operand.
         cases: maximum number of ``CASE`` on the path to one operand.
@@ -163,7 +166,7 @@ def parse(text: str) -> Node:
     return _Parser(text).parse()
 
 
-def _separate(item: Node) -> Iterator[Node]:
+def separate(item: Node) -> Iterator[Node]:
     """Yield each value in a run of literals as a node; other nodes are yielded unchanged."""
     if item.kind != Kind.VALUES:
         yield item
@@ -312,15 +315,15 @@ class _Parser:
         if least > _COMPARE:
             return None
         if word in ("LIKE", "ILIKE", "IN", "BETWEEN"):
-            return self._predicate(left, word)
+            return self._predicate(left, word, negated=False)
         if word == "NOT":
             self._next()
             if self._word not in ("LIKE", "ILIKE", "IN", "BETWEEN"):
                 raise self._unexpected("LIKE, ILIKE, IN or BETWEEN")
-            return self._predicate(left, self._word)
+            return self._predicate(left, self._word, negated=True)
         return None
 
-    def _predicate(self, left: Node, word: str) -> Node:
+    def _predicate(self, left: Node, word: str, *, negated: bool) -> Node:
         self._next()
         if word == "IN":
             self._open("(")
@@ -328,27 +331,29 @@ class _Parser:
             self._close(")")
             if not items:
                 raise self._refused("has an IN with empty parentheses; write at least one value")
-            return self._node(Kind.IN, word, (left, *items))
+            return self._node(Kind.IN, word, (left, *items), negated)
         right = self._expression(_COMPARE + 1)
         if word == "BETWEEN":
             self._require("AND")
-            return self._node(Kind.BETWEEN, word, (left, right, self._expression(_COMPARE + 1)))
+            upper = self._expression(_COMPARE + 1)
+            return self._node(Kind.BETWEEN, word, (left, right, upper), negated)
         if self._accept("ESCAPE"):
             if self._kind != "string":
                 raise self._unexpected("a character in single quotes")
+            word = f"{word} ESCAPE"
             self._next()
-        return self._node(Kind.LIKE, word, (left, right))
+        return self._node(Kind.LIKE, word, (left, right), negated)
 
     def _is(self, left: Node) -> Node:
-        self._accept("NOT")
+        negated = self._accept("NOT")
         if self._accept("DISTINCT"):
             self._require("FROM")
-            return self._node(Kind.IS, "DISTINCT", (left, self._expression(_COMPARE + 1)))
+            return self._node(Kind.IS, "DISTINCT", (left, self._expression(_COMPARE + 1)), negated)
         word = self._word
         if word not in ("NULL", "TRUE", "FALSE", "UNKNOWN"):
             raise self._unexpected("NULL, TRUE, FALSE or DISTINCT FROM")
         self._next()
-        return self._node(Kind.IS, word, (left,))
+        return self._node(Kind.IS, word, (left,), negated)
 
     def _operand(self) -> Node:
         """Parse the next operand, including leading signs."""
@@ -410,7 +415,7 @@ class _Parser:
             self._next()
             path.append(self._field_name())
         if len(path) == 1 and (word.startswith(_BARE) or word == "USER"):
-            return Node(Kind.CALL, word)
+            return Node(Kind.CALL, word, value=first)
         if self._word == "(":
             raise self._refused(
                 f"calls {'.'.join(path)[:100]!r}, but function names cannot contain dots"
@@ -469,7 +474,7 @@ class _Parser:
         if name in ("CEIL", "FLOOR") and self._accept("TO"):
             self._next()
         self._close(")")
-        args = [each for item in args for each in _separate(item)]
+        args = [each for item in args for each in separate(item)]
         if name == "EXTRACT" and args and args[0].kind == Kind.COLUMN:
             args[0] = Node(Kind.STRING, value=args[0].name)
         return self._node(Kind.CALL, name, args)

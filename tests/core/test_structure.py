@@ -98,6 +98,7 @@ def test_the_rules_of_imports_have_no_exception() -> None:
         {"extend"},
         {"iceberg_rest"},
         {"catalog"},
+        {"partitioned"},
         {"objects"},
         {"tables"},
         {"core"},

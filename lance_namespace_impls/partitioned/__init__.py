@@ -1,0 +1,1 @@
+"""Partitioned namespaces: tables with one schema that are kept apart by partition values."""

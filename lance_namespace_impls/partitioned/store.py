@@ -1,0 +1,204 @@
+"""The storage of a partitioned namespace: what the catalog of a backend provides for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from ..core.identifiers import Identifier
+from .spec import PartitionSpec
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    import pyarrow as pa
+
+    from lance_namespace_client.errors import LanceNamespaceError
+    from lance_namespace_client.namespace import LanceNamespace
+
+__all__ = ["Key", "Partition", "PartitionStore", "PartitionWrite", "State", "WriteMode", "keys_of"]
+
+Key = tuple[object, ...]
+"""The values of a partition, in a form with equality and a hash."""
+
+
+class WriteMode(Enum):
+    """How a write handles the existing rows of the partitions that it writes to."""
+
+    APPEND = "append"
+    """Keep them."""
+    OVERWRITE_PARTITIONS = "overwrite_partitions"
+    """Replace them; the rows of other partitions are kept."""
+
+
+@frozen(kw_only=True)
+class Partition:
+    """One partition: the table of the rows that have its values."""
+
+    table: Identifier
+    """Identifier of the table, from the root of the partitioned namespace."""
+    spec: int
+    """Number of the spec by which its rows were partitioned."""
+    values: Mapping[str, Any]
+    """The partition values, by the identifiers of their fields."""
+    location: str
+    """Location of the dataset."""
+    version: int | None = None
+    """Version of the dataset that readers use; None for the latest."""
+    branch: str | None = None
+    """Branch of that version; None for the main branch."""
+    tag: str | None = None
+    """Tag that readers use instead of a version."""
+    rows: int | None = None
+    """Number of rows, if they were counted."""
+    bytes: int | None = None
+    """Size of the data files in bytes, if it was determined."""
+
+
+@frozen(kw_only=True)
+class State:
+    """A consistent view of a partitioned namespace."""
+
+    schema: pa.Schema
+    """Schema of all rows, with the ids of the columns."""
+    specs: Mapping[int, PartitionSpec]
+    """The specs, by their numbers."""
+    tables: Mapping[int, pa.Table] = field(repr=False)
+    """The partitions of each spec: ``object_id``, ``location``, ``read_version``, ``read_branch``,
+    ``read_tag``, and one column for each field of the spec."""
+
+    @property
+    def spec(self) -> PartitionSpec:
+        """The latest spec, by which new rows are partitioned."""
+        return self.specs[max(self.specs)]
+
+
+class PartitionWrite(ABC):
+    """The files of one write, which become visible together."""
+
+    @abstractmethod
+    def add(self, key: Key, values: Sequence[pa.Scalar], rows: Iterable[pa.RecordBatch]) -> int:
+        """Write rows of one partition to storage and return their number; they stay invisible.
+
+        Args:
+            key: the partition.
+            values: its values, in the order of the spec's fields.
+            rows: the rows.
+        """
+
+    @abstractmethod
+    def publish(self, mode: WriteMode) -> None:
+        """Make all rows visible in one commit.
+
+        Raises:
+            ConcurrentModificationError: code 14, other writers were first in every attempt.
+        """
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Delete the written files."""
+
+
+class PartitionStore(ABC):
+    """The storage of one partitioned namespace."""
+
+    name: str
+    """The namespace, for messages."""
+
+    @property
+    @abstractmethod
+    def namespace(self) -> LanceNamespace:
+        """The namespace whose operations see the partitions as namespaces and tables."""
+
+    @abstractmethod
+    def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
+        """Return the protocol error for a failure, without secrets.
+
+        Args:
+            error: the failure.
+            doing: the activity, as the start of the message.
+        """
+
+    @abstractmethod
+    def load(self) -> State:
+        """Return the current state.
+
+        Raises:
+            NamespaceNotFoundError: code 1, there is no partitioned namespace.
+            InvalidTableStateError: code 19, its metadata cannot be read.
+        """
+
+    @abstractmethod
+    def create(self, schema: pa.Schema, spec: PartitionSpec) -> None:
+        """Create the namespace.
+
+        Raises:
+            NamespaceAlreadyExistsError: code 2.
+        """
+
+    @abstractmethod
+    def evolve(self, spec: PartitionSpec) -> None:
+        """Add a spec.
+
+        Raises:
+            ConcurrentModificationError: code 14, another client added a spec with that number.
+        """
+
+    @abstractmethod
+    def begin(self, state: State, spec: PartitionSpec) -> PartitionWrite:
+        """Begin a write to the partitions of a spec."""
+
+    @abstractmethod
+    def open(self, partition: Partition) -> Any:
+        """Open the dataset of a partition at the version that readers use."""
+
+    @abstractmethod
+    def partitions(self, state: State, spec: int, rows: pa.Table) -> list[Partition]:
+        """Return rows of `State.tables` as partitions."""
+
+    @abstractmethod
+    def clean(self, older_than: timedelta, *, dry_run: bool) -> tuple[int, int]:
+        """Delete the tables of writes that were never committed; return their number and bytes."""
+
+    @abstractmethod
+    def settle(self, table: Identifier) -> None:
+        """Make the version that readers use the latest version of a table."""
+
+    @abstractmethod
+    def advance(self, table: Identifier) -> None:
+        """Let readers use the latest version of a table, if it has the same rows."""
+
+    @abstractmethod
+    def pinned(self, table: Identifier) -> AbstractContextManager[None]:
+        """Return a context in which the versions of a table that readers use are not deleted."""
+
+
+def keys_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> list[Key]:
+    """Return the key of each row.
+
+    Args:
+        columns: the partition values.
+        rows: number of rows.
+    """
+    if not columns:
+        return [()] * rows
+    return list(zip(*map(_plain, columns), strict=True))
+
+
+def _plain(column: pa.Array | pa.ChunkedArray) -> list[object]:
+    """Return values as Python objects that are equal if the partition values are."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_date32(column.type) or is_.is_time32(column.type):
+        return list(column.cast(pa.int32()).to_pylist())
+    if is_.is_temporal(column.type):
+        return list(column.cast(pa.int64()).to_pylist())
+    if is_.is_floating(column.type):
+        return ["nan" if value != value else value for value in column.to_pylist()]
+    return list(column.to_pylist())
