@@ -7,7 +7,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lance_namespace_client.errors import TableNotFoundError
+from lance_namespace_client.errors import (
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 
 from ..distributed.failures import protocol_error
 from ..distributed.runners import ThreadRunner, spark_runner
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
     from ..distributed.runners import Runner
+    from ..partitioned.store import PartitionStore
     from .state import JobState
 
 __all__ = ["IndexWish", "Upkeep", "UpkeepRow", "maintain", "maintain_table", "maintenance_name"]
@@ -43,7 +48,10 @@ def maintain(
 ) -> Rows[UpkeepRow]:
     """Maintain tables, and return a row for each with the completed steps.
 
-    Each step is one commit to a table: the compaction, each new index, the update of the indices.
+    Each step is one commit to a table: the compaction, each new index, the update of the indices. In
+    a partitioned namespace, the tables of writes that were never committed are deleted together with
+    the files that no version references; such tables are reported in a row for the root.
+
     If a table fails, its row contains the problem, and the job continues with the others. Tables
     that need no maintenance stay unchanged.
 
@@ -70,10 +78,13 @@ def maintain(
     runner: Runner = ThreadRunner() if spark is None else spark_runner(spark)
     hours = upkeep.max_hours
     budget = Budget(None if hours is None else hours * 3600, upkeep.max_bytes)
+    partitions = _partitions_of(namespace)
 
     def process(table: Identifier) -> UpkeepRow | None:
         target = Target(namespace=namespace, table=table)
-        work = TableUpkeep(target, upkeep, runner, budget, dry_run=dry_run)
+        work = TableUpkeep(
+            target, upkeep, runner, budget, dry_run=dry_run, partitions=partitions
+        )
         if budget.is_over:
             work.row.left = "all of it"
             return work.row
@@ -113,6 +124,11 @@ def maintain(
                 budget.stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
+        age = upkeep.orphans_older_than
+        if partitions is not None and age is not None and not selection.under:
+            count, size = partitions.clean(age, dry_run=dry_run)
+            if count:
+                rows.append(UpkeepRow(table=(), orphans_deleted=count, freed_bytes=size))
         # If a run finishes no further table, delete the state: the next run starts with all tables.
         state_file.is_whole = not (noted and any(row.left for row in rows))
     return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
@@ -137,9 +153,22 @@ def maintain_table(
     upkeep = upkeep or Upkeep()
     check(upkeep)
     target, budget = Target(namespace=namespace, table=table), Budget(None, None)
-    work = TableUpkeep(target, upkeep, ThreadRunner(), budget, dry_run=dry_run)
+    partitions = _partitions_of(namespace)
+    work = TableUpkeep(
+        target, upkeep, ThreadRunner(), budget, dry_run=dry_run, partitions=partitions
+    )
     work.run()
     return work.row
+
+
+def _partitions_of(namespace: Namespace) -> PartitionStore | None:
+    """Return the storage of a partitioned namespace; None if the namespace is not partitioned."""
+    try:
+        store = namespace.partition_store(())
+        store.load()
+    except (NamespaceNotFoundError, UnsupportedError):
+        return None
+    return store
 
 
 def maintenance_name(namespace: Namespace, selection: Selection) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..core.identifiers import Identifier
     from ..distributed.runners import Count, Runner
+    from ..partitioned.store import PartitionStore
 
 __all__ = ["Budget", "IndexWish", "TableUpkeep", "Upkeep", "UpkeepRow"]
 
@@ -161,10 +162,19 @@ class TableUpkeep:
         runner: runs the tasks.
         budget: the remaining budget.
         dry_run: whether to only report the steps.
+        partitions: the partitioned namespace that contains the table, if there is one; its readers
+            then use the versions that the maintenance creates.
     """
 
     def __init__(
-        self, target: Target, upkeep: Upkeep, runner: Runner, budget: Budget, *, dry_run: bool
+        self,
+        target: Target,
+        upkeep: Upkeep,
+        runner: Runner,
+        budget: Budget,
+        *,
+        dry_run: bool,
+        partitions: PartitionStore | None = None,
     ) -> None:
         self.row = UpkeepRow(table=target.table)
         self._target = target
@@ -172,6 +182,7 @@ class TableUpkeep:
         self._runner = runner
         self._budget = budget
         self._dry_run = dry_run
+        self._partitions = None if dry_run else partitions
 
     def run(self) -> None:
         """Run all steps and record their results in `row`.
@@ -201,10 +212,21 @@ class TableUpkeep:
                 self._postpone("steps for which no time was left")
                 break
             try:
-                step(self._open())
+                self._run_step(step)
             except Exception as error:
                 raise self._target.failure(error, "maintaining") from error
         self.row.version = int(self._open().version)
+
+    def _run_step(self, step: Callable[[Any], None]) -> None:
+        table, partitions = self._target.table, self._partitions
+        if partitions is None:
+            step(self._open())
+            return
+        # The latest version may belong to a write that was never committed.
+        partitions.settle(table)
+        with partitions.pinned(table):
+            step(self._open())
+        partitions.advance(table)
 
     def _open(self) -> Any:
         return self._target.open(self._storage)

@@ -333,16 +333,15 @@ def _of_time(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> 
     if domain.low is None or domain.high is None:
         return None
     start, end = (_seconds(bound) for bound in (domain.low, domain.high))
-    # Each value lasts longer than a step, and local time may be shifted within the interval. The
-    # zones of earlier centuries were shifted by minutes and seconds.
-    if getattr(domain.low.type, "tz", None) not in (None, "UTC") and start < _REGULAR_ZONES:
-        return None
-    step = 600 if part == "hour" else _DAY // 2
-    start, end = start - 2 * step, end + 2 * step
+    step = 600 if part == "hour" else _DAY // 2  # each value lasts longer
+    if getattr(domain.low.type, "tz", None) not in (None, "UTC"):
+        # The zones of earlier centuries were shifted by minutes and seconds.
+        if start < _REGULAR_ZONES:
+            return None
+        start, end = start - 2 * step, end + 2 * step  # local time may be shifted in between
     if end - start >= _PERIODS[part]:
         return None
-    count = (end - start) // step + 2
-    moments = _at([start + step * number for number in range(count)], domain.low.type)
+    moments = _at([*range(start, end, step), end], domain.low.type)
     wanted = pc.unique(field.transform.apply([moments], field.type))
     return pc.is_in(values, value_set=wanted, skip_nulls=True)
 
