@@ -34,7 +34,9 @@ SCHEMA = pa.schema(
 
 integers = st.integers(-25, 25)
 texts = st.sampled_from(["", "a", "ab", "abc", "abd", "b", "ä", "äb", "日本語", "日本", "zz", "a%"])
-dates = st.dates(date(1968, 11, 1), date(1972, 3, 1)) | st.dates(date(1969, 12, 28), date(1970, 1, 4))
+dates = st.dates(date(1968, 11, 1), date(1972, 3, 1)) | st.dates(
+    date(1969, 12, 28), date(1970, 1, 4)
+)
 moments = st.datetimes(datetime(1969, 12, 25), datetime(1970, 1, 10)) | st.datetimes(
     datetime(1965, 1, 1), datetime(2030, 1, 1)
 )
@@ -46,7 +48,9 @@ turns = st.builds(
     ),
     st.integers(-180, 180),
 )
-floats = st.sampled_from([0.0, -0.0, 1.5, -1.5, 2.0, 1e300, float("inf"), float("-inf"), float("nan")])
+floats = st.sampled_from(
+    [0.0, -0.0, 1.5, -1.5, 2.0, 1e300, float("inf"), float("-inf"), float("nan")]
+)
 decimals = st.decimals(Decimal("-30"), Decimal("30"), places=2)
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -55,7 +59,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "s": texts,
     "d": dates,
     "t": moments | turns,
-    "w": (moments | turns).map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000, tzinfo=UTC)),
+    "w": (moments | turns).map(
+        lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000, tzinfo=UTC)
+    ),
     "z": (moments | turns).map(lambda at: at.replace(tzinfo=UTC)),
     "f": floats,
     "b": st.booleans(),
@@ -101,7 +107,14 @@ class Condition:
         return table.filter(self.of(table))
 
 
-COMPARES = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
+COMPARES = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
 
 
 def literal(name: str, value: Any) -> str:
@@ -128,7 +141,9 @@ def leaves(draw: st.DrawFn) -> Condition:
     values = VALUES[name]
     if name == "f":
         values = st.sampled_from([0.0, 1.5, -1.5, 2.0, -1e300])
-    form = draw(st.sampled_from(["compare", "flipped", "in", "between", "null", "valid", "like", "bool"]))
+    form = draw(
+        st.sampled_from(["compare", "flipped", "in", "between", "null", "valid", "like", "bool"])
+    )
     if form in ("null", "valid"):
         sql = f"{name} IS {'NOT ' * (form == 'valid')}NULL"
         return Condition(sql, True, lambda t: getattr(pc, f"is_{form}")(t[name]))
@@ -151,7 +166,11 @@ def leaves(draw: st.DrawFn) -> Condition:
         return Condition(sql, exact, among)
     if form == "between":
         one, other = draw(values), draw(values)
-        low, high = (one, other) if literal(name, one) == literal(name, other) or one <= other else (other, one)
+        low, high = (
+            (one, other)
+            if literal(name, one) == literal(name, other) or one <= other
+            else (other, one)
+        )
         sql = f"{name} BETWEEN {literal(name, low)} AND {literal(name, high)}"
         ends = [pa.scalar(each, kind) for each in (low, high)]
         return Condition(
@@ -165,7 +184,9 @@ def leaves(draw: st.DrawFn) -> Condition:
         sql = f"{literal(name, value)} {operator} {name}"
         return Condition(sql, exact, lambda t: COMPARES[operator](scalar, t[name]))
     return Condition(
-        f"{name} {operator} {literal(name, value)}", exact, lambda t: COMPARES[operator](t[name], scalar)
+        f"{name} {operator} {literal(name, value)}",
+        exact,
+        lambda t: COMPARES[operator](t[name], scalar),
     )
 
 
@@ -188,10 +209,10 @@ def _negated(inner: Condition) -> Condition:
 
 conditions = st.recursive(
     leaves(),
-    lambda inner: st.builds(
-        _joined, st.sampled_from(["AND", "OR"]), st.lists(inner, min_size=2, max_size=3)
-    )
-    | st.builds(_negated, inner),
+    lambda inner: (
+        st.builds(_joined, st.sampled_from(["AND", "OR"]), st.lists(inner, min_size=2, max_size=3))
+        | st.builds(_negated, inner)
+    ),
     max_leaves=6,
 )
 

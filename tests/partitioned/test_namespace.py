@@ -114,7 +114,11 @@ def test_a_spec_evolves_and_old_rows_stay(lake: Any) -> None:
     assert ids(made.scan("tenant = 't1'")) == [n for n in range(20) if n % 3 == 1 and n % 7]
     # Equal sources and transform have the same field, also after a spec without it.
     made.evolve(["tenant"])
-    assert {key for each in made.partitions() for key in each.values} == {"ts_year", "tenant", "tenant_bucket"}
+    assert {key for each in made.partitions() for key in each.values} == {
+        "ts_year",
+        "tenant",
+        "tenant_bucket",
+    }
     with pytest.raises(InvalidInputError, match="already partitioned"):
         made.evolve(["tenant"])
     made.evolve([])
@@ -140,7 +144,15 @@ def test_errors(lake: Any, tmp_path: Path) -> None:
         lake.partitioned("events").scan()
     with pytest.raises(TableColumnNotFoundError):
         lake.create_partitioned("events", EVENTS, ["day(no)"])
-    for field in ("days(ts)", "bucket(ts)", "bucket(x, id)", "1", "truncate(2)", "day(ts, 3)", "a +"):
+    for field in (
+        "days(ts)",
+        "bucket(ts)",
+        "bucket(x, id)",
+        "1",
+        "truncate(2)",
+        "day(ts, 3)",
+        "a +",
+    ):
         with pytest.raises(InvalidInputError):
             lake.create_partitioned("events", EVENTS, [field])
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
@@ -165,7 +177,9 @@ def test_errors(lake: Any, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="every folder"):
         flat.create_partitioned("events", EVENTS, ["tenant"])
     with pytest.raises(UnsupportedError, match="partition values"):
-        connect("sql", {"uri": f"sqlite:///{tmp_path}/x.db", "root": str(tmp_path / "s")}).partitioned("a")
+        connect(
+            "sql", {"uri": f"sqlite:///{tmp_path}/x.db", "root": str(tmp_path / "s")}
+        ).partitioned("a")
 
 
 def left_behind(made: PartitionedNamespace) -> set[str]:
@@ -234,9 +248,7 @@ def test_maintenance_removes_killed_writes_and_keeps_what_is_read(lake: Any) -> 
     lance.write_dataset(events(1000, 2), partition.location, mode="append")
     assert left_behind(made) - {"__manifest"}
     now = timedelta(0)
-    rows = maintain(
-        made.namespace, upkeep=Upkeep(cleanup_older_than=now, orphans_older_than=now)
-    )
+    rows = maintain(made.namespace, upkeep=Upkeep(cleanup_older_than=now, orphans_older_than=now))
     assert [row.problem for row in rows if row.problem] == []
     assert left_behind(made) <= {"__manifest"}
     assert ids(made.scan()) == list(range(50))
@@ -253,11 +265,15 @@ def test_maintenance_removes_killed_writes_and_keeps_what_is_read(lake: Any) -> 
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def check_scan(root: Path, table: pa.Table, fields: list[str], evolved: list[str], condition: Condition) -> None:
+def check_scan(
+    root: Path, table: pa.Table, fields: list[str], evolved: list[str], condition: Condition
+) -> None:
     import shutil
 
     shutil.rmtree(root, ignore_errors=True)
-    made = connect("dir", {"path": str(root), "manifest": "true"}).create_partitioned(None, SCHEMA, fields)
+    made = connect("dir", {"path": str(root), "manifest": "true"}).create_partitioned(
+        None, SCHEMA, fields
+    )
     half = table.num_rows // 2
     made.write(table.slice(0, half))
     if evolved != fields:
@@ -273,7 +289,11 @@ def check_scan(root: Path, table: pa.Table, fields: list[str], evolved: list[str
 @QUICK
 @given(table=tables(12), fields=specs, evolved=specs, condition=conditions)
 def test_a_scan_equals_a_filter_of_all_rows(
-    tmp_path_factory: pytest.TempPathFactory, table: pa.Table, fields: list[str], evolved: list[str], condition: Condition
+    tmp_path_factory: pytest.TempPathFactory,
+    table: pa.Table,
+    fields: list[str],
+    evolved: list[str],
+    condition: Condition,
 ) -> None:
     check_scan(tmp_path_factory.getbasetemp() / "scan", table, fields, evolved, condition)
 
@@ -282,6 +302,10 @@ def test_a_scan_equals_a_filter_of_all_rows(
 @settings(QUICK, max_examples=300)
 @given(table=tables(), fields=specs, evolved=specs, condition=conditions)
 def test_many_scans_equal_a_filter_of_all_rows(
-    tmp_path_factory: pytest.TempPathFactory, table: pa.Table, fields: list[str], evolved: list[str], condition: Condition
+    tmp_path_factory: pytest.TempPathFactory,
+    table: pa.Table,
+    fields: list[str],
+    evolved: list[str],
+    condition: Condition,
 ) -> None:
     check_scan(tmp_path_factory.getbasetemp() / "scan", table, fields, evolved, condition)

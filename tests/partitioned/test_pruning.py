@@ -37,7 +37,9 @@ def partitioned(table: pa.Table, fields: list[str], schema: pa.Schema = SCHEMA) 
     return numbered, spec, partitions, ids
 
 
-def kept(table: pa.Table, fields: list[str], sql: str, schema: pa.Schema = SCHEMA) -> tuple[set[int], int]:
+def kept(
+    table: pa.Table, fields: list[str], sql: str, schema: pa.Schema = SCHEMA
+) -> tuple[set[int], int]:
     """Return the ids in the partitions that a condition keeps, and the number of partitions."""
     numbered, spec, partitions, ids = partitioned(table, fields, schema)
     mask = Pruning(sql, numbered).mask(spec, partitions)
@@ -60,6 +62,7 @@ test_pruning_never_loses_a_row = QUICK(given(tables(25), specs, conditions)(chec
 test_pruning_never_loses_a_row_of_many = pytest.mark.slow(
     THOROUGH(given(tables(), specs, conditions)(check_pruning))
 )
+
 
 @settings(QUICK, max_examples=30)
 @given(tables(25), specs)
@@ -106,8 +109,12 @@ def moments(*texts: str) -> pa.Table:
         (["expression('col0 % 2', id)"], "id > 3", 4),
     ],
 )  # fmt: skip
-def test_partitions_without_matches_are_left_out(fields: list[str], sql: str, partitions: int) -> None:
-    table = moments("2020-05-05 10:00:00", "2020-06-06 11:00:00", "2021-07-07 12:00:00", "2022-05-05 10:00:00")
+def test_partitions_without_matches_are_left_out(
+    fields: list[str], sql: str, partitions: int
+) -> None:
+    table = moments(
+        "2020-05-05 10:00:00", "2020-06-06 11:00:00", "2021-07-07 12:00:00", "2022-05-05 10:00:00"
+    )
     schema = table.schema
     wanted = kept_by_lance(table, sql)
     ids, count = kept(table, fields, sql, schema)

@@ -50,7 +50,9 @@ PUBLISHED: list[tuple[pa.Array, int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "hashed"), PUBLISHED, ids=lambda case: str(getattr(case, "type", case)))
+@pytest.mark.parametrize(
+    ("values", "hashed"), PUBLISHED, ids=lambda case: str(getattr(case, "type", case))
+)
 def test_hashes_equal_the_published_ones(values: pa.Array, hashed: int) -> None:
     count = 2**31 - 1
     assert buckets([values], count).to_pylist() == [abs(hashed) % count]
@@ -84,7 +86,10 @@ def test_several_columns_are_hashed_as_one_and_nulls_are_left_out() -> None:
 
 def test_empty_text_is_not_null_in_a_bucket() -> None:
     assert buckets([pa.array(["", None])], 10).to_pylist() == [0, None]
-    assert buckets([pa.array(["", None]), pa.array([None, None], pa.int64())], 10).to_pylist() == [0, None]
+    assert buckets([pa.array(["", None]), pa.array([None, None], pa.int64())], 10).to_pylist() == [
+        0,
+        None,
+    ]
 
 
 def applied(transform: Transform, values: list[Any], kind: pa.DataType) -> list[Any]:
@@ -110,7 +115,12 @@ def test_the_extreme_integers_are_truncated_without_overflow() -> None:
 
 def test_truncated_decimals_and_floats_lose_the_remainder() -> None:
     values = [Decimal("12.34"), Decimal("-12.34"), Decimal("0.99"), None]
-    assert applied(Truncate(10), values, pa.decimal128(6, 2)) == [Decimal("10.00"), Decimal("-10.00"), 0, None]
+    assert applied(Truncate(10), values, pa.decimal128(6, 2)) == [
+        Decimal("10.00"),
+        Decimal("-10.00"),
+        0,
+        None,
+    ]
     assert applied(Truncate(2), [3.5, -3.5, 1e300, None], pa.float64())[:2] == [2.0, -2.0]
 
 
@@ -120,7 +130,12 @@ def test_truncated_text_has_the_first_characters() -> None:
 
 
 def test_parts_of_times_before_1970() -> None:
-    at = [datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(1900, 2, 28, 1), datetime(1, 1, 1), None]
+    at = [
+        datetime(1969, 12, 31, 23, 59, 59, 999999),
+        datetime(1900, 2, 28, 1),
+        datetime(1, 1, 1),
+        None,
+    ]
     kind = pa.timestamp("us")
     assert applied(TimePart("year"), at, kind) == [1969, 1900, 1, None]
     assert applied(TimePart("month"), at, kind) == [12, 2, 1, None]
@@ -141,8 +156,17 @@ def test_parts_of_times_with_a_zone_are_local() -> None:
 def test_parts_equal_those_of_lance() -> None:
     import lance
 
-    at = [datetime(2025, 12, 31, 23, 30), datetime(1969, 12, 31, 23, 59, 59), datetime(2026, 10, 25, 0, 30), None]
-    for kind in (pa.timestamp("us"), pa.timestamp("ms", "Europe/Berlin"), pa.timestamp("ns", "UTC")):
+    at = [
+        datetime(2025, 12, 31, 23, 30),
+        datetime(1969, 12, 31, 23, 59, 59),
+        datetime(2026, 10, 25, 0, 30),
+        None,
+    ]
+    for kind in (
+        pa.timestamp("us"),
+        pa.timestamp("ms", "Europe/Berlin"),
+        pa.timestamp("ns", "UTC"),
+    ):
         values = pa.array(at, pa.timestamp("us")).cast(kind)
         dataset = lance.write_dataset(pa.table({"col0": values}), f"memory://{uuid.uuid4().hex}")
         for part in ("year", "month", "day", "hour"):
