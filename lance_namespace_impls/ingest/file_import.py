@@ -31,6 +31,7 @@ from ..registry import open_namespace
 from .downloads import Downloading
 from .inputs import Inputs, opened
 from .readers import FileInfo, Format, Piece, SourceFile
+from .readers.folders import read_piece
 from .schema import agree, changed_columns, exact_columns
 from .tasks import Storage, file_of, info_from_json, info_to_json, piece_of, plain
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ..catalog.namespace import Namespace
+    from ..partitioned.namespace import PartitionWriteResult
 
 __all__ = [
     "ImportPreview",
@@ -45,6 +47,7 @@ __all__ = [
     "Progress",
     "import_files",
     "import_into",
+    "import_partitioned",
     "preview_files",
     "preview_into",
 ]
@@ -227,6 +230,65 @@ def import_into(
     )
 
 
+def import_partitioned(
+    namespace: Namespace,
+    id: str | Sequence[str],
+    *,
+    sources: Sequence[str],
+    partition_by: Sequence[str],
+    format: str | None = None,
+    mode: str = "create",
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    downloading: Downloading | None = None,
+    cores: int | None = None,
+) -> PartitionWriteResult:
+    """Import files into a partitioned namespace; this process reads them.
+
+    All rows become visible in one commit.
+
+    Args:
+        namespace: the catalog.
+        id: the partitioned namespace.
+        sources: as for `import_files`.
+        partition_by: partition fields, as for `Namespace.create_partitioned`; for the mode
+            ``append``, those of the current spec.
+        format: as for `import_files`.
+        mode: ``create`` or ``append``.
+        options: options of the format, as for `import_files`.
+        progress: called with the finished tasks, their number, and the rows written so far.
+        downloading: called for each downloaded chunk.
+        cores: number of threads that inspect the files; defaults to all cores.
+
+    Raises:
+        LanceNamespaceError: the errors of `import_files` and `Namespace.create_partitioned`.
+    """
+    chosen = parse_mode(mode, Mode.CREATE)
+    if chosen not in (Mode.CREATE, Mode.APPEND):
+        raise InvalidInputError(
+            f"import: mode {mode!r} is not supported for partitioned namespaces; use create or append"
+        )
+    target = _target(namespace, to_identifier(id))
+    there = namespace.partitioned(id)
+    if chosen is Mode.APPEND and list(partition_by) != there.partition_by:
+        raise InvalidInputError(
+            f"import: {target.name} is partitioned by {', '.join(there.partition_by)}, not by "
+            f"{', '.join(partition_by)}; pass its fields"
+        )
+    storage = namespace.config.storage
+    with opened(sources, format, options, storage, downloading) as inputs:
+        job = _Import(ThreadRunner(cores), target, inputs, progress)
+        table = there if chosen is Mode.APPEND else None
+        infos, schema = job.agree(inputs.files, table)
+        if chosen is Mode.CREATE:
+            there = namespace.create_partitioned(id, schema, partition_by)
+        rows = pa.RecordBatchReader.from_batches(schema, job.rows(infos, schema))
+        try:
+            return there.write(rows)
+        except LanceNamespaceError as error:
+            raise (job.failure or error) from error
+
+
 def _target(namespace: Namespace, table: Sequence[str]) -> Target:
     identifier = to_identifier(table)
     if not identifier:
@@ -371,6 +433,8 @@ class _Import:
         self._target = target
         self._progress = progress
         self._done_before = 0
+        self.failure: LanceNamespaceError | None = None
+        """The error that ended `rows`, which the reader of the rows may rephrase."""
 
     def inspect(self, files: Sequence[SourceFile]) -> list[FileInfo]:
         """Inspect all files in parallel, and keep their order.
@@ -438,6 +502,25 @@ class _Import:
             except LanceNamespaceError as second:
                 error.add_note(f"The written data could not be rolled back: {second}")
             raise
+
+    def rows(self, infos: Sequence[FileInfo], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all files in this process.
+
+        Raises:
+            TableSchemaValidationError: code 20, a value does not fit.
+        """
+        exact = exact_columns(infos, self.format, schema)
+        pieces = [piece for task in divide(infos, self._task_bytes(infos)) for piece in task]
+        total, count = self._done_before + len(pieces), 0
+        try:
+            for done, piece in enumerate(pieces):
+                for batch in read_piece(self.format, piece, schema, exact):
+                    count += batch.num_rows
+                    yield batch
+                self._report(self._done_before + done + 1, total, count)
+        except Exception as error:
+            self.failure = protocol_error(error, "reading files")
+            raise self.failure from error
 
     def check(self, infos: Sequence[FileInfo], schema: pa.Schema) -> None:
         """Read the files whose column types change in the table, without writing anything.
@@ -516,7 +599,7 @@ def _read(
     """Read pieces of files on a worker and discard the rows."""
     try:
         for piece in json.loads(text):
-            for batch in format.read(piece_of(piece, storage), schema, exact):
+            for batch in read_piece(format, piece_of(piece, storage), schema, exact):
                 count(batch.num_rows)
     except Exception as error:  # noqa: BLE001 it is the result, and the driver raises it
         return failure_result(protocol_error(error, "reading files"))
@@ -536,7 +619,7 @@ def _write(
 
     def batches() -> Iterator[pa.RecordBatch]:
         for piece in pieces:
-            for batch in format.read(piece, plan.schema, exact):
+            for batch in read_piece(format, piece, plan.schema, exact):
                 count(batch.num_rows)
                 yield batch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+from attrs import evolve
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -16,6 +17,7 @@ from ..distributed.casts import uniform
 from ..distributed.columns import with_types
 from ..distributed.type_names import parse_types
 from ..distributed.write_plan import check_schema, missing_columns
+from .folder_names import folder_schema
 from .readers import FileInfo, Format
 from .readers.numbers import has_mixed
 
@@ -38,7 +40,8 @@ def agree(
         InvalidInputError: code 13, the option ``types`` contradicts the types of the table.
         TableSchemaValidationError: code 20, a file does not fit; the message names it.
     """
-    infos = [info for info in infos if info.schema.names]
+    types = parse_types(reader.options.types or "")
+    infos = _with_folder_columns([info for info in infos if info.schema.names], types, table)
     found: dict[str, pa.DataType] = {}
     for info in infos:
         for field in info.schema:
@@ -49,8 +52,13 @@ def agree(
                     f"{reader.shown(found[field.name])} in earlier files"
                 )
             found[field.name] = kind
-    settled = pa.schema([(column, uniform(reader.settled(kind))) for column, kind in found.items()])
-    types = parse_types(reader.options.types or "")
+    in_folders = {name for info in infos for name, _ in info.file.folder_values}
+    settled = pa.schema(
+        [
+            (column, uniform(kind if column in in_folders else reader.settled(kind)))
+            for column, kind in found.items()
+        ]
+    )
     if table is None:
         schema = with_types(settled, reader.options.types)
         _check_digits(schema, name)
@@ -65,6 +73,30 @@ def agree(
     for info in by_schema.values():
         _check_file(info, reader, schema, name)
     return schema
+
+
+def _with_folder_columns(
+    infos: Sequence[FileInfo], types: Mapping[str, pa.DataType], table: pa.Schema | None
+) -> list[FileInfo]:
+    """Return files with the columns in the names of their folders, which follow those in the files.
+
+    Raises:
+        TableSchemaValidationError: code 20, a file also contains such a column.
+    """
+    columns = []
+    for field in folder_schema([info.file for info in infos]):
+        kind = types.get(field.name, field.type)
+        if table is not None and field.name in table.names:
+            kind = table.field(field.name).type
+        columns.append(field.with_type(kind))
+    for info in infos:
+        for field in columns:
+            if field.name in info.schema.names:
+                raise TableSchemaValidationError(
+                    f"{info.file.name}: column {field.name} is in the file and in the name of its "
+                    "folder; import the files of each folder separately, or drop one of them"
+                )
+    return [evolve(info, schema=pa.schema([*info.schema, *columns])) for info in infos]
 
 
 def exact_columns(infos: Sequence[FileInfo], reader: Format, schema: pa.Schema) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.stores import ResolvedAddress, applicable_options, resolve
 from ..distributed.failures import protocol_error
 from .downloads import Downloads, Hub, is_web, shards
+from .folder_names import FolderValues, check_folder_columns, folder_values
 from .lakes import (
     TABLE_FORMATS,
     current_metadata,
@@ -50,6 +51,11 @@ _SECRET = re.compile(
 )
 
 
+def _as_pairs(pairs: Iterable[tuple[str, str | None]]) -> FolderValues:
+    """Return pairs as tuples; JSON has lists."""
+    return tuple((name, value) for name, value in pairs)
+
+
 @frozen(kw_only=True)
 class SourceFile:
     """A file to be imported."""
@@ -66,6 +72,8 @@ class SourceFile:
     """URL that the file was downloaded from; None if it was not downloaded."""
     version: int | None = None
     """Version of a Delta table."""
+    folder_values: FolderValues = field(default=(), converter=_as_pairs)
+    """Columns and values in the names of its folders, the outermost first; None for null."""
 
     @property
     def name(self) -> str:
@@ -117,8 +125,9 @@ def find_files(
 
     A source is a file, a folder (with everything below it), a pattern such as ``data/*.csv``, the
     folder of a Delta or Iceberg table, or the metadata file of an Iceberg table. As in Spark,
-    folders and patterns skip names that start with ``.`` or ``_``. Files of more than one partition
-    (``year=2020/a.parquet``) are rejected, because the columns in the folder names would be lost.
+    folders and patterns skip names that start with ``.`` or ``_``, and names of folders such as
+    ``year=2020`` are columns of the files in them, except in the part of a path that the source
+    spells out. If the sources spell out several values, these are columns, too.
 
     Args:
         sources: paths or URIs.
@@ -159,7 +168,8 @@ def find_files(
         files.update(((file.store, file.path), file) for file, _ in found)
         formats.update(name for _, name in found)
     if formats.isdisjoint(TABLE_FORMATS):
-        _refuse_partitions(files.values())
+        files = _with_all_folders(files)
+        check_folder_columns(files.values())
     if len(formats) > 1:
         raise InvalidInputError(
             f"files of several formats cannot be imported into one table: {', '.join(sorted(formats))}"
@@ -200,7 +210,13 @@ def _expand(
             yield _table(source, store, found, table, own), table
             return
         for info in _found(source, store, found.path, format):
-            file = SourceFile(path=info.path, size=info.size, store=uri, storage=own)
+            file = SourceFile(
+                path=info.path,
+                size=info.size,
+                store=uri,
+                storage=own,
+                folder_values=folder_values(_folders_of(info.path, found.path)),
+            )
             yield file, format or str(format_of(info.path))
         return
     if downloads is None:
@@ -209,13 +225,18 @@ def _expand(
         )
     if source.lower().startswith("hf://"):
         hub, path = Hub.open(source, downloads)
-        addresses = [hub.address(info.path) for info in _found(source, hub, path, format)]
+        addresses = {
+            hub.address(info.path): folder_values(_folders_of(info.path, path))
+            for info in _found(source, hub, path, format)
+        }
     else:
-        addresses = shards(source)
-        _refuse_unknown_ending(source, urlsplit(addresses[0]).path, format)
-    for address in addresses:
+        addresses = dict.fromkeys(shards(source), ())
+        _refuse_unknown_ending(source, urlsplit(next(iter(addresses))).path, format)
+    for address, values in addresses.items():
         here, shown = downloads.fetch(address)
-        file = SourceFile(path=str(here), size=here.stat().st_size, address=shown)
+        file = SourceFile(
+            path=str(here), size=here.stat().st_size, address=shown, folder_values=values
+        )
         yield file, format or str(format_of(file.path))
 
 
@@ -290,16 +311,11 @@ def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[A
         _refuse_unknown_ending(source, path, format)
         return [info]
     if info.type == fs.FileType.Directory:
-        infos = _below(source, store, path)
-        for info in infos:
-            _refuse_partition(source, os.path.dirname(info.path)[len(path) :].split("/"))
-        return infos
+        return _below(source, store, path)
     if not _WILD.isdisjoint(path):
         infos = [
             info for info in _matching(store, path) if _is_shown(_not_spelt_out(info.path, path))
         ]
-        for info in infos:
-            _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
         for folder in sorted({os.path.dirname(info.path) for info in infos}):
             if store.get_file_info(f"{folder}/{_DELTA_LOG}").type == fs.FileType.Directory:
                 _refuse_delta(source, folder)
@@ -336,29 +352,28 @@ def _not_spelt_out(path: str, pattern: str) -> list[str]:
     return [part for part in path.split("/") if part not in spelt_out]
 
 
-def _refuse_partition(source: str, folders: Sequence[str]) -> None:
-    """Reject columns in the names of the folders found."""
-    for folder in folders:
-        if "=" in folder:
-            raise _would_lose_columns(f"{source} is partitioned by folders ({folder})")
+def _folders_of(path: str, source: str) -> list[str]:
+    """Return the names of the folders of a file that the source does not spell out."""
+    folder = os.path.dirname(path)
+    if _WILD.isdisjoint(source):
+        return folder[len(source) :].split("/") if folder.startswith(source) else []
+    return _not_spelt_out(folder, source)
 
 
-def _refuse_partitions(files: Iterable[SourceFile]) -> None:
-    """Reject files of several partitions that are listed one by one, as a shell expands them."""
-    first: list[str] | None = None
-    for file in files:
-        partition = [part for part in file.name.split("/")[:-1] if "=" in part]
-        first = partition if first is None else first
-        if partition != first:
-            both = " and ".join("/".join(each) or "none" for each in (first, partition))
-            raise _would_lose_columns(f"the files belong to several partitions ({both})")
+def _with_all_folders(
+    files: dict[tuple[str | None, str], SourceFile],
+) -> dict[tuple[str | None, str], SourceFile]:
+    """Return the files with all columns in the names of folders, if sources spell out several values.
 
-
-def _would_lose_columns(what: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{what}, and the files lack the partition columns; write plain files first, "
-        "or import the files of one partition"
-    )
+    A shell expands a pattern to such sources.
+    """
+    whole = {key: folder_values(file.name.split("/")[:-1]) for key, file in files.items()}
+    spelt_out = {
+        whole[key][: len(whole[key]) - len(file.folder_values)] for key, file in files.items()
+    }
+    if len(spelt_out) < 2:
+        return files
+    return {key: evolve(file, folder_values=whole[key]) for key, file in files.items()}
 
 
 def _matching(store: Any, pattern: str) -> Sequence[Any]:

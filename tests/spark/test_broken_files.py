@@ -14,7 +14,6 @@ import pytest
 from pyarrow import parquet
 
 from lance_namespace_client.errors import (
-    InvalidInputError,
     LanceNamespaceError,
     TableSchemaValidationError,
 )
@@ -138,21 +137,26 @@ def parts(tmp_path: Path) -> Path:
     "pattern", ["*/a.csv", "year=*/a.csv", "**/*.csv", "year=202[0]/*.csv", "*/*", ""]
 )
 def test_columns_in_folders_that_a_pattern_finds(parts: Path, pattern: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"is partitioned by folders \(year=202") as caught:
-        find_files([str(parts / pattern)], None)
-    assert caught.value.code == 13
+    found = find_files([str(parts / pattern)], None)[1]
+    assert found
+    for file in found:
+        assert file.folder_values == (("year", Path(file.path).parent.name.removeprefix("year=")),)
 
 
 def test_files_of_several_partitions_named_one_by_one(parts: Path) -> None:
     one = [str(parts / "year=2020" / f"{name}.csv") for name in ("a", "b")]
     other = str(parts / "year=2021" / "a.csv")
-    assert len(find_files(one, None)[1]) == 2
-    assert len(find_files([str(parts / "year=2020" / "*.csv")], None)[1]) == 2
-    assert len(find_files([str(parts / "**" / "year=2020" / "*.csv")], None)[1]) == 2
-    assert len(find_files([str(parts / "year=2020")], None)[1]) == 2
+    for same in (
+        one,
+        [str(parts / "year=2020" / "*.csv")],
+        [str(parts / "**" / "year=2020" / "*.csv")],
+        [str(parts / "year=2020")],
+    ):
+        found = find_files(same, None)[1]
+        assert len(found) == 2 and not any(file.folder_values for file in found)
     for several in ([*one, other], [str(parts / "year=2020"), str(parts / "year=2021")]):
-        with pytest.raises(InvalidInputError, match=r"year=2020 and year=2021"):
-            find_files(several, None)
+        found = find_files(several, None)[1]
+        assert {file.folder_values for file in found} == {(("year", "2020"),), (("year", "2021"),)}
 
 
 def test_a_name_with_an_equals_sign_is_no_partition(tmp_path: Path) -> None:
