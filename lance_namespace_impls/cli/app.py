@@ -28,6 +28,7 @@ from .commands import (
 )
 from .commands.conformance import conformance
 from .commands.migrate import migrate
+from .commands.partitions import partitions
 from .failures import Report, Status, one_line
 from .logs import GENERAL
 from .session import CONNECTION, with_output, with_served, with_session
@@ -346,11 +347,18 @@ _add(
     "lance-ns migrate --to flat --impl dir -p path=/data/lance",
 )
 _add(
+    partitions,
+    with_session,
+    "lance-ns partitions events --impl dir -p path=/data/lake",
+    "lance-ns partitions events --where 'tenant = 7' --no-sizes --profile prod",
+)
+_add(
     import_files.import_files,
     with_session,
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
     "lance-ns import orders s3://bucket/new -p storage.aws_region=eu-west-1 --profile prod",
+    "lance-ns import events data/ --partition-by year --profile prod",
     "lance-ns import cities 'https://example.com/train-*-of-00003.parquet' --profile prod",
     "lance-ns import reviews 'hf://datasets/owner/name/data/train-*.parquet' --profile prod",
     name="import",

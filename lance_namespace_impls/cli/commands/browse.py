@@ -21,6 +21,7 @@ from ..completion import complete_id
 from ..failures import UsageError
 from ..output import Cell, Output, Styled, begun
 from ..session import Session
+from .partitions import show_specs
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -179,12 +180,53 @@ def describe(
     chosen = {"version": version, "tag": tag, "branch": branch}
     chosen = {key: value for key, value in chosen.items() if value is not None}
     with session.connect() as connection:
+        if not table and _show_partitioned(session, connection, identifier):
+            return
         if namespace or not identifier:
             _show_namespace(session, connection, identifier)
         elif table or details or chosen:
             _show_table(session, connection, identifier, details or bool(chosen), chosen)
         else:
             _show_either(session, connection, identifier)
+
+
+def _show_partitioned(session: Session, namespace: Namespace, identifier: Identifier) -> bool:
+    """Show a partitioned namespace; return False if there is none with that identifier."""
+    try:
+        there = namespace.partitioned(identifier)
+        specs, found = there.specs, there.partitions(sizes=True)
+    except (NamespaceNotFoundError, InvalidInputError, UnsupportedError):
+        return False
+    rows = sum(each.rows or 0 for each in found)
+    size = sum(each.bytes or 0 for each in found)
+    from ...tables.schema import column_types
+
+    columns = column_types(there.schema)
+    if session.output.as_json:
+        session.output.document(
+            {
+                "kind": "partitioned",
+                "id": list(identifier),
+                "specs": {str(number): fields for number, fields in specs.items()},
+                "partitions": len(found),
+                "num_rows": rows,
+                "bytes": size,
+                "columns": columns,
+            }
+        )
+        return True
+    name = Styled(session.written(identifier), "bold blue")
+    session.output.line(Styled("partitioned namespace ", "bold"), name)
+    show_specs(session.output, specs)
+    session.output.fields(
+        {
+            "partitions": f"{len(found):,}",
+            "rows": f"{rows:,}",
+            "bytes": f"{size:,}",
+            **{f"column {column}": kind for column, kind in columns.items()},
+        }
+    )
+    return True
 
 
 def _show_either(session: Session, namespace: Namespace, identifier: Identifier) -> None:

@@ -83,6 +83,15 @@ def import_files(
             "repeatable.",
         ),
     ] = None,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--partition-by",
+            metavar="FIELD",
+            help="Import into a partitioned namespace with this field, such as year, 'day(ts)' or "
+            "'bucket(16, id)'; repeatable, the outermost first.",
+        ),
+    ] = None,
     cores: Cores = None,
     use_spark: UseSpark = None,
     dry_run: Annotated[
@@ -116,6 +125,9 @@ def import_files(
                 downloading=lambda file, done, total: bar.update(done, total, f"download {file}"),
             )
         _show_preview(session, name, found)
+        return
+    if partition_by:
+        _import_partitioned(session, id, files, partition_by, format, mode, chosen, cores)
         return
     with (
         progress(f"import {name}") as bar,
@@ -158,6 +170,43 @@ def import_files(
             "fragments": f"{result.fragments:,}",
             "seconds": f"{result.seconds:.1f}",
         }
+    )
+
+
+def _import_partitioned(
+    session: Session,
+    id: str,
+    files: list[str],
+    partition_by: list[str],
+    format: str | None,
+    mode: str,
+    options: dict[str, str],
+    cores: int | None,
+) -> None:
+    from ...ingest.file_import import import_partitioned
+
+    identifier = session.identifier(id)
+    name = session.written(identifier)
+    with session.connect(makes=True) as namespace, progress(f"import {name}") as bar:
+        result = import_partitioned(
+            namespace,
+            identifier,
+            sources=files,
+            partition_by=partition_by,
+            format=format,
+            mode=mode,
+            options=options,
+            cores=cores,
+            progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
+            downloading=lambda file, done, total: bar.update(done, total, f"download {file}"),
+        )
+    if session.output.as_json:
+        document = {"kind": "partitioned", "id": list(identifier), "rows": result.rows}
+        session.output.document({**document, "partitions": result.partitions})
+        return
+    session.output.line(
+        f"partitioned namespace {name}: {result.rows:,} rows imported into "
+        f"{result.partitions:,} partitions"
     )
 
 
