@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.namespace import LanceNamespace
 
-    from .namespace import DirectoryNamespace
+    from ..catalog.catalog import CatalogNamespace
 
 __all__ = ["ManifestPartitions"]
 
@@ -115,7 +115,7 @@ class ManifestPartitions(PartitionStore):
 
     def __init__(
         self,
-        namespace: DirectoryNamespace,
+        namespace: CatalogNamespace,
         nested: NestedTables,
         name: str,
         check_new: Callable[[], None],

@@ -82,9 +82,7 @@ def maintain(
 
     def process(table: Identifier) -> UpkeepRow | None:
         target = Target(namespace=namespace, table=table)
-        work = TableUpkeep(
-            target, upkeep, runner, budget, dry_run=dry_run, partitions=partitions
-        )
+        work = TableUpkeep(target, upkeep, runner, budget, dry_run=dry_run, partitions=partitions)
         if budget.is_over:
             work.row.left = "all of it"
             return work.row

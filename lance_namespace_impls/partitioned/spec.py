@@ -250,7 +250,7 @@ def _nested(kind: pa.DataType, change: Any) -> pa.DataType:
     if is_.is_struct(kind):
         return pa.struct([change(child) for child in kind])
     if is_.is_fixed_size_list(kind):
-        return kind  # Lance has no field of its own for the items
+        return kind  # Lance has no separate field for the items
     if is_.is_list(kind):
         return pa.list_(change(kind.value_field))
     if is_.is_large_list(kind):

@@ -1,4 +1,4 @@
-"""The storage of a partitioned namespace: what the catalog of a backend provides for it."""
+"""The storage of a partitioned namespace, which the catalog of a backend provides."""
 
 from __future__ import annotations
 

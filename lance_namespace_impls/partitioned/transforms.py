@@ -1,8 +1,6 @@
 """Partition transforms: functions from the values of columns to partition values.
 
-A transform knows its result type and its values (`Transform.apply`). It also knows which partition
-values can hold rows whose column is within given bounds, see `lance_namespace_impls.partitioned
-.pruning`.
+`lance_namespace_impls.partitioned.pruning` derives the partition values that match a condition.
 """
 
 from __future__ import annotations

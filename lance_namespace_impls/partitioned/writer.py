@@ -39,7 +39,7 @@ def divided(
     columns = [each.values(batch, paths) for each in spec.fields]
     codes = np.zeros(batch.num_rows, np.int64)
     for column in columns:
-        # A null is a value of its own.
+        # Null is a separate value.
         parts = column.dictionary_encode(null_encoding="encode")
         _, codes = np.unique(codes, return_inverse=True)
         codes = codes.reshape(-1) * max(1, len(parts.dictionary)) + parts.indices.to_numpy(

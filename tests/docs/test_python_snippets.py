@@ -93,6 +93,13 @@ def filters(folder: Path) -> Iterator[Around]:
     yield Around()
 
 
+@setting("partitioned")
+def partitioned(folder: Path) -> Iterator[Around]:
+    yield Around(
+        prints="id: [[1]]…{1: ['year(ts)', 'month(ts)', 'bucket(16, tenant)'], 2: ['year(ts)'"
+    )
+
+
 @setting("guide")
 def guide(folder: Path) -> Iterator[Around]:
     with_tables(folder, "flights")

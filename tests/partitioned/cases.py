@@ -155,7 +155,9 @@ def leaves(draw: st.DrawFn) -> Condition:
         return Condition("b", True, lambda t: t["b"])
     if form == "in":
         found = draw(st.lists(values, min_size=1, max_size=4))
-        sql = f"{name} {'NOT ' if (negated := draw(st.booleans())) else ''}IN ({', '.join(literal(name, v) for v in found)})"
+        negated = draw(st.booleans())
+        shown = ", ".join(literal(name, value) for value in found)
+        sql = f"{name} {'NOT ' * negated}IN ({shown})"
         known = pa.array(found, kind)
 
         def among(t: pa.Table) -> Any:

@@ -16,6 +16,11 @@ from .cases import SCHEMA, specs, tables
 from .facts_reader import read
 
 
+def field(id: str, sources: list[int], result: str, **how: Any) -> dict[str, Any]:
+    """Return a partition field as the format documents it."""
+    return {"field_id": id, "source_ids": sources, **how, "result_type": {"type": result}}
+
+
 def lake(root: Path) -> Any:
     return connect("dir", {"path": str(root), "manifest": "true"})
 
@@ -53,19 +58,20 @@ def test_the_metadata_has_the_documented_form(tmp_path: Path) -> None:
     made.evolve(["year(at)", "bucket(8, id)", "expression('col0 + col1', last, id)"])
     made.write([{"id": 1, "at": None, "place": {"country": "US"}, "last": 3}])
     metadata, _ = read(str(tmp_path / "e"))
+    identity = {"type": "identity"}
     assert json.loads(metadata["partition_spec_v1"]) == {
         "id": 1,
         "fields": [
-            {"field_id": "at", "source_ids": [1], "transform": {"type": "identity"}, "result_type": {"type": "date32"}},
-            {"field_id": "place_country", "source_ids": [3], "transform": {"type": "identity"}, "result_type": {"type": "utf8"}},
-            {"field_id": "last", "source_ids": [6], "transform": {"type": "identity"}, "result_type": {"type": "int32"}},
+            field("at", [1], "date32", transform=identity),
+            field("place_country", [3], "utf8", transform=identity),
+            field("last", [6], "int32", transform=identity),
         ],
-    }  # fmt: skip
+    }
     assert json.loads(metadata["partition_spec_v2"])["fields"] == [
-        {"field_id": "at_year", "source_ids": [1], "transform": {"type": "year"}, "result_type": {"type": "int32"}},
-        {"field_id": "id_bucket", "source_ids": [0], "transform": {"type": "bucket", "num_buckets": 8}, "result_type": {"type": "int32"}},
-        {"field_id": "last_id_expression", "source_ids": [6, 0], "expression": "col0 + col1", "result_type": {"type": "int64"}},
-    ]  # fmt: skip
+        field("at_year", [1], "int32", transform={"type": "year"}),
+        field("id_bucket", [0], "int32", transform={"type": "bucket", "num_buckets": 8}),
+        field("last_id_expression", [6, 0], "int64", expression="col0 + col1"),
+    ]
 
 
 def test_a_directory_that_others_wrote_is_read(tmp_path: Path) -> None:
@@ -92,7 +98,7 @@ def test_a_directory_that_others_wrote_is_read(tmp_path: Path) -> None:
     columns = ["object_id", "object_type", "location", "metadata", "partition_field_where"]
     schema = pa.schema([(name, pa.string()) for name in columns])
     manifest = lance.write_dataset(pa.Table.from_pylist(objects, schema), f"{tmp_path}/__manifest")
-    spec = {"id": 1, "fields": [{"field_id": "where", "source_ids": [1], "transform": {"type": "identity"}, "result_type": {"type": "utf8"}}]}  # fmt: skip
+    spec = {"id": 1, "fields": [field("where", [1], "utf8", transform={"type": "identity"})]}
     fields = [
         {
             "name": name,
