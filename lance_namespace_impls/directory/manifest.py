@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
@@ -128,11 +127,14 @@ class Snapshot:
     @classmethod
     def of(cls, version: int, table: pa.Table, metadata: Mapping[str, str]) -> Snapshot:
         """Build a snapshot from rows in any order."""
+        pc = load("pyarrow.compute")
+
+        table = table.combine_chunks()
+        ids = table["object_id"]
+        if pc.any(pc.less(ids.slice(1), ids.slice(0, max(0, len(ids) - 1)))).as_py():
+            table = table.sort_by("object_id").combine_chunks()
         ids = table["object_id"].to_pylist()
-        if any(left > right for left, right in pairwise(ids)):
-            table = table.sort_by("object_id")
-            ids = table["object_id"].to_pylist()
-        return cls(version=version, table=table.combine_chunks(), ids=ids, metadata=metadata)
+        return cls(version=version, table=table, ids=ids, metadata=metadata)
 
     def _index(self, object_id: str) -> int | None:
         index = bisect_left(self.ids, object_id)
@@ -214,8 +216,17 @@ class Snapshot:
 
     def below(self, object_id: str) -> list[str]:
         """Return the identifiers of all objects below an object, at any depth."""
+        start, end = self._range_below(object_id)
+        return self.ids[start:end]
+
+    def rows_below(self, object_id: str) -> pa.Table:
+        """Return the rows of all objects below an object, at any depth."""
+        start, end = self._range_below(object_id)
+        return self.table.slice(start, end - start)
+
+    def _range_below(self, object_id: str) -> tuple[int, int]:
         start = bisect_left(self.ids, f"{object_id}{DELIMITER}")
-        return self.ids[start : bisect_left(self.ids, f"{object_id}{_AFTER}", start)]
+        return start, bisect_left(self.ids, f"{object_id}{_AFTER}", start)
 
     def changed(self, change: Change) -> tuple[pa.Table, list[str]]:
         """Return the rows and their identifiers after a change, in order."""

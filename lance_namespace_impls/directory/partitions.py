@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
@@ -204,24 +205,24 @@ class ManifestPartitions(PartitionStore):
     # --- partitions
 
     def partitions(self, state: State, spec: int, rows: pa.Table) -> list[Partition]:
-        names = [each.id for each in state.specs[spec].fields]
-        values = [rows.column(each.column) for each in state.specs[spec].fields]
+        fields = state.specs[spec].fields
+        names = [each.id for each in fields]
+        columns = [rows.column(each.column).to_pylist() for each in fields]
+        values = zip(*columns, strict=True) if columns else repeat((), rows.num_rows)
+        own = ("object_id", "location", "read_version", "read_branch", "read_tag")
+        root = self.nested.directory
         return [
             Partition(
-                table=tuple(row["object_id"].split(DELIMITER)),
+                table=tuple(id.split(DELIMITER)),
                 spec=spec,
-                values={
-                    name: column[place].as_py() for name, column in zip(names, values, strict=True)
-                },
-                location=self.nested.directory.location(row["location"]),
-                version=row["read_version"],
-                branch=row["read_branch"],
-                tag=row["read_tag"],
+                values=dict(zip(names, each, strict=True)),
+                location=root.location(folder),
+                version=version,
+                branch=branch,
+                tag=tag,
             )
-            for place, row in enumerate(
-                rows.select(
-                    ["object_id", "location", "read_version", "read_branch", "read_tag"]
-                ).to_pylist()
+            for each, id, folder, version, branch, tag in zip(
+                values, *(rows.column(name).to_pylist() for name in own), strict=True
             )
         ]
 
@@ -362,9 +363,7 @@ def _with_version(row: Row, version: int) -> Row:
 def _below(snapshot: Snapshot, spec: PartitionSpec) -> pa.Table:
     """Return the rows below the namespace of a spec, with all columns of its fields."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
-    ids = snapshot.below(spec.namespace)
-    first = snapshot.ids.index(ids[0]) if ids else 0
-    rows = snapshot.table.slice(first, len(ids))
+    rows = snapshot.rows_below(spec.namespace)
     columns = [*_read_columns(), *(pa.field(each.column, each.type) for each in spec.fields)]
     for column in columns:
         if column.name not in rows.column_names:
