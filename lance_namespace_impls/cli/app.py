@@ -349,8 +349,8 @@ _add(
 _add(
     partitions,
     with_session,
-    "lance-ns partitions events --impl dir -p path=/data/lake",
-    "lance-ns partitions events --where 'tenant = 7' --no-sizes --profile prod",
+    "lance-ns partitions events --impl dir -p path=/data/lance",
+    "lance-ns partitions events --where 'year = 2026' --no-sizes --impl dir -p path=/data/lance",
 )
 _add(
     import_files.import_files,

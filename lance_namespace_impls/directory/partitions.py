@@ -26,6 +26,7 @@ from attrs import define, evolve, field, frozen
 from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
@@ -178,13 +179,21 @@ class ManifestPartitions(PartitionStore):
     def create(self, schema: pa.Schema, spec: PartitionSpec) -> None:
         self._check_new()
         found = self.manifest.snapshot()
-        if found is not None and (read_schema(found.metadata) is not None or found.ids):
+        # A process that was killed before it set the metadata leaves the namespace of the spec.
+        if found is not None and (
+            read_schema(found.metadata) is not None or found.ids not in ([], [spec.namespace])
+        ):
             what = "it is partitioned" if read_specs(found.metadata) else "it is not empty"
             raise NamespaceAlreadyExistsError(f"{self.name} already exists, and {what}")
         self._add_spec(spec)
-        self.manifest.set_metadata(
-            {SCHEMA_KEY: schema_json(schema), f"{SPEC_KEY}{spec.id}": spec.to_json()}
-        )
+        try:
+            self.manifest.set_metadata(
+                {SCHEMA_KEY: schema_json(schema), f"{SPEC_KEY}{spec.id}": spec.to_json()}
+            )
+        except ConcurrentModificationError as error:
+            raise NamespaceAlreadyExistsError(
+                f"{self.name} was created concurrently by another client"
+            ) from error
 
     def evolve(self, spec: PartitionSpec) -> None:
         self._add_spec(spec)
@@ -196,6 +205,14 @@ class ManifestPartitions(PartitionStore):
         columns = [*_read_columns(), *(pa.field(each.column, each.type) for each in spec.fields)]
 
         def decide(snapshot: Snapshot) -> Change:
+            for column in columns:
+                index = snapshot.table.schema.get_field_index(column.name)
+                known = column.type if index < 0 else snapshot.table.schema.field(index).type
+                if known != column.type:
+                    raise InvalidTableStateError(
+                        f"{self.name}: the manifest's column {column.name} has the type {known}, "
+                        f"not {column.type}; choose another name for the partition field"
+                    )
             row = Row(id=spec.namespace, type=NAMESPACE)
             exists = snapshot.type_of(row.id) is not None
             return Change(put=[] if exists else [row], columns=columns)
@@ -364,6 +381,13 @@ def _below(snapshot: Snapshot, spec: PartitionSpec) -> pa.Table:
     """Return the rows below the namespace of a spec, with all columns of its fields."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
     rows = snapshot.rows_below(spec.namespace)
+    for each in spec.fields:
+        # Without their values, partitions with matching rows would be left out.
+        if rows.num_rows and each.column not in rows.column_names:
+            raise InvalidTableStateError(
+                f"the manifest has lost its column {each.column}, as happens if pylance's own "
+                "namespace changes it; restore an earlier version of the table __manifest"
+            )
     columns = [*_read_columns(), *(pa.field(each.column, each.type) for each in spec.fields)]
     for column in columns:
         if column.name not in rows.column_names:

@@ -173,6 +173,21 @@ def answered(folder: Path) -> Around:
     yield {"lance-ns drop": "lance-ns drop --yes"}  # the question is asked on a terminal only
 
 
+def with_partition_folders(folder: Path) -> Around:
+    for year in (2025, 2026):
+        (folder / "events" / f"year={year}").mkdir(parents=True)
+        part = folder / "events" / f"year={year}" / "part-0.parquet"
+        pyarrow.parquet.write_table(ORDERS, part)
+    yield {}
+
+
+def with_partitions(folder: Path) -> Around:
+    with contextmanager(with_partition_folders)(folder):
+        lake = ("--impl", "dir", "-p", f"path={folder / 'lake'}", "-p", "manifest=true")
+        lance_ns("import", "events", "events", "--partition-by", "year", *lake)
+        yield {}
+
+
 def with_manifest(folder: Path) -> Around:
     lance_ns("migrate", "--impl", "dir", "-p", f"path={folder / 'lake'}")
     yield {}
@@ -260,11 +275,13 @@ AROUND: dict[str, Callable[[Path], Around]] = {
     "lance-ns declare 'sales$orders' ": without_orders,
     "lance-ns export flights flights.parquet": without_file,
     "lance-ns import flights ": without_flights,
+    "lance-ns import events ": with_partition_folders,
     "lance-ns import orders s3": in_s3,
     "lance-ns import cities 'https": on_the_web,
     "lance-ns import reviews 'hf": on_the_web,
     "lance-ns drop flights ": answered,
     "lance-ns migrate --to flat ": with_manifest,
+    "lance-ns partitions ": with_partitions,
     "lance-ns sync sales ": to_a_backup,
     "lance-ns init sql -p uri=postgresql": in_postgresql,
     "lance-ns upgrade sql -p uri=catalog.db": initialized,

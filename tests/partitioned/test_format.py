@@ -8,9 +8,12 @@ from typing import Any
 
 import lance
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 
+from lance_namespace_client.errors import InvalidTableStateError, NamespaceNotFoundError
 from lance_namespace_impls import connect
+from tests.directory.lakes import Peer
 
 from .cases import SCHEMA, specs, tables
 from .facts_reader import read
@@ -72,6 +75,58 @@ def test_the_metadata_has_the_documented_form(tmp_path: Path) -> None:
         field("id_bucket", [0], "int32", transform={"type": "bucket", "num_buckets": 8}),
         field("last_id_expression", [6, 0], "int64", expression="col0 + col1"),
     ]
+
+
+def test_pylance_sees_the_same_namespaces_and_tables(tmp_path: Path) -> None:
+    made = lake(tmp_path).create_partitioned("e", SCHEMA.remove(7), ["b", "bucket(2, n)"])
+    made.write([{"id": number, "b": number % 2 == 0, "n": number} for number in range(8)])
+    peer = Peer.at(tmp_path / "e")
+    assert peer.namespaces([]) == ["v1"]
+    found = []
+    for outer in peer.namespaces(["v1"]):
+        for inner in peer.namespaces(["v1", outer]):
+            assert peer.tables(["v1", outer, inner]) == ["dataset"]
+            found += peer.rows(["v1", outer, inner, "dataset"])["id"].to_pylist()
+    assert sorted(found) == list(range(8))
+
+
+def test_lost_partition_columns_are_reported_and_can_be_restored(tmp_path: Path) -> None:
+    made = lake(tmp_path).create_partitioned("e", SCHEMA, ["b"])
+    made.write([{"id": 1, "b": True}])
+    manifest = lance.dataset(str(tmp_path / "e" / "__manifest"))
+    # pylance 14.0.2 writes the manifest with the columns that it knows.
+    Peer.at(tmp_path / "e").create_namespace(["other"])
+    with pytest.raises(InvalidTableStateError, match="lost its column partition_field_b"):
+        made.scan("b = true")
+    with pytest.raises(InvalidTableStateError, match="lost its column partition_field_b"):
+        made.write([{"id": 2, "b": True}])
+    manifest.restore()
+    assert made.scan("b = true").read_all()["id"].to_pylist() == [1]
+
+
+def test_a_process_killed_while_it_creates_or_evolves_leaves_nothing_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    there = lake(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("lance_namespace_impls.directory.manifest.Manifest.set_metadata", killed)
+        with pytest.raises(KeyboardInterrupt):
+            there.create_partitioned("e", SCHEMA, ["n"])
+    with pytest.raises(NamespaceNotFoundError):
+        there.partitioned("e").scan()
+    made = there.create_partitioned("e", SCHEMA, ["n", "b"])
+    made.write([{"id": 1, "n": 1}])
+    with monkeypatch.context() as patched:
+        patched.setattr("lance_namespace_impls.directory.manifest.Manifest.set_metadata", killed)
+        with pytest.raises(KeyboardInterrupt):
+            made.evolve(["s"])
+    assert list(made.specs) == [1]
+    made.evolve(["bucket(4, s)"])
+    made.write([{"id": 2, "s": "x"}])
+    assert len(read(str(tmp_path / "e"))[1]) == 2
 
 
 def test_a_directory_that_others_wrote_is_read(tmp_path: Path) -> None:
