@@ -23,6 +23,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.partitioned.namespace import PartitionedNamespace
+from tests.servers.s3 import GuardedS3
 
 from .cases import SCHEMA, Condition, conditions, kept_by_lance, specs, tables
 
@@ -260,6 +261,28 @@ def test_maintenance_removes_killed_writes_and_keeps_what_is_read(lake: Any) -> 
         assert max(dataset.to_table()["id"].to_pylist()) < 50
     made.write(events(50, 10))
     assert ids(made.scan()) == list(range(60))
+
+
+@pytest.mark.s3
+def test_a_partitioned_namespace_on_an_object_store() -> None:
+    with GuardedS3() as server:
+        options = {f"storage.{key}": value for key, value in server.options().items()}
+        there = connect(
+            "dir", {"path": f"s3://{server.bucket}/lake", "manifest": "true", **options}
+        )
+        made = there.create_partitioned("events", EVENTS, ["tenant"])
+        made.write(events(1, 6))
+        made.write(events(7, 6))
+        killed = made._store.begin(made._store.load(), made._store.load().spec)
+        killed.add(("gone",), (pa.scalar("gone"),), events(500, 3).to_batches())
+        now = timedelta(0)
+        rows = maintain(
+            made.namespace, upkeep=Upkeep(cleanup_older_than=now, orphans_older_than=now)
+        )
+        assert [row.problem for row in rows if row.problem] == []
+        assert [row.orphans_deleted for row in rows if row.table == ()] == [1]
+        assert ids(made.scan()) == list(range(1, 13))
+        assert ids(made.scan("tenant = 't1'")) == [1, 4, 10]
 
 
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

@@ -95,7 +95,7 @@ def race(
 
 
 def test_readers_see_all_rows_of_a_write_or_none(tmp_path: Path) -> None:
-    counts = race(tmp_path, writers=3, partitions=6, seconds=6, kill_every=1.5)
+    counts = race(tmp_path, writers=3, partitions=6, seconds=4, kill_every=1.2)
     assert counts["committed"] > 0 and counts["reads"] > 0
 
 
