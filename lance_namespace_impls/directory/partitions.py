@@ -14,8 +14,10 @@ from __future__ import annotations
 import random
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import repeat
@@ -76,6 +78,8 @@ DATASET = "dataset"
 NAME_LENGTH = 16
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 COMMIT_ATTEMPTS = 100
+COMMIT_CONCURRENCY = 4
+"""Number of tables that a write commits to concurrently."""
 PIN = "lance-namespace-read"
 """Tag that protects the version that readers use while old versions are deleted."""
 _FOLDER = re.compile(r"[0-9a-f]{8}_v\d+\$(?:[^$]+\$)*dataset")
@@ -458,12 +462,14 @@ class _Write(PartitionWrite):
         self._staged: dict[Key, _Staged] = {}
         self._names: dict[Key, str] = {(): spec.namespace}
         self._visible = False
+        self._placing = threading.Lock()
         self._mode = WriteMode.APPEND
 
     def add(self, key: Key, values: Sequence[pa.Scalar], rows: Iterable[pa.RecordBatch]) -> int:
-        staged = self._staged.get(key)
-        if staged is None:
-            staged = self._staged[key] = self._place(key, values)
+        with self._placing:
+            staged = self._staged.get(key)
+            if staged is None:
+                staged = self._staged[key] = self._place(key, values)
         added = self._write(staged, rows)
         return sum(int(fragment.physical_rows) for fragment in added)
 
@@ -537,22 +543,27 @@ class _Write(PartitionWrite):
             raise ConcurrentModificationError(f"{self._store.name} was dropped during the write")
         index = self._store.index(snapshot, self._spec)
         put: dict[str, Row] = {}
+        found: list[tuple[_Staged, Row | None]] = []
         for staged in self._staged.values():
             id = index.tables.get(staged.key)
             row = None if id is None else snapshot.row(id)
             if row is None:
                 self._check_new(staged, index)
                 put |= {each.id: each for each in self._namespace_rows(staged, index)}
-                version = self._commit(staged, None)
-                put[staged.id] = self._table_row(staged, version)
-                continue
-            if row.location != staged.folder:
+            elif row.location != staged.folder:
                 self._move(staged, row)
-            version = self._commit(staged, self._base(row))
-            put[row.id] = _with_version(row, version)
+            found.append((staged, row))
+        with ThreadPoolExecutor(COMMIT_CONCURRENCY, "lance-partitions") as pool:
+            versions = pool.map(lambda each: self._commit(each[0], self._base(each[1])), found)
+            for (staged, row), version in zip(found, versions, strict=True):
+                new = _with_version(row or self._table_row(staged), version)
+                put[new.id] = new
         return Change(put=list(put.values()), columns=_read_columns())
 
-    def _base(self, row: Row) -> int:
+    def _base(self, row: Row | None) -> int | None:
+        """Return the version that readers use; None for a new table."""
+        if row is None:
+            return None
         base = _read_version(row)
         if base is not None:
             return base
@@ -589,14 +600,13 @@ class _Write(PartitionWrite):
         fields = self._spec.fields[:depth]
         return {each.column: value for each, value in zip(fields, staged.values, strict=False)}
 
-    def _table_row(self, staged: _Staged, version: int) -> Row:
-        row = Row(
+    def _table_row(self, staged: _Staged) -> Row:
+        return Row(
             id=staged.id,
             type=TABLE,
             location=staged.folder,
             more=self._values(staged, len(self._spec.fields)),
         )
-        return _with_version(row, version)
 
     def _move(self, staged: _Staged, row: Row) -> None:
         """Write the rows again for a partition that another writer created first."""

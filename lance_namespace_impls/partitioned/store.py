@@ -85,6 +85,8 @@ class PartitionWrite(ABC):
     def add(self, key: Key, values: Sequence[pa.Scalar], rows: Iterable[pa.RecordBatch]) -> int:
         """Write rows of one partition to storage and return their number; they stay invisible.
 
+        Threads may call it concurrently for different partitions.
+
         Args:
             key: the partition.
             values: its values, in the order of the spec's fields.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Router", "divided"]
 
+WRITE_CONCURRENCY = 4
+"""Number of partitions that are written concurrently."""
 BUFFER_BYTES = 256 << 20
 """Rows are buffered up to this size, so that each partition gets few and large files."""
 
@@ -87,8 +90,11 @@ class Router:
         return len(self._written)
 
     def _flush(self) -> None:
-        while self._waiting:
-            key, parts = self._waiting.popitem()
-            self.rows += self.write.add(key, parts[0].values, (part.rows for part in parts))
-            self._written.add(key)
+        def add(key: Key) -> int:
+            parts = self._waiting.pop(key)
+            return self.write.add(key, parts[0].values, (part.rows for part in parts))
+
+        self._written.update(self._waiting)
+        with ThreadPoolExecutor(WRITE_CONCURRENCY, "lance-partitions") as pool:
+            self.rows += sum(pool.map(add, list(self._waiting)))
         self._bytes = 0
