@@ -260,9 +260,9 @@ class Namespace(Configured, LanceNamespace):
             UnsupportedError: code 0, the catalog cannot hold partitioned namespaces.
         """
         raise UnsupportedError(
-            f"{type(self).__name__} cannot hold partitioned namespaces: its catalog has no manifest "
-            "that stores partition values and the versions to read; use a directory (impl=dir, "
-            "manifest=true)"
+            f"partitioned namespaces exist only in directories that this process accesses itself "
+            f"(impl=dir, manifest=true); {type(self).__name__} has no place for partition values and "
+            "for the versions that readers use"
         )
 
     def open_table(

@@ -13,6 +13,7 @@ from ..catalog.errors import namespace_exists, namespace_not_empty, namespace_no
 from ..core.identifiers import Identifier
 from .manifest import NAMESPACE, Change, Manifest, Row, Snapshot
 from .names import object_id
+from .partition_properties import partition_properties
 
 __all__ = ["NestedNamespaces", "require_namespace"]
 
@@ -56,7 +57,9 @@ class NestedNamespaces:
         if not identifier:
             return dict(snapshot.metadata)
         row = snapshot.row(object_id(identifier))
-        return {} if row is None else row.properties
+        if row is None:
+            return {}
+        return {**row.properties, **partition_properties(snapshot, identifier, row)}
 
     def add_namespace(
         self,

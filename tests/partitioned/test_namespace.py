@@ -140,6 +140,22 @@ def test_protocol_operations_see_namespaces_and_tables(lake: Any) -> None:
     assert list(lake.iter_tables()) == []
 
 
+def test_describe_shows_the_spec_and_the_values_of_each_level(lake: Any) -> None:
+    made = lake.create_partitioned("events", EVENTS, ["tenant", "day(ts)"])
+    made.write([{"id": 1, "tenant": "a", "ts": datetime(2026, 1, 31)}, {"id": 2}])
+
+    def properties(*names: str) -> dict[str, str]:
+        return made.namespace.describe_namespace({"id": list(names)}).properties or {}
+
+    assert set(properties()) == {"schema", "partition_spec_v1"}
+    assert properties("v1") == {"partition_spec": properties()["partition_spec_v1"]}
+    found = {}
+    for outer in made.namespace.iter_namespaces(["v1"]):
+        for inner in made.namespace.iter_namespaces(["v1", outer]):
+            found |= {str(properties("v1", outer)): properties("v1", outer, inner)}
+    assert found == {"{'partition.tenant': 'a'}": {"partition.ts_day": "31"}, "{}": {}}
+
+
 def test_errors(lake: Any, tmp_path: Path) -> None:
     with pytest.raises(NamespaceNotFoundError):
         lake.partitioned("events").scan()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..completion import complete_id
-from ..failures import needs
+from ..failures import UsageError, needs
 from ..output import Progress, progress
 from ..session import Session, key_values
 from ..signals import deferred, handled, on_stop
@@ -127,6 +127,8 @@ def import_files(
         _show_preview(session, name, found)
         return
     if partition_by:
+        if use_spark:
+            raise UsageError("--spark and --partition-by are mutually exclusive")
         _import_partitioned(session, id, files, partition_by, format, mode, chosen, cores)
         return
     with (

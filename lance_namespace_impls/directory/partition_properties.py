@@ -1,0 +1,40 @@
+"""Properties that describe the namespaces of a partitioned directory; no row stores them.
+
+Source: the format of partitioned namespaces.
+"""
+
+from __future__ import annotations
+
+from ..core.identifiers import Identifier
+from ..partitioned.spec import SPEC_KEY, read_specs
+from .manifest import Row, Snapshot
+
+__all__ = ["partition_properties"]
+
+SPEC = "partition_spec"
+VALUE = "partition."
+
+
+def partition_properties(snapshot: Snapshot, identifier: Identifier, row: Row) -> dict[str, str]:
+    """Return the spec of ``v<N>``, or the partition value of a namespace at its own level.
+
+    Args:
+        snapshot: the manifest.
+        identifier: the namespace.
+        row: its row.
+
+    Raises:
+        InvalidTableStateError: code 19, the specs of the directory cannot be read.
+    """
+    number = identifier[0].removeprefix("v")
+    text = snapshot.metadata.get(f"{SPEC_KEY}{number}")
+    if text is None or identifier[0] != f"v{number}":
+        return {}
+    if len(identifier) == 1:
+        return {SPEC: text}
+    fields = read_specs({f"{SPEC_KEY}{number}": text})[int(number)].fields
+    if len(identifier) - 1 > len(fields):
+        return {}
+    field = fields[len(identifier) - 2]
+    value = row.more.get(field.column)
+    return {} if value is None else {f"{VALUE}{field.id}": str(value.as_py())}
