@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import lance
 import pyarrow as pa
 import pytest
@@ -23,6 +24,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.partitioned.namespace import PartitionedNamespace
+from lance_namespace_impls.server import serving
 from tests.servers.s3 import GuardedS3
 
 from .cases import SCHEMA, Condition, conditions, kept_by_lance, specs, tables
@@ -154,6 +156,11 @@ def test_describe_shows_the_spec_and_the_values_of_each_level(lake: Any) -> None
         for inner in made.namespace.iter_namespaces(["v1", outer]):
             found |= {str(properties("v1", outer)): properties("v1", outer, inner)}
     assert found == {"{'partition.tenant': 'a'}": {"partition.ts_day": "31"}, "{}": {}}
+    (outer,) = [each for each in made.namespace.iter_namespaces(["v1"]) if properties("v1", each)]
+    with serving(made.namespace) as uri:
+        assert "partition_spec" in httpx.get(f"{uri}/ui", params={"id": "v1"}).text
+        shown = httpx.get(f"{uri}/ui", params={"id": ["v1", outer]}).text
+        assert "partition.tenant" in shown
 
 
 def test_errors(lake: Any, tmp_path: Path) -> None:
