@@ -65,6 +65,7 @@ from .names import DELIMITER, object_id
 from .nested import NestedTables
 
 if TYPE_CHECKING:
+    import lance
     import pyarrow as pa
 
     from lance_namespace_client.namespace import LanceNamespace
@@ -247,15 +248,18 @@ class ManifestPartitions(PartitionStore):
             )
         ]
 
-    def open(self, partition: Partition) -> Any:
+    def open(self, partition: Partition) -> lance.LanceDataset:
+        found: lance.LanceDataset
         try:
             if partition.branch is None and partition.tag is None and partition.version is not None:
-                return self.dataset(partition.location, partition.version)
-            storage = self.storage(partition.location)
-            version = partition.version if partition.tag is None else partition.tag
-            return open_dataset(storage, version=version, branch=partition.branch)
+                found = self.dataset(partition.location, partition.version)
+            else:
+                storage = self.storage(partition.location)
+                version = partition.version if partition.tag is None else partition.tag
+                found = open_dataset(storage, version=version, branch=partition.branch)
         except Exception as error:
             raise self.failure(error, "reading a partition of") from error
+        return found
 
     def storage(self, location: str) -> TableStorage:
         """Return the storage of a partition."""

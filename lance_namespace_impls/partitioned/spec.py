@@ -368,7 +368,7 @@ def read_specs(metadata: Mapping[str, str]) -> dict[int, PartitionSpec]:
             fields = tuple(
                 _field(each, f"{key}: field {each['field_id']}") for each in data["fields"]
             )
-        except (ValueError, KeyError, TypeError, LanceNamespaceError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, LanceNamespaceError) as error:
             raise InvalidTableStateError(f"{key} cannot be read: {error}") from error
         found[number] = PartitionSpec(id=number, fields=fields)
     return dict(sorted(found.items()))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -16,6 +16,7 @@ from .spec import PartitionSpec
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    import lance
     import pyarrow as pa
 
     from lance_namespace_client.errors import LanceNamespaceError
@@ -44,7 +45,7 @@ class Partition:
     """Identifier of the table, from the root of the partitioned namespace."""
     spec: int
     """Number of the spec by which its rows were partitioned."""
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     """The partition values, by the identifiers of their fields."""
     location: str
     """Location of the dataset."""
@@ -156,7 +157,7 @@ class PartitionStore(ABC):
         """Begin a write to the partitions of a spec."""
 
     @abstractmethod
-    def open(self, partition: Partition) -> Any:
+    def open(self, partition: Partition) -> lance.LanceDataset:
         """Open the dataset of a partition at the version that readers use."""
 
     @abstractmethod

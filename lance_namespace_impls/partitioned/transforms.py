@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -303,13 +303,13 @@ class Expression(Transform):
         return found.column("value").combine_chunks()
 
 
-def transform_from_json(data: Any, what: str) -> Transform:
+def transform_from_json(data: Mapping[str, Any], what: str) -> Transform:
     """Return the transform with a JSON form.
 
     Raises:
         InvalidInputError: code 13, the transform is unknown, or lacks its parameter.
     """
-    kind = data.get("type") if isinstance(data, dict) else None
+    kind = data.get("type")
     try:
         if kind == "identity":
             return Identity()

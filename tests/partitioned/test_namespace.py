@@ -24,6 +24,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.partitioned.namespace import PartitionedNamespace
+from lance_namespace_impls.partitioned.spec import new_spec, parse_field
 from lance_namespace_impls.server import serving
 from tests.servers.s3 import GuardedS3
 
@@ -127,6 +128,19 @@ def test_a_spec_evolves_and_old_rows_stay(lake: Any) -> None:
     made.evolve([])
     made.write(events(20, 1))
     assert ids(made.scan()) == list(range(21))
+
+
+def test_of_two_clients_that_add_a_spec_one_succeeds(lake: Any) -> None:
+    made = lake.create_partitioned("events", EVENTS, ["tenant"])
+    state = made._store.load()
+    numbered = state.schema
+    one, other = (
+        new_spec(numbered, [parse_field(field)], state.specs) for field in ("day(ts)", "year(ts)")
+    )
+    made._store.evolve(one)
+    with pytest.raises(ConcurrentModificationError):
+        made._store.evolve(other)
+    assert made.partition_by == ["day(ts)"]
 
 
 def test_protocol_operations_see_namespaces_and_tables(lake: Any) -> None:
