@@ -1,10 +1,10 @@
-"""A process that writes batches to all partitions until it is killed; it prints what is committed."""
+"""A process that writes batches to random partitions until it is killed, or a file ends it."""
 
 from __future__ import annotations
 
 import random
 import sys
-import time
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,12 +13,12 @@ from lance_namespace_impls import connect
 SCHEMA = pa.schema([("p", pa.int64()), ("batch", pa.string()), ("of", pa.int64())])
 
 
-def main(root: str, name: str, partitions: int, seconds: float) -> None:
+def main(root: str, name: str, partitions: int) -> None:
     """Write batches; each has one row in some of the partitions, and says in how many."""
     there = connect("dir", {"path": root, "manifest": "true"}).partitioned("events")
-    end, number = time.monotonic() + seconds, 0
-    print("ready", flush=True)
-    while time.monotonic() < end:
+    number, stop = 0, Path(root).with_name("stop")
+    print(f"ready {name}", flush=True)
+    while not stop.exists():
         chosen = random.sample(range(partitions), random.randint(2, min(8, partitions)))
         batch = f"{name}-{number}"
         rows = {"p": chosen, "batch": [batch] * len(chosen), "of": [len(chosen)] * len(chosen)}
@@ -29,4 +29,4 @@ def main(root: str, name: str, partitions: int, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -41,7 +41,7 @@ def partitions(
         typer.Option("--sizes/--no-sizes", help="Open each partition to count its rows and bytes."),
     ] = True,
 ) -> None:
-    """Show the partitions of a partitioned namespace, with their values, rows and sizes."""
+    """Show the values, rows and size of each partition."""
     identifier = session.identifier(id)
     with session.connect() as namespace:
         there = namespace.partitioned(identifier)
