@@ -99,8 +99,8 @@ def test_only_what_users_call_is_listed(namespace: Namespace, table: Table) -> N
     rest = set(dir(namespace)) - operations
     assert operations <= set(dir(namespace))
     assert rest - {"migrate"} == {
-        "close", "config", "from_properties", "iter_namespaces", "iter_tables", "namespace_id",
-        "open_table", "properties", "table",
+        "close", "config", "create_partitioned", "from_properties", "iter_namespaces",
+        "iter_tables", "namespace_id", "open_table", "partitioned", "properties", "table",
     }  # fmt: skip
     for each in (namespace, table, table.search(), table.merge_insert("id")):
         assert not [name for name in dir(each) if name.startswith("_")]
