@@ -143,6 +143,25 @@ def test_given_types_and_the_types_of_a_table_win(tmp_path: Path) -> None:
         import_files(None, table="bad", options={"types": "m: int32"}, **common)
 
 
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_text_formats_have_folders_of_every_type(tmp_path: Path, format: str) -> None:
+    texts = {"d": "1969-12-31", "t": "2020-01-31 10%3A00%3A00", "n": "9223372036854775808"}
+    folder = tmp_path / "source" / "/".join(f"{key}={text}" for key, text in texts.items())
+    folder.mkdir(parents=True)
+    (folder / f"a.{format}").write_text('{"id": 1}\n' if format == "json" else "id\n1\n")
+    properties = {"path": str(tmp_path / "lake")}
+    sources = [str(tmp_path / "source")]
+    import_files(None, impl="dir", properties=properties, table="t", sources=sources)
+    assert connect("dir", properties).table("t").to_list() == [
+        {
+            "id": 1,
+            "d": date(1969, 12, 31),
+            "t": datetime(2020, 1, 31, 10),
+            "n": Decimal("9223372036854775808"),
+        }
+    ]
+
+
 def test_folders_that_disagree_are_rejected(tmp_path: Path) -> None:
     for folder in ("a=1", "b=1"):
         (tmp_path / "source" / folder).mkdir(parents=True)

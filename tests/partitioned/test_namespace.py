@@ -340,7 +340,8 @@ def check_scan(
         made.evolve(evolved)
     made.write(table.slice(half))
     assert ids(made.scan()) == list(range(table.num_rows))
-    assert set(ids(made.scan(condition.sql))) == kept_by_lance(table, condition.sql)
+    wanted = kept_by_lance(table, condition.sql)
+    assert set(ids(made.scan(condition.sql))) == wanted
     if condition.exact:
         found = made.scan(condition.sql).read_all().sort_by("id")
         assert found.drop_columns("f") == condition.rows(table).drop_columns("f")
