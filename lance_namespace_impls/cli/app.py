@@ -358,7 +358,7 @@ _add(
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
     "lance-ns import orders s3://bucket/new -p storage.aws_region=eu-west-1 --profile prod",
-    "lance-ns import events data/ --partition-by year --profile prod",
+    "lance-ns import t events/ --partition-by year --impl dir -p path=new -p manifest=true",
     "lance-ns import cities 'https://example.com/train-*-of-00003.parquet' --profile prod",
     "lance-ns import reviews 'hf://datasets/owner/name/data/train-*.parquet' --profile prod",
     name="import",

@@ -275,7 +275,7 @@ AROUND: dict[str, Callable[[Path], Around]] = {
     "lance-ns declare 'sales$orders' ": without_orders,
     "lance-ns export flights flights.parquet": without_file,
     "lance-ns import flights ": without_flights,
-    "lance-ns import events ": with_partition_folders,
+    "lance-ns import t events/ ": with_partition_folders,
     "lance-ns import orders s3": in_s3,
     "lance-ns import cities 'https": on_the_web,
     "lance-ns import reviews 'hf": on_the_web,
