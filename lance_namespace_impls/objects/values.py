@@ -79,7 +79,7 @@ def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) ->
 def rows_of_schema(
     data: Rows | Iterator[pa.RecordBatch], schema: pa.Schema, what: str
 ) -> RowStream:
-    """Return rows with exactly the columns of a schema; missing columns are null.
+    """Return rows with exactly the columns of a schema; a missing column is null.
 
     Args:
         data: the rows, or an iterator over record batches.
@@ -87,8 +87,9 @@ def rows_of_schema(
         what: description of the table for messages.
 
     Raises:
-        TableSchemaValidationError: code 20, a value does not fit its column, or the rows have a
-            column that the schema lacks. Errors in later batches are raised while they are read.
+        TableSchemaValidationError: code 20, a value does not fit its column, a column that is not
+            nullable contains a null, or the schema lacks a column. Batches are checked as they are
+            read.
     """
     import pyarrow as pa
 
@@ -97,7 +98,7 @@ def rows_of_schema(
     reader = to_reader(cast_to_schema(data, lambda: schema, what))
     if unknown := [name for name in reader.schema.names if name not in schema.names]:
         raise TableSchemaValidationError(
-            f"{what}: the schema has no column {unknown[0]!r}; it has {', '.join(schema.names)}"
+            f"{what} has no column {unknown[0]!r}; it has {', '.join(schema.names)}"
         )
     return RowStream(schema, (_aligned(batch, schema, what) for batch in reader))
 
@@ -116,6 +117,8 @@ def _aligned(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBa
             )
         except (pa.ArrowException, ValueError) as error:
             raise _misfit(what, field, error) from error
+        if values.null_count and not field.nullable:
+            raise TableSchemaValidationError(f"{what}: column {field.name!r} must not be null")
         columns.append(values)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

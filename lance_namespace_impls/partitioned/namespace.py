@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import evolve, frozen
 
-from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.models import QueryTableRequest
 
-from ..core.errors import first_line
 from ..core.imports import load
 from ..objects.search import DEFAULT_LIMIT, vector_field
-from ..objects.values import cast_to_schema
-from ..tables.align import cast
+from ..objects.values import rows_of_schema
 from ..tables.query import scan, scanner
 from ..tables.sql import check_sql
 from .pruning import Pruning
@@ -141,43 +138,16 @@ class PartitionedNamespace:
         chosen = _mode(mode)
         state = self._store.load()
         schema = without_ids(state.schema)
-        reader = to_reader(cast_to_schema(rows, lambda: schema, self._store.name))
-        _check_columns(reader.schema, schema, self._store.name)
+        stream = rows_of_schema(rows, schema, self._store.name)
         write = self._store.begin(state, state.spec)
         try:
             router = Router(write, state.spec, column_paths(state.schema))
-            stream = RowStream(schema, self._cast(reader, schema))
             partitions = router.run(stream.reader())
             write.publish(chosen)
         except BaseException:
             write.discard()
             raise
         return PartitionWriteResult(rows=router.rows, partitions=partitions)
-
-    def _cast(self, batches: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in the schema; missing columns are null."""
-        pa = load("pyarrow")
-        for batch in batches:
-            columns = []
-            for column in schema:
-                place = batch.schema.get_field_index(column.name)
-                try:
-                    values = (
-                        pa.nulls(batch.num_rows, column.type)
-                        if place < 0
-                        else cast(batch.column(place), column.type)
-                    )
-                except (pa.ArrowException, ValueError) as error:
-                    raise TableSchemaValidationError(
-                        f"{self._store.name}: column {column.name!r} is {column.type}: "
-                        f"{first_line(error)}"
-                    ) from error
-                if values.null_count and not column.nullable:
-                    raise TableSchemaValidationError(
-                        f"{self._store.name}: column {column.name!r} must not be null"
-                    )
-                columns.append(values)
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     # --- reading
 
@@ -359,15 +329,3 @@ def _mode(mode: str) -> WriteMode:
     except ValueError:
         known = ", ".join(each.value for each in WriteMode)
         raise InvalidInputError(f"write: unknown mode {mode!r}; use one of {known}") from None
-
-
-def _check_columns(rows: pa.Schema, schema: pa.Schema, what: str) -> None:
-    """Reject rows with unknown or missing columns (code 20)."""
-    for name in rows.names:
-        if name not in schema.names:
-            raise TableSchemaValidationError(
-                f"{what} has no column {name!r}; it has {', '.join(schema.names)}"
-            )
-    for column in schema:
-        if column.name not in rows.names and not column.nullable:
-            raise TableSchemaValidationError(f"{what}: column {column.name!r} is missing")

@@ -311,11 +311,17 @@ def test_batches_of_a_schema(lake: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"), [([{"a": "x"}], "column 'a'"), ([{"c": 1}], "no column 'c'")]
+    ("rows", "message"),
+    [
+        ([{"a": "x", "k": 1}], "column 'a' is int32"),
+        ([{"c": 1, "k": 1}], "no column 'c'"),
+        ([{"a": 1}], "column 'k' must not be null"),
+    ],
 )
 def test_rows_of_another_schema_create_nothing(lake: Any, rows: Any, message: str) -> None:
+    schema = SCHEMA.append(pa.field("k", pa.int64(), nullable=False))
     with pytest.raises(TableSchemaValidationError, match=message):
-        lake.table("t").create(rows, schema=SCHEMA)
+        lake.table("t").create(rows, schema=schema)
     with pytest.raises(InvalidInputError, match="rows or a schema"):
         lake.table("t").create()
     assert not lake.table("t").exists()
