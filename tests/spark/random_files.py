@@ -14,6 +14,7 @@ import io
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -378,7 +379,8 @@ def means(cell: str | None, value: Any, kind: pa.DataType) -> bool:
     if is_.is_integer(kind):
         return str(value) == plain
     if is_.is_decimal(kind):
-        return Decimal(plain) == value and plain.lstrip("-")[:1] != "0"
+        # Neither leading zeros nor the sign of a zero may be lost.
+        return Decimal(plain) == value and not re.match(r"-?0\d|-0*\.?0*$", plain)
     if is_.is_floating(kind):
         return _is_float(plain, value)
     if is_.is_date(kind):
