@@ -382,8 +382,8 @@ class CatalogBase(metaclass=ABCMeta):
     def sole_change(self, *identifiers: Identifier) -> Iterator[None]:
         """Prevent other processes on this machine from adding or removing the same objects.
 
-        Many catalogs let more than one of several concurrent removals or renames of an object
-        succeed. Between the choice of a new table's location and the addition of its entry, no
+        In many catalogs, several concurrent drops or renames of the same object can all succeed.
+        Also, after the location of a new table has been chosen and before its entry is added, no
         table with the same name may be added and removed.
         """
         # Some catalogs compare names case-insensitively, so names that differ in case share a lock.

@@ -59,7 +59,9 @@ class RootTables(FlatTables):
         return folder.endswith(SUFFIX) and "/" not in folder
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the subdirectories, and of tables with another location in the manifest."""
+        """Return the names of the tables in subdirectories, and of those that the manifest locates
+        elsewhere.
+        """
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)

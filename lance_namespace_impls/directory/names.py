@@ -75,7 +75,8 @@ def check_name(name: str) -> None:
         )
     if name.endswith(SUFFIX):
         raise InvalidInputError(
-            f"table name {name!r}: the directory {name}/ is table {name.removesuffix(SUFFIX)!r}"
+            f"table name {name!r} must not end with {SUFFIX!r}: the directory {name}/ is table "
+            f"{name.removesuffix(SUFFIX)!r}; use that name"
         )
     try:
         too_long = len(name.encode()) > MAX_NAME_BYTES

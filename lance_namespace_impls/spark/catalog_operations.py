@@ -332,7 +332,7 @@ def _definition(request: Request) -> tuple[pa.Schema, dict[str, str]]:
     if layout := request["partitions"]:
         raise UnsupportedError(
             f"Lance tables have no partitions ({', '.join(layout)}): omit PARTITIONED BY and "
-            "CLUSTER BY; create an index on the column to read few rows"
+            "CLUSTER BY; to avoid reading every row, create an index on the column"
         )
     settings = request["properties"]
     provider = settings.get("provider", FORMAT).lower()

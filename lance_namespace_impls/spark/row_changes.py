@@ -1,4 +1,4 @@
-"""Commits removed and new rows of a table as one version."""
+"""Commits the deleted and inserted rows of a table as a single version."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class ChangedPartition(InputPartition):
     """Changed rows that one task reads.
 
     Args:
-        rows: rows that versions change.
+        rows: the rows that changed, by version.
     """
 
     def __init__(self, rows: Sequence[ChangedRows]) -> None:

@@ -117,7 +117,9 @@ def whole_numbers(values: pa.Array) -> pa.DataType:
 
 
 def numbers_in(text: pa.Array, values: pa.Array) -> pa.DataType:
-    """Return the type for texts that Arrow reads as numbers; string if a number would change one.
+    """Return the type for texts that Arrow reads as numbers.
+
+    It is string if the conversion of any text to a number would lose information.
 
     Args:
         text: texts in the file.
