@@ -309,16 +309,16 @@ def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[A
     info = store.get_file_info(path)
     if info.type == fs.FileType.File:
         _refuse_unknown_ending(source, path, format)
+        _refuse_files_of_delta(source, store, [os.path.dirname(path)])
         return [info]
     if info.type == fs.FileType.Directory:
+        _refuse_files_of_delta(source, store, [path])
         return _below(source, store, path)
     if not _WILD.isdisjoint(path):
         infos = [
             info for info in _matching(store, path) if _is_shown(_not_spelt_out(info.path, path))
         ]
-        for folder in sorted({os.path.dirname(info.path) for info in infos}):
-            if store.get_file_info(f"{folder}/{_DELTA_LOG}").type == fs.FileType.Directory:
-                _refuse_delta(source, folder)
+        _refuse_files_of_delta(source, store, {os.path.dirname(info.path) for info in infos})
         return infos
     raise InvalidInputError(f"{source}: file or folder not found")
 
@@ -333,6 +333,18 @@ def _below(source: str, store: Any, folder: str) -> list[Any]:
         for info in infos
         if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :].split("/"))
     ]
+
+
+def _refuse_files_of_delta(source: str, store: Any, folders: Iterable[str]) -> None:
+    """Reject folders of a Delta table, and the folders of its partitions."""
+    tables = set()
+    for folder in folders:
+        while "=" in os.path.basename(folder):
+            folder = os.path.dirname(folder)
+        tables.add(folder)
+    for table in sorted(tables):
+        if store.get_file_info(f"{table}/{_DELTA_LOG}").type == fs.FileType.Directory:
+            _refuse_delta(source, table)
 
 
 def _refuse_delta(source: str, table: str) -> None:

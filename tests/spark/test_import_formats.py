@@ -252,8 +252,10 @@ def test_a_delta_table_has_only_its_current_rows_and_its_partition_columns(
     assert quiet_lake.dataset("t").schema.field("day").type == pa.date32()
     assert quiet_lake.dataset("t").schema.field("p").type == pa.string()
     # Files of the table would include deleted rows.
-    for other in (source / "day=2024-01-01", source / "*" / "*" / "*.parquet"):
-        with pytest.raises(InvalidInputError):
+    inside = source / "day=2024-01-01"
+    (file, *_) = inside.rglob("*.parquet")
+    for other in (inside, file.parent, file, source / "*" / "*" / "*.parquet", inside / "*" / "*"):
+        with pytest.raises(InvalidInputError, match=r"of the Delta table .*/delta;"):
             bring(quiet_lake, other, mode="overwrite")
     with pytest.raises(InvalidInputError, match="format delta, not parquet"):
         bring(quiet_lake, source, mode="overwrite", format="parquet")
