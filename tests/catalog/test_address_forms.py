@@ -166,9 +166,10 @@ def _glue(folder: Path, s3: GuardedS3 | None) -> Iterator[Reached]:
             "root": str(folder / "lake"),
             **_storage(s3),
         }
+        name = f"forms_{folder.name.replace('-', '_').lower()}"
         with connect("glue", properties) as namespace:
-            namespace.create_namespace({"id": ["db"], "mode": "exist_ok"})
-        yield _reach("glue", properties, ["db", "t"])
+            namespace.create_namespace({"id": [name]})
+        yield _reach("glue", properties, [name, "t"])
 
 
 @contextmanager

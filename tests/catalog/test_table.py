@@ -202,7 +202,8 @@ def test_plain_numbers_take_the_table_s_types(namespace: Namespace) -> None:
 
 
 def test_a_list_of_lists_is_told_how_to_become_vectors(namespace: Namespace) -> None:
-    plain = namespace.table("plain").create([{"id": 1, "vector": [1.0, 2.0]}])
+    rows = pa.table({"id": [1], "vector": [[1.0, 2.0]]})
+    plain = namespace.table("plain").create(rows)
     with pytest.raises(InvalidInputError, match=r"fixed-size list.*numpy"):
         plain.search([1.0, 2.0]).to_arrow()
     with pytest.raises(InvalidInputError, match=r"fixed-size list.*numpy"):

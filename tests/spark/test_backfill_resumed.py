@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -197,7 +198,8 @@ def test_failed_calls_are_repeated_with_growing_pauses(
     pauses: list[float] = []
     import tenacity.nap
 
-    monkeypatch.setattr(tenacity.nap.time, "sleep", pauses.append)
+    own = SimpleNamespace(sleep=pauses.append)  # other threads must not call it
+    monkeypatch.setattr(tenacity.nap, "time", own)
     add(quiet, service, attempts=4, backoff_seconds=0.5, batch_rows=5)
     assert Counter(service.calls) == Counter({0: 4, **dict.fromkeys(range(5, 80, 5), 1)})
     assert len(pauses) == 3
