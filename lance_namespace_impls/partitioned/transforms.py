@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +40,13 @@ _COLUMN = re.compile(r"col(\d+)")
 MAX_BUCKETS = (1 << 31) - 1
 
 
-class Transform:
+class Transform(ABC):
     """A function from the values of one or more columns to a partition value."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """Its type in the format's JSON."""
-        raise NotImplementedError
+        """Type of the transform in the format's JSON."""
 
     def to_json(self) -> dict[str, object]:
         """Return the transform in the format's JSON."""
@@ -59,6 +60,7 @@ class Transform:
         """Return the default identifier of a partition field."""
         return "_".join([*(column.replace(".", "_") for column in columns), self.name])
 
+    @abstractmethod
     def result_type(self, sources: Sequence[pa.DataType]) -> pa.DataType:
         """Return the type of the partition values.
 
@@ -68,8 +70,8 @@ class Transform:
         Raises:
             InvalidInputError: code 13, the transform cannot be applied to these types.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def apply(self, columns: Sequence[pa.Array], result: pa.DataType) -> pa.Array:
         """Return the partition value of each row.
 
@@ -77,7 +79,6 @@ class Transform:
             columns: the source columns, all of the same length.
             result: type of the partition values.
         """
-        raise NotImplementedError
 
     def _one(self, sources: Sequence[pa.DataType]) -> pa.DataType:
         if len(sources) != 1:
