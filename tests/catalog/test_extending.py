@@ -87,7 +87,7 @@ def test_the_documentation_shows_the_whole_example() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[:2]
     shown, written = "\n".join(blocks).split(), EXAMPLE.read_text("utf-8").split()
     assert shown == written
-    assert len(EXAMPLE.read_text("utf-8").splitlines()) < 150
+    assert len(EXAMPLE.read_text("utf-8").splitlines()) < 120
 
 
 def subject(module: ModuleType, folder: Path) -> Subject:
