@@ -288,10 +288,10 @@ class ManifestPartitions(PartitionStore):
         """Make the version that readers use the latest version of a table."""
 
         def decide(snapshot: Snapshot) -> Change | None:
-            row = snapshot.row(object_id(table))
-            base = None if row is None else _read_version(row)
-            if row is None or base is None:
+            found = _pinned_row(snapshot, table)
+            if found is None:
                 return None
+            row, base = found
             dataset = self.dataset(self.nested.directory.location(str(row.location)))
             if int(dataset.version) == base:
                 return None
@@ -306,10 +306,10 @@ class ManifestPartitions(PartitionStore):
         """Let readers use the latest version of a table, if it has the same rows."""
 
         def decide(snapshot: Snapshot) -> Change | None:
-            row = snapshot.row(object_id(table))
-            base = None if row is None else _read_version(row)
-            if row is None or base is None:
+            found = _pinned_row(snapshot, table)
+            if found is None:
                 return None
+            row, base = found
             dataset = self.dataset(self.nested.directory.location(str(row.location)))
             latest = int(dataset.version)
             for version in range(base + 1, latest + 1):
@@ -326,11 +326,11 @@ class ManifestPartitions(PartitionStore):
 
         Later versions that a writer publishes during the deletion are too new to be deleted.
         """
-        row = self.snapshot().row(object_id(table))
-        base = None if row is None else _read_version(row)
-        if row is None or base is None:
+        found = _pinned_row(self.snapshot(), table)
+        if found is None:
             yield
             return
+        row, base = found
         dataset = self.dataset(self.nested.directory.location(str(row.location)), base)
         if PIN in dataset.tags.list():
             dataset.tags.update(PIN, base)
@@ -373,6 +373,13 @@ class ManifestPartitions(PartitionStore):
             storage_options=self.nested.directory.lance_options,
             max_retries=0,
         )
+
+
+def _pinned_row(snapshot: Snapshot, table: Identifier) -> tuple[Row, int] | None:
+    """Return the row of a table and the version that readers use; None if they use the latest."""
+    row = snapshot.row(object_id(table))
+    version = None if row is None else _read_version(row)
+    return None if row is None or version is None else (row, version)
 
 
 def _read_version(row: Row) -> int | None:
