@@ -140,9 +140,7 @@ class GlueServer:
         self.calls.clear()
         self.problems.clear()
         self.assumed.clear()
-        self._faults.clear()
-        self._hooks.clear()
-        self.empty_first_page = False
+        self.heal()
 
     # --- what a test asks of it
 
@@ -154,7 +152,10 @@ class GlueServer:
         self._faults.setdefault(operation, []).append(Fault(code, **more))
 
     def heal(self) -> None:
+        """Remove every fault and hook that a test has set."""
         self._faults.clear()
+        self._hooks.clear()
+        self.empty_first_page = False
 
     def before(self, operation: str, action: Callable[[dict[str, Any]], None]) -> None:
         """Do something once, right before the next such operation takes effect."""
@@ -419,8 +420,9 @@ def _order(entry: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def glue_server() -> Iterator[GlueServer]:
-    """Yield the server of this process, or one that is stopped at the end."""
+    """Yield the server of this process without faults, or one that is stopped at the end."""
     if GlueServer.running is not None:
+        GlueServer.running.heal()
         yield GlueServer.running
         return
     server = GlueServer().start()
