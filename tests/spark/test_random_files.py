@@ -217,7 +217,11 @@ def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
         back = kept.cast(pa.float64()).cast(target)
     else:
         back = kept.cast(target)
-    assert random_files.values_of(given) == random_files.values_of(back)
+    values = random_files.values_of(given)
+    if is_.is_integer(kept.type) or is_.is_decimal(kept.type):
+        # These types have no negative zero.
+        values = [("float", "0.0") if each == ("float", "-0.0") else each for each in values]
+    assert values == random_files.values_of(back), (given.type, kept.type)
 
 
 def check_frames(rng: random.Random, lake: Lake) -> None:
