@@ -1,4 +1,4 @@
 """One behaviour suite for every backend: random operations, each compared with a model.
 
-A backend joins with one `Subject` in `subjects.py`.
+To add a backend, define a `Subject` for it in `subjects.py`.
 """

@@ -1,4 +1,4 @@
-"""Random calls: requests that fit the state of the catalog, and requests that do not."""
+"""Random calls: requests that are valid in the current state of the catalog, and others."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ Draw: TypeAlias = Callable[[SearchStrategy[Any]], Any]
 
 @define
 class World:
-    """What calls are drawn from."""
+    """The state that calls are drawn from."""
 
     subject: Subject
     tree: Tree
     names: tuple[str, ...]
-    """Names of this run: few, so that they meet."""
+    """The names of this run. They are few, so that calls often use the same ones."""
     refused_names: tuple[str, ...]
     table: Identifier | None = None
-    """The table of the last call: the next one is often about it, too."""
+    """The table of the last call. The next call often uses it again."""
     namespace: Identifier | None = None
     """The namespace of the last call."""
 
     def look_at(self, call: Call) -> None:
-        """Take note of what a call was about."""
+        """Remember the table or namespace of a call."""
         identifier = call.request.get("id")
         if not isinstance(identifier, list) or not identifier:
             return
@@ -62,7 +62,7 @@ def weighted(**weights: int) -> SearchStrategy[str]:
 
 
 def _rarely(draw: Draw, times: int) -> bool:
-    """Return True once in so many times; a shrunk example has False."""
+    """Return True once in `times` draws; shrunk examples use False."""
     return bool(draw(st.integers(1, times)) == times)
 
 
@@ -95,7 +95,7 @@ def _name(draw: Draw, world: World) -> str:
 
 
 def _any_namespace(draw: Draw, world: World, depth: int) -> Identifier:
-    """Draw a namespace of some depth: mostly below one that is there."""
+    """Draw a namespace of the given depth, usually below an existing one."""
     start: Identifier = ()
     if depth > 0 and not _rarely(draw, 10):
         parents = sorted(ns for ns in [(), *world.tree.namespaces] if len(ns) < depth)
@@ -109,7 +109,10 @@ def _existing(draw: Draw, namespaces: Iterable[Identifier]) -> Identifier | None
 
 
 def _namespace(draw: Draw, world: World, *, there: int = 12, fresh: int = 3) -> Identifier:
-    """Draw the identifier of a namespace operation; `there` and `fresh` say how often which."""
+    """Draw the identifier for a namespace operation.
+
+    `there` and `fresh` are the weights of existing and of new namespaces.
+    """
     deepest = world.subject.deepest
     if world.namespace and draw(weighted(elsewhere=2, again=1)) == "again":
         return world.namespace
@@ -167,7 +170,7 @@ def _table(draw: Draw, world: World, *, new: bool = False) -> list[str]:
 
 
 def _optional(draw: Draw, request: dict[str, Any], **values: SearchStrategy[Any]) -> dict[str, Any]:
-    """Put fields into a request, often leaving them out."""
+    """Add fields to a request; each is often left out."""
     for key, strategy in values.items():
         if draw(st.booleans()):
             request[key] = draw(strategy)
@@ -175,7 +178,7 @@ def _optional(draw: Draw, request: dict[str, Any], **values: SearchStrategy[Any]
 
 
 def _mode(modes: tuple[str, ...]) -> SearchStrategy[str | None]:
-    """Return modes in every spelling, no mode, and modes that are none."""
+    """Draw a mode in any spelling, no mode, or an unknown mode."""
     spellings = [
         spelling
         for mode in modes
@@ -202,7 +205,7 @@ def _list_operations(draw: Draw, world: World) -> Call:
 
 
 def _root_forms(identifier: Identifier, draw: Draw, *, optional: bool) -> dict[str, Any]:
-    """Write an identifier into a request; the root has several spellings."""
+    """Return the request fields for an identifier; the root has several spellings."""
     if identifier or not optional:
         return {"id": list(identifier)}
     return dict(draw(st.sampled_from(({"id": []}, {"id": None}, {"id": ""}, {}))))
@@ -317,7 +320,7 @@ def _declare_table(draw: Draw, world: World) -> Call:
 
 
 def _locations(world: World, identifier: list[str]) -> list[str]:
-    """Return locations worth asking for: the default one, others' and nobody's."""
+    """Return locations to request: the default one, those of other tables, and unused ones."""
     subject, tree = world.subject, world.tree
     parent = tree.namespaces.get(tuple(identifier[:-1]), {})
     found = ["", "/nowhere/at/all"]
@@ -452,7 +455,7 @@ GENERATED: dict[str, Callable[[Draw, World], Call]] = {
     "InsertIntoTable": _insert_into_table,
     "CountTableRows": _count_table_rows,
 }
-"""How each operation of the suite is drawn."""
+"""The function that draws the calls of each operation."""
 
 
 def _on_data(operation: str) -> Callable[[Draw, World], Call]:

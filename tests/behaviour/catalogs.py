@@ -1,4 +1,4 @@
-"""The catalogs whose own tests run the suite, to start where every catalog is walked."""
+"""The catalogs whose own tests run the suite, for tests that run on every catalog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RELEASE = "3.1"
 
 @contextmanager
 def glue(folder: Path) -> Iterator[Subject]:
-    """Databases in an account's default catalog, on a server that may be running already."""
+    """Databases in an account's default catalog, on a server that may already be running."""
     with glue_server() as server:
         yield one_level(server, folder / "lake")
 
@@ -46,4 +46,4 @@ CATALOGS: dict[str, Backend] = {
     "iceberg": iceberg_subject,
     "unity": unity_subject,
 }
-"""Name -> what starts the catalog; its data goes into the folder."""
+"""Catalog name -> context manager that starts it; data is stored in the folder that it gets."""

@@ -1,4 +1,4 @@
-"""Drops that are killed, and what another tool does with the table afterwards."""
+"""Drops that are interrupted, and later actions of another tool on the table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CUTS", "check_data_is_kept", "check_drop_is_resumed", "cut_off"]
 
 ROWS = pa.table({"x": [1, 2, 3]})
 CUTS = ("write_drop_marker", "remove_table", "mark_removed")
-"""Methods at which a drop is killed while it may not delete anything later."""
+"""Methods before the deletion starts. A drop killed at one of them must not delete data later."""
 
 
 class Killed(BaseException):
@@ -24,7 +24,7 @@ class Killed(BaseException):
 
 
 def cut_off(namespace: Namespace, table: list[str], method: str) -> None:
-    """Start to drop a table, and die when a method of the folder or the catalog is reached."""
+    """Start to drop a table, and raise `Killed` at a method of the table's folder or catalog."""
 
     def die(*_: object, **__: object) -> None:
         raise Killed
@@ -44,8 +44,8 @@ def check_data_is_kept(
     Args:
         namespace: the catalog.
         table: a table that can be created.
-        cut: at which method the drop is killed.
-        remove: removes the entry through a client of the catalog's own.
+        cut: the method at which the drop is killed.
+        remove: removes the entry through the catalog's own client.
     """
     location = str(namespace.create_table({"id": table}, ROWS).location)
     cut_off(namespace, table, cut)
@@ -62,7 +62,7 @@ def check_data_is_kept(
     assert created.location != location
     namespace.drop_table({"id": table})
     assert lance.dataset(location).to_table() == ROWS
-    # The data is as usable as before.
+    # The data is still usable.
     namespace.register_table({"id": table, "location": location})
     assert namespace.count_table_rows({"id": table}).count == ROWS.num_rows
     namespace.drop_table({"id": table})

@@ -1,4 +1,4 @@
-"""The forms in which a request and its rows can be handed over."""
+"""The types in which a request and its rows can be passed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .calls import weighted
 
 
 class _Dumps:
-    """Something with ``model_dump()``, as pylance hands its requests over, of a later release."""
+    """A request object with ``model_dump()``, like one from a later pylance release."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._request = request

@@ -23,11 +23,11 @@ MAKES: dict[str, MakeTable] = {
     ),
 }
 makes_tables = pytest.mark.parametrize("make_table", MAKES.values(), ids=MAKES)
-"""Runs a test with each way to make a table."""
+"""Runs a test with each operation that creates a table."""
 
 
 def make_home(subject: Subject, namespace: Namespace) -> Identifier:
-    """Empty the catalog and make a namespace in it that tables can be put into."""
+    """Empty the catalog and create a namespace that can contain tables."""
     given = subject.reset()
     top = next(iter(sorted(given)), ())
     home = (*top, *("home", "inner")[: subject.capabilities.table_depth - len(top)])

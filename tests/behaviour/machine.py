@@ -1,4 +1,4 @@
-"""The random runs: hypothesis draws calls, the model says what each must give."""
+"""The random runs: hypothesis draws calls, and the model states the expected result of each."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ WEIGHTS = {
     "a table appears": 1,
     "another table appears": 1,
 }
-"""How often each kind of step comes up, beside the others."""
+"""The relative frequency of each kind of step."""
 
 SHRINK_SECONDS = 20
-"""How long a fault that was found is cut down; left to itself hypothesis takes five minutes."""
+"""How long hypothesis may shrink a failing example; its default is five minutes."""
 
 
 class NamespaceMachine(RuleBasedStateMachine):
-    """Runs calls against a namespace and its model side by side."""
+    """Runs the same calls against a namespace and its model."""
 
     subject: ClassVar[Subject]
 
@@ -74,7 +74,7 @@ class NamespaceMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def start(self, data: DataObject) -> None:
-        """Empty the catalog, choose the names of this run, and make namespaces to work in."""
+        """Empty the catalog, choose the names of this run, and create some namespaces."""
         subject = self.subject
         given = {identifier: dict(held) for identifier, held in subject.reset().items()}
         names = data.draw(st.lists(subject.names, min_size=4, max_size=8, unique=True))
@@ -94,7 +94,7 @@ class NamespaceMachine(RuleBasedStateMachine):
                     self.compare(data, Call("CreateNamespace", request))
 
     def teardown(self) -> None:
-        """Compare all there is once more."""
+        """Compare the whole catalog at the end of a run."""
         if hasattr(self, "tree"):
             self.compare_everything()
             self.namespace.close()
@@ -102,7 +102,7 @@ class NamespaceMachine(RuleBasedStateMachine):
     # --- running calls
 
     def perform(self, data: DataObject, operation: str) -> None:
-        """Draw a call of an operation and compare what it gives."""
+        """Draw a call of an operation and compare its result."""
         call = data.draw(calls(self.world, operation))
         self.compare(data, call)
         for numbers in list(self.tree.unnumbered()):
@@ -145,7 +145,7 @@ class NamespaceMachine(RuleBasedStateMachine):
         assert "\n" not in message, f"{call}: the message has more than one line: {message!r}"
 
     def compare_everything(self) -> None:
-        """Compare every namespace, every table, and what storage holds."""
+        """Compare every namespace, every table, and the rows in storage."""
         for call in self.tree.everything():
             self.compare(None, call)
         for location, dataset in self.tree.datasets.items():
@@ -159,7 +159,7 @@ class NamespaceMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def step(self, data: DataObject) -> None:
-        """Do one thing: an operation, a walk, or something behind the namespace's back."""
+        """Run one operation, walk a listing, reconnect, or add a table from outside."""
         choice = data.draw(st.sampled_from(self._choices()), label="step")
         if choice == "walk":
             self.walk_while_it_changes(data)
@@ -174,7 +174,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             self.perform(data, choice)
 
     def _choices(self) -> list[str]:
-        """Return what can be done, each as often as it should come up."""
+        """Return the possible steps, each repeated as often as its weight."""
         weights = dict(WEIGHTS)
         if self.subject.deepest == 0:
             weights |= dict.fromkeys(("CreateNamespace", "DropNamespace", "AlterNamespace"), 1)
@@ -187,7 +187,7 @@ class NamespaceMachine(RuleBasedStateMachine):
         return [choice for choice, weight in weights.items() for _ in range(weight)]
 
     def walk_while_it_changes(self, data: DataObject) -> None:
-        """Walk all pages of a listing; between pages other calls come and go."""
+        """Walk all pages of a listing, with other calls between the pages."""
         parents = [ns for ns in [(), *self.tree.namespaces] if self.subject.holds_tables(len(ns))]
         parent = data.draw(st.sampled_from(parents)) if parents else ()
         request: dict[str, Any] = {"id": list(parent), "limit": data.draw(st.integers(1, 2))}
@@ -202,7 +202,7 @@ class NamespaceMachine(RuleBasedStateMachine):
                 self.perform(data, data.draw(st.sampled_from(changes)))
 
     def table_appears(self, data: DataObject) -> None:
-        """Someone else makes a table, past the namespace."""
+        """Create a table without using the namespace, as another writer does."""
         assert self.subject.add_table is not None
         identifier = self._free_table(data)
         if identifier is not None:
@@ -210,7 +210,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             self.world.table, self.world.namespace = identifier, identifier[:-1]
 
     def other_table_appears(self, data: DataObject) -> None:
-        """Someone else makes a table that is not a Lance table."""
+        """Create a table that is not a Lance table, as another writer does."""
         assert self.subject.add_other_table is not None
         identifier = self._free_table(data)
         if identifier is not None:
@@ -226,7 +226,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             for parent in parents
             for name in self.world.names
             if not tree.is_taken((*parent, name))
-            and (*parent, name) not in tree.deregistered.values()  # its directory is there
+            and (*parent, name) not in tree.deregistered.values()  # its directory still exists
         ]
         return data.draw(st.sampled_from(free)) if free else None
 
@@ -236,14 +236,14 @@ def _machine(subject: Subject) -> type[NamespaceMachine]:
 
 
 def explore(subject: Subject, runs: int) -> None:
-    """Run the suite on a backend; the same runs each time unless more are asked for.
+    """Run the suite on a backend, always with the same runs unless more are requested.
 
     Args:
         subject: the backend.
-        runs: random sequences of about 30 calls; `examples` says how many of them are taken.
+        runs: the number of random sequences of about 30 calls; `examples` adjusts it.
 
     Raises:
-        AssertionError: an answer or a code is not what the model expects.
+        AssertionError: a response or an error code is not what the model expects.
     """
     with patch.object(engine, "MAX_SHRINKING_SECONDS", SHRINK_SECONDS):
         run_state_machine_as_test(
@@ -261,7 +261,7 @@ def explore(subject: Subject, runs: int) -> None:
 
 
 def find_fault(subject: Subject, examples: int) -> str | None:
-    """Run the suite on a backend that is wrong and give what it finds first, or None."""
+    """Run the suite on a faulty backend and return the first failure, or None."""
     try:
         run_state_machine_as_test(
             _machine(evolve(subject)),

@@ -1,6 +1,6 @@
 """In-memory catalogs of each shape that backends have.
 
-What the catalog layer does with levels, modes, cascades and foreign tables is tested on them.
+They test how the catalog layer handles levels, modes, cascades and foreign tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["LEVELS", "MemoryConfig", "MemoryNamespace", "Mixed", "catalog"]
 
 
 def catalog(root: str) -> Catalog:
-    """Return the catalog of a storage root, to put into it what the interface cannot."""
+    """Return the catalog of a storage root, for changes that the interface cannot make."""
     return shared_catalog(root, root)
 
 
@@ -34,7 +34,7 @@ class ThreeLevels(MemoryNamespace):
 
 
 class OneCatalog(MemoryNamespace):
-    """A configured catalog, schemas in it, and no way to change a table."""
+    """A configured catalog that contains schemas, and whose tables cannot be changed."""
 
     capabilities = Capabilities(
         namespace_depth=2,
@@ -55,7 +55,7 @@ class OneCatalog(MemoryNamespace):
 
 
 class AnyDepth(MemoryNamespace):
-    """A configured warehouse, then namespaces as deep as one likes, tables in all of them."""
+    """A configured warehouse that contains namespaces of any depth, with tables in all of them."""
 
     capabilities = Capabilities(
         namespace_depth=None, table_depth=2, configured_depth=1, idempotent_drop=True
@@ -63,7 +63,7 @@ class AnyDepth(MemoryNamespace):
 
 
 class Mixed(MemoryNamespace):
-    """Tables and namespaces side by side on every level, the root among them."""
+    """Tables and namespaces next to each other on every level, including the root."""
 
     capabilities = memory.MemoryNamespace.capabilities
 

@@ -1,4 +1,4 @@
-"""Namespaces that are wrong in one way each: the suite has to find every one of them."""
+"""Namespaces with one fault each; the suite must find every fault."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MEMORY_MUTANTS: dict[str, type[MemoryNamespace]] = {}
 
 
 def mutant(description: str) -> Callable[[N], N]:
-    """Add a class to the mutants of its backend."""
+    """Return a decorator that adds a class to the mutants of its backend."""
 
     def add(cls: N) -> N:
         if issubclass(cls, DirectoryNamespace):
@@ -68,7 +68,7 @@ def _without(request: Any, *keys: str, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key not in keys} | changes
 
 
-# --- what is listed
+# --- listings
 
 
 @mutant("lists in no order")
@@ -218,7 +218,7 @@ class ClaimsTooMuch(DirectoryNamespace):
         return evolve(answer, operations=[*answer.operations, "CreateNamespace"])
 
 
-# --- what changes
+# --- changes
 
 
 @mutant("deletes data on deregister")
@@ -308,7 +308,7 @@ class CountsNothing(DirectoryNamespace):
             return CountTableRowsResponse(count=0)
 
 
-# --- where new tables go, and their first rows
+# --- locations of new tables, and their first rows
 
 
 @mutant("makes a new table of a deregistered one")

@@ -1,4 +1,4 @@
-"""A backend as the suite sees it."""
+"""The description of a backend that the suite uses."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ NAMES: SearchStrategy[str] = st.one_of(
         max_size=6,
     ).filter(lambda name: "/" not in name and name[0] not in "._"),
 )  # fmt: skip
-"""Names that a catalog without rules of its own takes."""
+"""Names that a catalog without restrictions accepts."""
 
 PROPERTIES: SearchStrategy[dict[str, str]] = st.dictionaries(
     st.sampled_from(("owner", "a.b", "with space", "ünï")),
     st.sampled_from(("", "x", "two words", "日本", "a=b&c", '{"json": 1}')),
     max_size=3,
 )
-"""Properties that a catalog without rules of its own keeps as they are."""
+"""Properties that a catalog without restrictions stores unchanged."""
 
 STORAGE_OPTIONS = ("kit_note", "kit_option")
-"""Names of the storage options that tables of the suite have; no storage knows them."""
+"""Names of the storage options of the suite's tables; no object store has options named so."""
 
 
 def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> int | None:
-    """Count the rows of the dataset at a location, past any namespace; None where there is none."""
+    """Count the rows of the dataset at a location without a namespace; None if there is none."""
     import lance
 
     try:
@@ -56,50 +56,57 @@ def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> 
 
 @frozen(kw_only=True)
 class Subject(Known):
-    """One backend, what the model must know of it, and what calls of it can be drawn from."""
+    """One backend: what the model must know about it, and which calls can be drawn for it."""
 
     name: str
 
     may_refuse: Callable[[str, Mapping[str, Any]], frozenset[int]] = lambda operation, request: (
         frozenset({0} if operation in ("CreateTableBranch", "CreateTableTag") else ())
     )
-    """Lance keeps no branches and tags in a local path with characters that it escapes."""
+    """Codes that a call may additionally fail with. By default, code 0 for branches and tags.
+
+    Lance cannot store branches and tags in a local path with characters that it escapes.
+    """
 
     connect: Callable[[], Namespace]
     """Connects to the catalog under test; every connection sees the same catalog."""
 
     reset: Callable[[], Mapping[Identifier, Mapping[str, str]]]
-    """Empties the catalog and gives the namespaces that are there all the same, with their
-    properties: a catalog that always exists, a configured warehouse."""
+    """Empties the catalog and returns the namespaces that still exist, with their properties.
+
+    Such namespaces are a catalog that always exists or a configured warehouse.
+    """
 
     elsewhere: Callable[[str], str] | None = None
-    """A location of that name that is nobody's default; None where tables cannot be elsewhere."""
+    """Returns an unused location of that name; None if only default locations are possible."""
 
     deepest: int = field()
-    """Levels in the identifier of the deepest namespaces that the suite makes."""
+    """The number of levels of the deepest namespaces that the suite creates."""
 
     names: SearchStrategy[str] = NAMES
     refused_names: SearchStrategy[str] | None = None
     """Names that cannot be created (code 13)."""
 
     namespace_properties: Callable[[int], SearchStrategy[dict[str, str]]] = lambda depth: PROPERTIES
-    """Properties that a namespace of that many levels takes."""
+    """Properties that a namespace with that many levels accepts."""
 
     refused_properties: Callable[[int], SearchStrategy[dict[str, str]] | None] = lambda depth: None
-    """Properties that a namespace of that many levels refuses (code 13)."""
+    """Properties that a namespace with that many levels rejects (code 13)."""
 
     cuts_streams: bool = True
-    """Whether streams of rows are also interrupted. A client of a server fails at once then, and what
-    the server makes of it comes later."""
+    """Whether streams of rows are also interrupted.
+
+    A client of a server then fails immediately, and the server's changes happen later.
+    """
 
     rows_in_storage: Callable[[str], int | None] = rows_in_storage
-    """Counts the rows at a location past the namespace; None where there is no dataset."""
+    """Counts the rows at a location without the namespace; None if there is no dataset."""
 
     add_table: Callable[[Identifier], str] | None = None
-    """Makes a Lance table without data past the namespace and gives its location."""
+    """Creates a Lance table without data, not through the namespace, and returns its location."""
 
     add_other_table: Callable[[Identifier], None] | None = None
-    """Makes a table that is not a Lance table past the namespace."""
+    """Creates a table that is not a Lance table, not through the namespace."""
 
     @deepest.default
     def _deepest(self) -> int:
@@ -107,5 +114,5 @@ class Subject(Known):
         return self.capabilities.table_depth + 1 if deepest is None else deepest
 
     def holds_tables(self, depth: int) -> bool:
-        """Return whether the suite puts tables into namespaces of that many levels."""
+        """Return whether the suite creates tables in namespaces with that many levels."""
         return self.capabilities.holds_tables(depth) and depth <= self.deepest

@@ -1,6 +1,6 @@
 """The backends that the suite runs on.
 
-To join, a backend adds one context manager that starts what it needs and yields its `Subject`.
+To add a backend, write a context manager that starts the backend and yields its `Subject`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Entry(NamedTuple):
     """A backend that the suite runs on."""
 
     start: Backend
-    """Starts it in an empty folder."""
+    """Starts the backend in an empty folder."""
     runs: int
-    """How many runs it is worth."""
+    """The number of random runs; fewer for slow backends."""
     needs: str | None
-    """The server that it needs and that no package registry has; None for no such."""
+    """The server that the backend needs and that no package registry provides, or None."""
 
 
 SUBJECTS: dict[str, Entry] = {}
 
 
 def backend(name: str, runs: int, *, needs: str | None = None) -> Callable[[Backend], Backend]:
-    """Make a backend one of those that the suite runs on."""
+    """Return a decorator that adds a backend to the suite."""
 
     def add(start: Backend) -> Backend:
         SUBJECTS[name] = Entry(start, runs, needs)
@@ -58,7 +58,7 @@ def backend(name: str, runs: int, *, needs: str | None = None) -> Callable[[Back
 
 
 def parameters(names: Iterable[str] | None = None) -> list[Any]:
-    """Return backends as parameters of tests, all of `SUBJECTS` unless named."""
+    """Return test parameters for the named backends, by default for all of `SUBJECTS`."""
     return [
         on_server(name, pytest.mark.real(SUBJECTS[name].needs))
         if name in SUBJECTS and SUBJECTS[name].needs
@@ -72,13 +72,13 @@ def parameters(names: Iterable[str] | None = None) -> list[Any]:
 NO_DIRECTORY_NAMES = (
     ".", "..", "../up", "a/b", "/etc", "nul\0", ".hidden", "_hidden", "t.lance", "n" * 256, "a\nb",
 )  # fmt: skip
-"""Names that lead out of the directory, are hidden, or cannot be a table's."""
+"""Names that escape the directory, are hidden, or cannot name a table."""
 
 
 def directory_subject(
     root: Path, namespace: type[DirectoryNamespace] = DirectoryNamespace
 ) -> Subject:
-    """Return the subject of a directory; mutants put another class behind it."""
+    """Return the subject of a directory; mutants pass another namespace class."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -121,7 +121,7 @@ def directory(folder: Path) -> Iterator[Subject]:
 
 
 def manifest_subject(root: Path) -> Subject:
-    """Return the subject of a directory whose manifest alone says what is there."""
+    """Return the subject of a directory whose manifest alone defines its contents."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -133,7 +133,7 @@ def manifest_subject(root: Path) -> Subject:
             {"root": str(root), "manifest": "true", "dir_listing_enabled": "false"}
         ),
         reset=reset,
-        # Where its tables are is not their names'.
+        # The locations of tables do not follow from their names.
         capabilities=evolve(DirectoryNamespace.with_manifest, storage_only=False),
         location=lambda identifier, properties: None,
         registers=True,
@@ -147,7 +147,7 @@ def manifest_subject(root: Path) -> Subject:
 @backend("dir-manifest", runs=30)
 @contextmanager
 def directory_with_manifest(folder: Path) -> Iterator[Subject]:
-    """A local directory whose manifest alone says what is there."""
+    """A local directory whose manifest alone defines its contents."""
     yield manifest_subject(folder / "tables")
 
 
@@ -199,14 +199,14 @@ for _name, _namespace in LEVELS.items():
     _add_memory(f"memory-{_name}", _namespace)
 
 
-# --- a server of this project in front of another
+# --- a server of this project in front of a catalog
 
 
 @contextmanager
 def served(behind: Subject) -> Iterator[Subject]:
-    """Return a backend as it is through a server, reached by this project's client.
+    """Run this project's server in front of a backend, and yield its subject through the client.
 
-    The server lets callers name the storage options of the suite, and shows them.
+    The server lets callers set the suite's storage options, and returns them.
     """
     from lance_namespace_impls.server import Reach, ServerOptions, serving
 

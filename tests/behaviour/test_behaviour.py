@@ -1,4 +1,4 @@
-"""The suite on every backend that needs nothing but this machine."""
+"""The suite on every backend that needs no external service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .subjects import SUBJECTS, parameters
 pytestmark = pytest.mark.xdist_group("spread")
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # of names that no path has
+# The ignored warnings are about names that cannot be paths.
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")
 @pytest.mark.parametrize("name", parameters())
 def test_behaves_like_its_model(name: str, tmp_path: Path) -> None:
     with SUBJECTS[name].start(tmp_path) as subject:

@@ -1,4 +1,4 @@
-"""Names and properties of every length: kept whole, or refused as invalid with nothing half made."""
+"""Names and properties of every length are stored in full, or rejected without side effects."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ANSWERS = frozenset(
         ErrorCode.INVALID_INPUT,
     }
 )
-"""Codes that an operation on a name that is too long, or on what is not there, can have."""
+"""Error codes that an operation on a too long name, or on a missing object, may return."""
 BACKENDS = [
     *parameters(
         name
@@ -68,7 +68,7 @@ def subject(
 
 @pytest.fixture
 def parents(subject: Subject) -> tuple[Namespace, list[Identifier]]:
-    """Return a connection and, for each level of new namespaces, a parent that is there."""
+    """Return a connection and an existing parent for each level of new namespaces."""
     given = subject.reset()
     namespace = subject.connect()
     allowed = subject.capabilities
@@ -82,7 +82,7 @@ def parents(subject: Subject) -> tuple[Namespace, list[Identifier]]:
 
 
 def outcome(call: Callable[[Any], Any], request: Mapping[str, Any], *more: Any) -> bool:
-    """Return whether a call succeeds; it fails with no other code than those of `ANSWERS`."""
+    """Return whether a call succeeds; it may only fail with a code of `ANSWERS`."""
     try:
         call(request, *more)
     except LanceNamespaceError as error:
@@ -108,7 +108,7 @@ def children(namespace: Namespace, parent: Identifier) -> tuple[list[str], list[
 
 
 @texts
-def test_a_long_name_of_a_namespace(
+def test_long_namespace_name(
     parents: tuple[Namespace, list[Identifier]], subject: Subject, text: str
 ) -> None:
     namespace, levels = parents
@@ -148,7 +148,7 @@ def test_a_long_name_of_a_namespace(
 
 
 @texts
-def test_a_long_name_of_a_table(
+def test_long_table_name(
     parents: tuple[Namespace, list[Identifier]], subject: Subject, text: str
 ) -> None:
     namespace, levels = parents
@@ -220,7 +220,7 @@ def test_long_properties(
 
 
 @texts
-def test_a_long_name_inside_a_table(
+def test_long_name_inside_a_table(
     parents: tuple[Namespace, list[Identifier]], subject: Subject, text: str
 ) -> None:
     namespace, levels = parents

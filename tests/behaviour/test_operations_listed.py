@@ -1,4 +1,4 @@
-"""ListOperations names what works, and nothing else; for the rest there is a reason."""
+"""ListOperations lists exactly the operations that work; every other one fails with a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .subjects import SUBJECTS, parameters
 
 pytestmark = pytest.mark.xdist_group("spread")
 
-# One stands for all backends of a class with the same operations.
+# Each of these has the same operations as another backend, which is tested.
 ALIKE = ("memory-two-levels", "memory-three-levels", "memory-any-depth", "rest", "nessie")
 BACKENDS = CATALOGS | {
     name: entry.start
@@ -30,7 +30,7 @@ BACKENDS = CATALOGS | {
 }
 REASON = re.compile(r"is not supported( by \w+)?: \w+ .+")
 ROWS = pa.table({"x": [1, 2, 3]})
-# A value for each field that some request needs.
+# A value for each field that some request requires.
 NEEDED: dict[str, Any] = {
     "location": "nowhere",
     "new_table_name": "renamed",
@@ -63,7 +63,7 @@ NEEDED: dict[str, Any] = {
 
 @pytest.fixture(params=parameters(BACKENDS))
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
-    """Each backend in turn, those among them that have the suite to themselves."""
+    """Each backend, including those that run the suite in their own tests."""
     with BACKENDS[request.param](tmp_path) as found:
         yield found
 
@@ -77,9 +77,9 @@ def test_lists_exactly_the_operations_that_work(subject: Subject) -> None:
 
 
 def _works(subject: Subject, namespace: Namespace, row: Operation[Any, Any]) -> bool:
-    """Call an operation on a table or namespace that is there.
+    """Return whether an operation works on an existing table or namespace.
 
-    That it does not work is said by code 0 alone, and with a reason.
+    An operation that does not work fails with code 0 and a reason.
     """
     home = make_home(subject, namespace)
     table = [*home, "flights"]
@@ -97,7 +97,7 @@ def _works(subject: Subject, namespace: Namespace, row: Operation[Any, Any]) -> 
     except UnsupportedError as error:
         assert REASON.search(str(error)), f"{row.name} gives no reason: {error}"
         return False
-    except InvalidInputError:  # of some operations no identifier fits the catalog
+    except InvalidInputError:  # no identifier of the catalog is valid for some operations
         return row.name not in subject.capabilities.unsupported
     except LanceNamespaceError:
         return True

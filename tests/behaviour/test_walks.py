@@ -1,4 +1,4 @@
-"""Each table that is there all the time comes once, whatever others do between the pages."""
+"""A table that exists during a whole listing is returned once, whatever changes between pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ many = pytest.mark.parametrize("runs", [6, pytest.param(60, marks=pytest.mark.sl
 
 @many
 @pytest.mark.parametrize("name", parameters())
-def test_pages_while_tables_come_and_go(name: str, runs: int, tmp_path: Path) -> None:
+def test_pages_while_tables_are_added_and_removed(name: str, runs: int, tmp_path: Path) -> None:
     with SUBJECTS[name].start(tmp_path) as subject:
         check_walks(subject, runs)
 

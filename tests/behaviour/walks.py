@@ -1,4 +1,4 @@
-"""Walks of a listing while another writer adds and removes tables."""
+"""Paged listings while another writer adds and removes tables."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ STEP = st.fixed_dictionaries(
     {
         "comes": st.sets(st.sampled_from(NAMES), max_size=2),
         "goes": st.sets(st.sampled_from(NAMES), max_size=2),
-        # Who is asked for the next page: the same server, one that has forgotten what it listed,
-        # another process, or anyone by the name of the last table.
+        # The next page is requested from the same namespace, from one without its saved listings,
+        # from a copy as in another process, or with the name of the last table as its token.
         "asked": st.sampled_from(("same", "forgetful", "other", "by name")),
     }
 )
 
 
 def check_walks(subject: Subject, runs: int) -> None:
-    """Walk listings page by page while tables come and go.
+    """Read listings page by page while tables are added and removed.
 
-    Each table that is there all the time has to come exactly once and in order, and none that never
-    was there.
+    Each table that exists all the time must be returned exactly once and in order. A table that
+    never existed must not be returned.
     """
     walker, writer = subject.connect(), subject.connect()
     home = list(make_home(subject, writer))

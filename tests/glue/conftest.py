@@ -1,4 +1,4 @@
-"""A Glue double per process, emptied before each test, and connections to it."""
+"""A Glue double per process, reset before each test, and connections to it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def server() -> Iterator[GlueServer]:
 
 
 @pytest.fixture(autouse=True)
-def no_aws_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keep the machine's own AWS configuration out, and botocore away from instance metadata."""
+def isolated_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ignore the machine's own AWS configuration, and disable botocore's instance metadata."""
     for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws-config"))
@@ -44,7 +44,7 @@ def no_aws_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def glue(server: GlueServer) -> Iterator[GlueServer]:
-    """The double, empty; every message of the test must fit the service's model."""
+    """The double, reset; every request and response of the test must match the service's model."""
     server.reset()
     yield server
     assert server.problems == []
@@ -63,7 +63,7 @@ def properties(glue: GlueServer, tmp_path: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def connected(properties: dict[str, Any]) -> Iterator[Connect]:
-    """Connects to the double; properties can be changed, and left out with None."""
+    """Return a callable that connects to the double; None removes one of the usual properties."""
     made: list[GlueNamespace] = []
 
     def connect_with(**changes: Any) -> GlueNamespace:
@@ -95,7 +95,7 @@ def aws_client(server: GlueServer, service: str) -> Any:
 
 @contextmanager
 def user_keys(server: GlueServer, *statements: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Make a user with a policy of these statements, and yield properties with the user's keys."""
+    """Create a user with a policy of these statements, and yield properties with its keys."""
     iam, user = aws_client(server, "iam"), {"UserName": "reader"}
     iam.create_user(**user)
     policy = json.dumps({"Version": "2012-10-17", "Statement": statements})

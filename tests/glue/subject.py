@@ -1,4 +1,4 @@
-"""Glue as the behaviour suite sees it."""
+"""Glue subjects for the behaviour suite."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 
 
 class Below:
-    """A namespace of Glue as if it were the root."""
+    """Presents one namespace of Glue as the root."""
 
     def __init__(
         self, namespace: GlueNamespace, prefix: Identifier, capabilities: Capabilities
@@ -106,7 +106,7 @@ def _subject(
     properties: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Subject:
-    """Return a subject on the double, below the catalogs `given`."""
+    """Return a subject on the double whose root is the catalog `given`."""
     settings = {"endpoint": server.endpoint, "region": REGION, "root": str(root), **KEYS}
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
@@ -157,18 +157,18 @@ def one_level(server: GlueServer, root: Path) -> Subject:
 
 
 class WithCatalogs(GlueNamespace):
-    """For the suite: what one name stands for, a catalog, holds no tables."""
+    """For the suite: a namespace with a one-part identifier is a catalog and contains no tables."""
 
     capabilities = evolve(GlueNamespace.capabilities, table_depth=2)
 
 
 def two_levels(server: GlueServer, root: Path) -> Subject:
-    """Catalogs that the suite makes, and databases in them."""
+    """Catalogs that the suite creates, and databases in them."""
     return _subject(server, root, namespace=WithCatalogs, deepest=2, names=CATALOG_NAMES)
 
 
 def three_levels(server: GlueServer, root: Path) -> Subject:
-    """Databases in a catalog in a catalog, which only others can make."""
+    """Databases in a nested catalog, which can only be created outside the namespace."""
     return _subject(server, root, given=("outer", "inner"), deepest=1)
 
 
@@ -177,12 +177,12 @@ SUBJECTS = {"one level": one_level, "two levels": two_levels, "three levels": th
 
 @contextmanager
 def aws(name: str, folder: Path, **settings: str) -> Iterator[Subject]:
-    """The tables of one database, made for the suite and removed after it.
+    """The tables of one database that is created for the suite and deleted afterwards.
 
     Args:
-        name: of the database.
-        folder: for the tables' data, where the settings name no root.
-        settings: properties of the namespace; without them, AWS and the caller's own credentials.
+        name: the name of the database.
+        folder: where the tables' data is stored, unless the settings include a root.
+        settings: properties of the namespace; by default AWS and the caller's own credentials.
     """
     settings = {"root": str(folder), **settings}
     names = {"endpoint": "endpoint_url", "region": "region_name"}
@@ -233,7 +233,7 @@ def aws(name: str, folder: Path, **settings: str) -> Iterator[Subject]:
 
 
 def real_account() -> dict[str, str] | None:
-    """Return the settings of a run against AWS, where one is asked for."""
+    """Return the settings for a run against AWS, or None unless one is requested."""
     if os.environ.get("LANCE_NS_TEST_GLUE") != "1":
         return None
     root = os.environ.get("LANCE_NS_TEST_GLUE_ROOT")

@@ -1,4 +1,4 @@
-"""What each failure of AWS becomes, and how a role's keys are renewed; no server is asked."""
+"""The translation of AWS failures, and the renewal of a role's keys; no server is called."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ACCOUNT = "111122223333"
 
 
 def answered(code: str, status: int = 400, **about: Any) -> ClientError:
-    """Return a failure as boto3 raises it for an answer."""
+    """Return an error response as boto3 raises it."""
     metadata = {"HTTPStatusCode": status, **about}
     given = {"Error": {"Code": code, "Message": "the reason"}, "ResponseMetadata": metadata}
     return ClientError(given, "GetTable")
@@ -78,7 +78,7 @@ CODES: dict[type[LanceNamespaceError], str] = {
 @pytest.mark.parametrize(
     ("code", "kind"), [(code, kind) for kind, codes in CODES.items() for code in codes.split()]
 )
-def test_what_a_code_of_glue_stands_for(code: str, kind: type[LanceNamespaceError]) -> None:
+def test_glue_error_codes_are_translated(code: str, kind: type[LanceNamespaceError]) -> None:
     found = from_aws(answered(code), "DescribeTable a$t")
     assert type(found) is kind
     assert found.message == (
@@ -94,7 +94,9 @@ def test_what_a_code_of_glue_stands_for(code: str, kind: type[LanceNamespaceErro
      (502, ServiceUnavailableError), (503, ServiceUnavailableError), (504, ServiceUnavailableError),
      (400, InternalError), (500, InternalError)],
 )  # fmt: skip
-def test_an_unknown_code_goes_by_its_status(status: int, kind: type[LanceNamespaceError]) -> None:
+def test_an_unknown_code_is_translated_by_its_status(
+    status: int, kind: type[LanceNamespaceError]
+) -> None:
     assert type(from_aws(answered("SomethingNew", status), "x")) is kind
     assert type(from_aws(answered("InvalidInputException", status), "x")) is InvalidInputError
 
@@ -135,7 +137,7 @@ BY_ITSELF: list[tuple[Exception, type[LanceNamespaceError], str]] = [
 @pytest.mark.parametrize(
     ("error", "kind", "said"), BY_ITSELF, ids=[type(row[0]).__name__ for row in BY_ITSELF]
 )
-def test_what_botocore_raises_by_itself(
+def test_local_botocore_errors_are_translated(
     error: Exception, kind: type[LanceNamespaceError], said: str
 ) -> None:
     found = from_aws(error, "x")
@@ -148,7 +150,7 @@ def test_what_botocore_raises_by_itself(
 
 
 @pytest.mark.parametrize("error", [ValueError("another"), KeyError("k"), OSError("disk")])
-def test_what_aws_did_not_raise_is_none_of_its_failures(error: Exception) -> None:
+def test_other_errors_are_not_translated(error: Exception) -> None:
     assert from_aws(error, "x") is None
 
 
@@ -164,7 +166,7 @@ def test_what_aws_did_not_raise_is_none_of_its_failures(error: Exception) -> Non
         ({"RetryAttempts": 3, "HTTPHeaders": {"retry-after": "soon"}}, 8),
     ],
 )
-def test_how_long_one_that_is_throttled_waits(about: dict[str, Any], wait: float) -> None:
+def test_retry_after_of_throttling_errors(about: dict[str, Any], wait: float) -> None:
     found = from_aws(answered("ThrottlingException", **about), "x")
     assert isinstance(found, ThrottlingError)
     assert found.retry_after == wait
@@ -174,7 +176,7 @@ def test_how_long_one_that_is_throttled_waits(about: dict[str, Any], wait: float
     ("about", "repeated"),
     [({}, False), ({"RetryAttempts": 0}, False), ({"RetryAttempts": 1}, True)],
 )
-def test_whether_a_call_was_made_again(about: dict[str, Any], repeated: bool) -> None:
+def test_retried_calls_are_detected(about: dict[str, Any], repeated: bool) -> None:
     assert was_repeated(answered("EntityNotFoundException", **about)) is repeated
 
 
@@ -193,7 +195,7 @@ MISSING, EXISTS = NamespaceNotFoundError("missing"), NamespaceAlreadyExistsError
         ("AccessDeniedException", None, None),
     ],
 )
-def test_what_is_missing_or_there_is_told_from_other_answers(
+def test_only_missing_and_existing_objects_are_translated(
     code: str, exists: LanceNamespaceError | None, raised: LanceNamespaceError | None
 ) -> None:
     error = answered(code)
@@ -202,7 +204,7 @@ def test_what_is_missing_or_there_is_told_from_other_answers(
     assert caught.value is (raised or error)
 
 
-# --- names of catalogs
+# --- catalog names
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_what_is_missing_or_there_is_told_from_other_answers(
         (ACCOUNT, "b", f"{ACCOUNT}:b"),
     ],
 )
-def test_the_id_of_a_catalog_in_another(parent: str | None, name: str, found: str | None) -> None:
+def test_id_of_a_child_catalog(parent: str | None, name: str, found: str | None) -> None:
     assert child_catalog_id(parent, name) == found
 
 
@@ -233,7 +235,7 @@ def test_an_account_is_twelve_digits(text: str, is_one: bool) -> None:
     assert is_account(text) is is_one
 
 
-# --- properties at their limits
+# --- limits of numeric properties
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_an_account_is_twelve_digits(text: str, is_one: bool) -> None:
         ("read_timeout", 0.001, 3600, 0.001),
     ],
 )
-def test_numbers_go_from_least_to_most(key: str, least: float, most: float, step: float) -> None:
+def test_numbers_are_limited(key: str, least: float, most: float, step: float) -> None:
     for fits in (least, most):
         assert getattr(GlueConfig.from_properties({key: fits}), key) == fits
     for beyond in (least - step, most + step):
@@ -253,11 +255,11 @@ def test_numbers_go_from_least_to_most(key: str, least: float, most: float, step
             GlueConfig.from_properties({key: beyond})
 
 
-# --- credentials of a role
+# --- role credentials
 
 
 class Sts:
-    """A role's keys, until it is away."""
+    """Issues a role's keys, unless it is unavailable."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
@@ -277,7 +279,7 @@ class Sts:
 @pytest.mark.parametrize(
     ("life", "may", "must"), [(900, 600, 750), (3600, 2700, 3000), (43200, 42300, 42600)]
 )
-def test_when_the_keys_of_a_role_may_and_must_be_renewed(life: int, may: int, must: int) -> None:
+def test_renewal_times_of_role_keys(life: int, may: int, must: int) -> None:
     arn = "arn:aws:iam::1:role/r"
     config = GlueConfig(assume_role_arn=arn, assume_role_timeout_sec=life)
     sts, start = Sts(life), datetime(2030, 1, 1, tzinfo=UTC)
@@ -291,7 +293,7 @@ def test_when_the_keys_of_a_role_may_and_must_be_renewed(life: int, may: int, mu
         assert key_after(may - 5) == "key-1"
         assert len(sts.asked) == 1
         sts.is_away = True
-        # They are still good: a call goes on with them until they must be renewed.
+        # The keys are still valid, so calls keep using them until they must be renewed.
         for seconds in (may + 5, must - 5):
             assert key_after(seconds) == "key-1"
         assert len(sts.asked) == 3

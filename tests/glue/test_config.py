@@ -31,7 +31,7 @@ SPECIFIED = {
 
 
 @pytest.mark.requirement("glue.config.properties")
-def test_all_properties_of_the_specification_are_there() -> None:
+def test_has_all_properties_of_the_specification() -> None:
     rows = {row["key"]: row for row in GlueConfig.describe()}
     assert rows.keys() >= SPECIFIED | {"profile_name", "max_retries", "retry_mode", "root"}
     assert "storage.*" in rows
@@ -75,7 +75,7 @@ def test_keys_work_with_the_prefix_too() -> None:
     assert bare == prefixed
 
 
-def test_a_closed_namespace_can_be_used_again(namespace: GlueNamespace, database: str) -> None:
+def test_a_closed_namespace_reconnects(namespace: GlueNamespace, database: str) -> None:
     namespace.namespace_exists({"id": [database]})
     namespace.close()
     namespace.namespace_exists({"id": [database]})
@@ -91,7 +91,7 @@ def test_timeouts_and_retries_reach_botocore(connected: Connect) -> None:
     assert config.retries["total_max_attempts"] == 5
 
 
-def test_without_the_extra_the_error_says_what_to_install() -> None:
+def test_a_missing_extra_is_named_in_the_error() -> None:
     code = (
         "import sys; sys.modules['botocore'] = None\n"
         "from lance_namespace_impls import connect\n"
@@ -103,7 +103,7 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
     assert "pip install 'lance-namespace-kit[glue]'" in done.stdout
 
 
-def test_a_first_call_loads_nothing_heavy(properties: dict[str, Any], database: str) -> None:
+def test_first_calls_import_no_heavy_modules(properties: dict[str, Any], database: str) -> None:
     code = (
         "import sys, json\n"
         "from lance_namespace_impls import connect\n"

@@ -1,4 +1,4 @@
-"""Whose credentials sign the calls, and that they do not run out."""
+"""Which credentials sign the requests, and their renewal before they expire."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def callers(glue: GlueServer) -> list[str | None]:
     return [call.access_key for call in glue.calls]
 
 
-# --- the four ways
+# --- the four kinds of credentials
 
 
 @pytest.mark.requirement("glue.config.access-key-id", "glue.auth.static")
@@ -51,7 +51,7 @@ def test_static_keys_sign(namespace: GlueNamespace, glue: GlueServer, database: 
 
 
 @pytest.mark.requirement("glue.config.region.default", "glue.auth.default-chain")
-def test_the_default_chain_signs_where_no_keys_are_given(
+def test_the_default_chain_signs_without_keys(
     connected: Connect,
     glue: GlueServer,
     database: str,
@@ -90,7 +90,7 @@ def test_a_session_token_is_sent(connected: Connect) -> None:
     "glue.config.assume-role-session-name",
     "glue.auth.role",
 )
-def test_a_role_is_assumed_with_all_that_is_set(
+def test_a_role_is_assumed_with_all_settings(
     as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     namespace = as_role(
@@ -115,7 +115,7 @@ def test_a_role_is_assumed_with_all_that_is_set(
 
 
 @pytest.mark.requirement("glue.config.region", "glue.config.assume-role-timeout")
-def test_a_role_lasts_an_hour_in_the_region_of_glue_unless_set(
+def test_default_duration_and_region_of_a_role(
     as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     as_role().namespace_exists({"id": [database]})
@@ -147,7 +147,7 @@ def test_the_default_chain_can_assume_a_role(
     assert "AKIAFROMENV" not in callers(glue)
 
 
-# --- credentials that run out
+# --- credentials that expire
 
 
 @pytest.mark.requirement("glue.config.assume-role-renewal")
@@ -160,14 +160,14 @@ def test_a_job_outlives_the_credentials_of_its_role(
         for minute in range(0, 61, 2):
             clock.move_to(start + timedelta(minutes=minute))
             namespace.namespace_exists({"id": [database]})
-    # New credentials after ten minutes of fifteen, not at every call.
+    # New credentials after ten of the fifteen minutes, not at every call.
     assert len(glue.assumed) == 6
 
 
-def test_without_renewal_they_are_refused(
+def test_expired_credentials_are_rejected(
     connected: Connect, glue: GlueServer, database: str
 ) -> None:
-    """The double does refuse what has run out, so that the test above shows something."""
+    """The double rejects expired credentials; the test above relies on it."""
     given = aws_client(glue, "sts").assume_role(
         RoleArn=ROLE, RoleSessionName="test", DurationSeconds=SHORTEST
     )
@@ -186,7 +186,7 @@ def test_without_renewal_they_are_refused(
     assert caught.value.code == 16
 
 
-def test_a_pickled_namespace_renews_them_too(
+def test_a_pickled_namespace_renews_credentials(
     as_role: Connect, glue: GlueServer, database: str
 ) -> None:
     first = as_role(assume_role_timeout_sec=SHORTEST)
@@ -200,7 +200,7 @@ def test_a_pickled_namespace_renews_them_too(
     assert len(glue.assumed) == 3
 
 
-def test_a_refused_role_is_code_16(as_role: Connect, glue: GlueServer) -> None:
+def test_a_denied_role_is_code_16(as_role: Connect, glue: GlueServer) -> None:
     with (
         user_keys(glue) as keys,
         enable_iam_authentication(),
@@ -209,7 +209,7 @@ def test_a_refused_role_is_code_16(as_role: Connect, glue: GlueServer) -> None:
         as_role(**keys).list_namespaces({"id": []})
 
 
-def test_an_sts_that_is_away_is_code_17(as_role: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_sts_is_code_17(as_role: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{closed_port()}")
     with pytest.raises(ServiceUnavailableError):
         as_role().list_namespaces({"id": []})

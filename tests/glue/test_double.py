@@ -1,4 +1,4 @@
-"""The double does what AWS documents, where moto does not."""
+"""The double behaves as AWS documents where moto differs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names(answer: dict[str, Any], key: str) -> set[str]:
     return {entry["Name"] for entry in answer[key]}
 
 
-def test_include_root_beside_a_parent_is_refused(client: Any) -> None:
+def test_include_root_with_a_parent_is_rejected(client: Any) -> None:
     refused = code(client.get_catalogs, ParentCatalogId=ACCOUNT, IncludeRoot=True)
     assert refused == "InvalidInputException"
 
@@ -35,7 +35,7 @@ def test_a_catalog_id_is_a_scope(client: Any, glue: GlueServer) -> None:
     assert code(client.get_databases, CatalogId="none") == "EntityNotFoundException"
 
 
-def test_pages_hold_what_was_asked_and_tokens_lead_on(client: Any, database: str) -> None:
+def test_page_sizes_and_tokens(client: Any, database: str) -> None:
     for number in range(7):
         client.create_table(DatabaseName=database, TableInput={"Name": f"t{number}"})
     seen: list[str] = []
@@ -62,7 +62,7 @@ def test_a_first_page_can_be_empty(client: Any, glue: GlueServer, database: str)
     assert names(second, "TableList") == {"t"}
 
 
-def test_a_stale_version_is_refused(client: Any, database: str) -> None:
+def test_a_stale_version_is_rejected(client: Any, database: str) -> None:
     client.create_table(DatabaseName=database, TableInput={"Name": "t"})
     version = client.get_table(DatabaseName=database, Name="t")["Table"]["VersionId"]
     changed = {"DatabaseName": database, "TableInput": {"Name": "t", "Description": "new"}}
@@ -79,14 +79,14 @@ def test_names_are_folded_to_lower_case(client: Any) -> None:
     assert client.get_table(DatabaseName="sales", Name="ORDERS")["Table"]["Name"] == "orders"
 
 
-def test_deleting_a_database_takes_its_tables_along(client: Any, database: str) -> None:
+def test_deleting_a_database_deletes_its_tables(client: Any, database: str) -> None:
     client.create_table(DatabaseName=database, TableInput={"Name": "t"})
     client.delete_database(Name=database)
     assert code(client.get_table, DatabaseName=database, Name="t") == "EntityNotFoundException"
 
 
 @pytest.mark.requirement("glue.background.api")
-def test_what_does_not_fit_the_model_is_noticed(client: Any, server: GlueServer) -> None:
+def test_requests_that_violate_the_model_are_recorded(client: Any, server: GlueServer) -> None:
     server.reset()
     assert code(client.create_database, DatabaseInput={"Name": "a\nb"}) == "ValidationException"
     assert code(client.get_databases, MaxResults=101) == "ValidationException"

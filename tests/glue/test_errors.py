@@ -30,7 +30,7 @@ from lance_namespace_impls.glue import GlueNamespace
 from ..servers.glue import GlueServer
 from .conftest import LANCE, Connect, user_keys
 
-# The eight operations of the specification, each with a request that reaches Glue.
+# The eight operations of the specification, each with a request that is sent to Glue.
 EIGHT: dict[str, dict[str, Any]] = {
     "create_namespace": {"id": ["new"]},
     "list_namespaces": {"id": []},
@@ -60,12 +60,12 @@ def test_throttled_calls_are_repeated_as_configured(
     assert glue.count("GetTable") == 2
 
 
-# --- a real policy
+# --- a policy that denies access
 
 
 @pytest.fixture
-def denied_keys(glue: GlueServer) -> Iterator[dict[str, str]]:
-    """Keys of a user whose policy allows nothing of Glue, with moto's authorisation on."""
+def keys_without_permissions(glue: GlueServer) -> Iterator[dict[str, str]]:
+    """Keys of a user whose policy denies all Glue actions, with moto's authorization enabled."""
     nothing = {"Effect": "Deny", "Action": "glue:*", "Resource": "*"}
     with user_keys(glue, nothing) as keys, enable_iam_authentication():
         yield keys
@@ -82,29 +82,31 @@ def denied_keys(glue: GlueServer) -> Iterator[dict[str, str]]:
     "glue.deregister-table.denied",
 )
 @pytest.mark.parametrize("operation", EIGHT)
-def test_a_policy_that_denies_is_code_16(
+def test_a_denying_policy_is_code_16(
     connected: Connect,
     database: str,
-    denied_keys: dict[str, str],
+    keys_without_permissions: dict[str, str],
     operation: str,
 ) -> None:
-    namespace = connected(**denied_keys)
+    namespace = connected(**keys_without_permissions)
     with pytest.raises(ForbiddenError, match="not authorized to perform: glue:") as caught:
         getattr(namespace, operation)(EIGHT[operation])
     assert (caught.value.code, caught.value.status) == (16, 403)
 
 
 @pytest.mark.requirement("glue.config.secret-access-key")
-def test_keys_that_are_not_known_are_code_16(
-    connected: Connect, denied_keys: dict[str, str]
+def test_unknown_keys_are_code_16(
+    connected: Connect, keys_without_permissions: dict[str, str]
 ) -> None:
     with pytest.raises(UnauthenticatedError):
         connected(access_key_id="AKIAUNKNOWN").list_tables({"id": ["db"]})
     with pytest.raises(UnauthenticatedError):
-        connected(**{**denied_keys, "secret_access_key": "wrong"}).list_tables({"id": ["db"]})
+        connected(**{**keys_without_permissions, "secret_access_key": "wrong"}).list_tables(
+            {"id": ["db"]}
+        )
 
 
-# --- before anything is sent
+# --- failures before a request is sent
 
 
 NO_KEYS = {"access_key_id": None, "secret_access_key": None}
@@ -122,7 +124,7 @@ NO_KEYS = {"access_key_id": None, "secret_access_key": None}
         ({**NO_KEYS, "profile_name": "none"}, InvalidInputError, "set another 'profile_name'"),
     ],
 )
-def test_a_connection_that_cannot_be(
+def test_impossible_connection_settings(
     connected: Connect, changes: dict[str, Any], error: type[LanceNamespaceError], said: str
 ) -> None:
     with pytest.raises(error, match=said) as caught:
@@ -136,17 +138,17 @@ def test_a_broken_configuration_file(connected: Connect, tmp_path: Path) -> None
         connected().list_tables({"id": ["db"]})
 
 
-def test_a_request_that_botocore_refuses(namespace: GlueNamespace, database: str) -> None:
+def test_a_request_that_botocore_rejects(namespace: GlueNamespace, database: str) -> None:
     with pytest.raises(InvalidInputError, match="Parameter validation failed"):
         namespace.declare_table({"id": [database, "t"], "properties": {"": "x"}})
 
 
-# --- a service that is away
+# --- an unavailable service
 
 
 @contextmanager
-def deaf_port(backlog_full: bool) -> Iterator[int]:
-    """A port that takes connections and never answers, or does not even take them."""
+def silent_port(backlog_full: bool) -> Iterator[int]:
+    """Yield a port that accepts connections but never responds, or that accepts none at all."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -163,7 +165,7 @@ def deaf_port(backlog_full: bool) -> Iterator[int]:
 
 
 def requests_sent(namespace: GlueNamespace) -> list[str]:
-    """Return a list that gets the URL of every request that boto3 tries to send, repeated ones too."""
+    """Return a list that collects the URL of every request that boto3 sends, with retries."""
     sent: list[str] = []
 
     def keep(request: AWSPreparedRequest, **_: object) -> None:
@@ -190,7 +192,7 @@ def closed_port() -> int:
     "glue.deregister-table.unavailable",
 )
 @pytest.mark.parametrize("operation", EIGHT)
-def test_an_endpoint_where_nothing_listens_is_code_17(connected: Connect, operation: str) -> None:
+def test_a_closed_port_is_code_17(connected: Connect, operation: str) -> None:
     namespace = connected(endpoint=f"http://127.0.0.1:{closed_port()}")
     sent = requests_sent(namespace)
     with pytest.raises(ServiceUnavailableError, match="Could not connect") as caught:
@@ -200,10 +202,10 @@ def test_an_endpoint_where_nothing_listens_is_code_17(connected: Connect, operat
 
 
 @pytest.mark.parametrize("backlog_full", [True, False], ids=["connect", "read"])
-def test_an_endpoint_that_is_silent_is_code_17_within_the_timeout(
+def test_a_silent_endpoint_is_code_17_within_the_timeout(
     connected: Connect, backlog_full: bool
 ) -> None:
-    with deaf_port(backlog_full) as port:
+    with silent_port(backlog_full) as port:
         namespace = connected(
             endpoint=f"http://127.0.0.1:{port}", connect_timeout=0.5, read_timeout=0.5
         )
@@ -212,27 +214,27 @@ def test_an_endpoint_that_is_silent_is_code_17_within_the_timeout(
         with pytest.raises(ServiceUnavailableError) as caught:
             namespace.list_tables({"id": ["db"]})
         took = time.monotonic() - started
-    # The default of both is a minute.
+    # The default of both timeouts is a minute.
     assert 0.4 < took < 10
     assert len(sent) == 1
     kind = "Connect timeout" if backlog_full else "Read timeout"
     assert re.search(kind, caught.value.message)
 
 
-def test_without_a_number_of_tries_connecting_is_not_repeated(
+def test_connecting_is_not_retried_by_default(
     connected: Connect,
 ) -> None:
-    with deaf_port(backlog_full=True) as port:
+    with silent_port(backlog_full=True) as port:
         namespace = connected(
             endpoint=f"http://127.0.0.1:{port}", connect_timeout=0.5, max_retries=None
         )
         sent = requests_sent(namespace)
         with pytest.raises(ServiceUnavailableError, match="Connect timeout"):
             namespace.list_tables({"id": ["db"]})
-    assert len(sent) == 1  # boto3 tries five times of itself
+    assert len(sent) == 1  # boto3's own default is five attempts
 
 
-def test_secrets_are_taken_out_of_messages(namespace: GlueNamespace, glue: GlueServer) -> None:
+def test_secrets_are_redacted_in_glue_errors(namespace: GlueNamespace, glue: GlueServer) -> None:
     glue.fail("*", "InternalServiceException", status=500, message="key not-a-real-secret is bad")
     with pytest.raises(InternalError) as caught:
         namespace.list_tables({"id": ["db"]})
@@ -240,10 +242,10 @@ def test_secrets_are_taken_out_of_messages(namespace: GlueNamespace, glue: GlueS
     assert "***" in str(caught.value)
 
 
-# --- whoever watches
+# --- upstream observers
 
 
-def test_each_call_is_shown_to_its_observer(
+def test_each_call_is_reported_to_the_observer(
     connected: Connect, glue: GlueServer, database: str
 ) -> None:
     seen: list[tuple[str, str, str]] = []

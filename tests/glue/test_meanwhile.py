@@ -1,4 +1,4 @@
-"""A call that fails after those before it succeeded: what is told, and that nothing else is done."""
+"""A request fails after earlier ones succeeded: the error is translated, nothing else is sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import LANCE
 
 Call = Callable[[GlueNamespace], Any]
 
-# What is asked of Glue, and what it is when Glue answers that the object is not there.
+# The request to Glue, the call that sends it, and the error if Glue reports a missing object.
 CALLS: dict[str, tuple[str, Call, type[LanceNamespaceError]]] = {
     "list namespaces": (
         "GetDatabases", lambda ns: ns.list_namespaces({"id": ["cat"]}), NamespaceNotFoundError),
@@ -78,7 +78,7 @@ TAKEN: dict[str, type[LanceNamespaceError]] = {
 def filled(
     namespace: GlueNamespace, glue: GlueServer, client: Any, tmp_path: Path
 ) -> GlueNamespace:
-    """Connected, with an empty catalog, an empty database, and one that holds a table."""
+    """A connection to a Glue with an empty catalog, an empty database, and one with a table."""
     glue.add_catalog("cat")
     for name in ("db", "empty"):
         client.create_database(DatabaseInput={"Name": name})
@@ -91,7 +91,7 @@ def changes(glue: GlueServer) -> list[str]:
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_a_call_that_is_denied_is_that_and_nothing_else(
+def test_a_denied_call_is_forbidden_and_stops(
     filled: GlueNamespace, glue: GlueServer, what: str
 ) -> None:
     operation, call, _ = CALLS[what]
@@ -103,7 +103,7 @@ def test_a_call_that_is_denied_is_that_and_nothing_else(
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_an_object_that_went_meanwhile_is_missing(
+def test_a_concurrently_deleted_object_is_missing(
     filled: GlueNamespace, glue: GlueServer, what: str
 ) -> None:
     operation, call, error = CALLS[what]
@@ -115,7 +115,7 @@ def test_an_object_that_went_meanwhile_is_missing(
 
 
 @pytest.mark.parametrize("what", TAKEN)
-def test_a_name_that_was_taken_meanwhile_is_taken(
+def test_a_name_created_concurrently_already_exists(
     filled: GlueNamespace, glue: GlueServer, what: str
 ) -> None:
     operation, call, _ = CALLS[what]

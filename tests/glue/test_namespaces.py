@@ -27,7 +27,7 @@ def make(namespace: GlueNamespace, *names: str, **more: Any) -> dict[str, str]:
     return namespace.create_namespace({"id": list(names), **more}).properties or {}
 
 
-# --- what a new namespace is
+# --- creating
 
 
 @pytest.mark.requirement(
@@ -69,7 +69,7 @@ def test_three_names_are_a_database_in_a_nested_catalog(
 
 
 @pytest.mark.requirement("glue.create-namespace.level")
-def test_a_property_makes_one_name_a_database_and_is_not_stored(
+def test_the_type_property_creates_a_database_and_is_not_stored(
     namespace: GlueNamespace, client: Any
 ) -> None:
     made = make(namespace, "sales", properties={"owner": "me", **DATABASE})
@@ -78,7 +78,7 @@ def test_a_property_makes_one_name_a_database_and_is_not_stored(
     assert stored == {"owner": "me"}
 
 
-def test_a_setting_turns_the_default_round(connected: Connect, client: Any) -> None:
+def test_the_default_namespace_type_is_configurable(connected: Connect, client: Any) -> None:
     namespace = connected(default_namespace_type="database")
     make(namespace, "sales")
     make(namespace, "cat", properties=CATALOG)
@@ -86,7 +86,7 @@ def test_a_setting_turns_the_default_round(connected: Connect, client: Any) -> N
     assert client.get_catalog(CatalogId="cat")["Catalog"]["Name"] == "cat"
 
 
-def test_an_unknown_kind_is_refused(namespace: GlueNamespace) -> None:
+def test_an_unknown_namespace_type_is_rejected(namespace: GlueNamespace) -> None:
     with pytest.raises(
         InvalidInputError, match=r"'glue\.namespace-type' must be catalog or database"
     ):
@@ -107,7 +107,7 @@ def test_a_missing_parent_is_code_1(namespace: GlueNamespace) -> None:
         make(namespace, "none", "db")
 
 
-def test_a_database_holds_no_namespaces(namespace: GlueNamespace, database: str) -> None:
+def test_a_database_contains_no_namespaces(namespace: GlueNamespace, database: str) -> None:
     with pytest.raises(InvalidInputError, match="db is a database, which can contain only tables"):
         make(namespace, database, "deeper")
     with pytest.raises(NamespaceNotFoundError):
@@ -117,7 +117,7 @@ def test_a_database_holds_no_namespaces(namespace: GlueNamespace, database: str)
 
 @pytest.mark.requirement("glue.create-namespace.exists")
 @pytest.mark.parametrize("kind", [CATALOG, DATABASE])
-def test_a_name_is_taken_whatever_has_it(
+def test_catalogs_and_databases_share_their_names(
     namespace: GlueNamespace, glue: GlueServer, client: Any, kind: dict[str, str]
 ) -> None:
     glue.add_catalog("cat")
@@ -148,7 +148,7 @@ def test_modes(
         make(namespace, *names, mode="Sometimes")
 
 
-def test_overwriting_what_is_not_empty_changes_nothing(
+def test_overwriting_a_nonempty_namespace_changes_nothing(
     namespace: GlueNamespace, database: str, client: Any
 ) -> None:
     client.create_table(DatabaseName=database, TableInput={"Name": "t"})
@@ -161,7 +161,7 @@ def test_overwriting_what_is_not_empty_changes_nothing(
 # --- locations of databases
 
 
-def test_a_database_made_here_gets_a_location_below_root(
+def test_a_new_database_gets_a_location_below_root(
     connected: Connect, client: Any, glue: GlueServer
 ) -> None:
     glue.add_catalog("cat")
@@ -172,7 +172,7 @@ def test_a_database_made_here_gets_a_location_below_root(
     assert database["LocationUri"] == "s3://bucket/lake/cat/a%20b"
 
 
-def test_a_database_gets_the_location_it_is_given(namespace: GlueNamespace, client: Any) -> None:
+def test_a_new_database_gets_the_requested_location(namespace: GlueNamespace, client: Any) -> None:
     made = make(namespace, "db", properties={"location": "s3://other/place/", **DATABASE})
     assert made["location"] == "s3://other/place"
     database = client.get_database(Name="db")["Database"]
@@ -218,7 +218,7 @@ def test_a_catalog_lists_databases_and_child_catalogs(
 
 
 @pytest.mark.requirement("glue.list-namespaces.paging")
-def test_listing_goes_over_all_pages(namespace: GlueNamespace, glue: GlueServer) -> None:
+def test_listing_reads_all_pages_of_glue(namespace: GlueNamespace, glue: GlueServer) -> None:
     for number in range(1050):
         glue.add_catalog(f"c{number:04}")
         glue.backend().create_database(f"d{number:04}", {"Name": f"d{number:04}"})
@@ -243,15 +243,13 @@ def test_a_missing_namespace_is_code_1(namespace: GlueNamespace) -> None:
                 getattr(namespace, operation)({"id": names})
 
 
-def test_a_name_of_the_root_that_is_missing_is_asked_for_once(
-    namespace: GlueNamespace, glue: GlueServer
-) -> None:
+def test_a_missing_name_is_looked_up_once(namespace: GlueNamespace, glue: GlueServer) -> None:
     with pytest.raises(NamespaceNotFoundError):
         namespace.describe_namespace({"id": ["none"]})
     assert [call.operation for call in glue.calls] == ["GetCatalog", "GetDatabase"]
 
 
-def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
+def test_the_root_always_exists_and_cannot_change(namespace: GlueNamespace) -> None:
     assert namespace.describe_namespace({}).properties == {}
     namespace.namespace_exists({"id": []})
     for operation in ("create_namespace", "drop_namespace", "alter_namespace"):
@@ -277,14 +275,14 @@ def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
 
 
 @pytest.mark.requirement("glue.drop-namespace.restrict-only")
-def test_cascade_is_refused(namespace: GlueNamespace, database: str) -> None:
+def test_cascade_is_unsupported(namespace: GlueNamespace, database: str) -> None:
     with pytest.raises(UnsupportedError, match="does not support Cascade"):
         namespace.drop_namespace({"id": [database], "behavior": "Cascade"})
     namespace.namespace_exists({"id": [database]})
 
 
 @pytest.mark.requirement("glue.drop-namespace.not-empty", "glue.drop-namespace.catalog")
-def test_whatever_is_in_a_namespace_counts(
+def test_any_object_makes_a_namespace_nonempty(
     namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
 ) -> None:
     glue.add_catalog("cat")
@@ -295,7 +293,7 @@ def test_whatever_is_in_a_namespace_counts(
     )
     client.create_table(DatabaseName=database, TableInput={"Name": "parquet"})
     for name, held in (
-        (database, "table parquet"),  # of another kind
+        (database, "table parquet"),  # not a Lance table
         ("functions", "function f"),
         ("cat", "catalog child"),
     ):
@@ -324,7 +322,7 @@ def test_an_empty_first_page_is_not_the_end(
 # --- altering
 
 
-def test_altering_a_database_keeps_all_else(namespace: GlueNamespace, client: Any) -> None:
+def test_altering_a_database_keeps_its_other_fields(namespace: GlueNamespace, client: Any) -> None:
     client.create_database(
         DatabaseInput={
             "Name": "db",
@@ -382,7 +380,7 @@ def test_the_description_of_a_namespace(
     assert stored()["Parameters"] == {"a": "1"}
 
 
-def test_altering_a_catalog_keeps_all_else(namespace: GlueNamespace, client: Any) -> None:
+def test_altering_a_catalog_keeps_its_other_fields(namespace: GlueNamespace, client: Any) -> None:
     client.create_catalog(
         Name="cat",
         CatalogInput={
@@ -400,7 +398,7 @@ def test_altering_a_catalog_keeps_all_else(namespace: GlueNamespace, client: Any
     assert after == {**before, "Parameters": {"a": "1", "b": "2"}}
 
 
-def test_altering_what_is_missing_or_contradictory(namespace: GlueNamespace, database: str) -> None:
+def test_invalid_namespace_changes(namespace: GlueNamespace, database: str) -> None:
     with pytest.raises(NamespaceNotFoundError):
         namespace.alter_namespace({"id": ["none"], "set_properties": {"a": "1"}})
     with pytest.raises(InvalidInputError, match="cannot be changed"):
@@ -411,7 +409,7 @@ def test_altering_what_is_missing_or_contradictory(namespace: GlueNamespace, dat
         )
 
 
-def test_changes_of_several_processes_all_arrive(
+def test_no_concurrent_namespace_change_is_lost(
     namespace: GlueNamespace, properties: dict[str, Any]
 ) -> None:
     make(namespace, "db", properties=DATABASE)

@@ -23,7 +23,7 @@ OTHER = {"TableType": "EXTERNAL_TABLE", "Parameters": {"table_type": "iceberg"}}
 
 @pytest.mark.requirement("glue.list-tables.paging")
 @pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 1000])
-def test_no_call_too_many(
+def test_listing_makes_no_unneeded_calls(
     namespace: GlueNamespace, database: str, glue: GlueServer, count: int
 ) -> None:
     names = [f"t{number:04}" for number in range(count)]
@@ -34,14 +34,13 @@ def test_no_call_too_many(
     assert len(calls) == max(1, math.ceil(count / 100))
     assert all(call["MaxResults"] == 100 for call in calls)
     glue.add_tables(database, {f"o{number}": OTHER for number in range(300)})
-    glue.empty_first_page = True  # nor does a page that the filter empties end the listing
+    # A page without any matching table does not end the listing either.
+    glue.empty_first_page = True
     assert namespace.list_tables({"id": [database]}).tables == names
 
 
 @pytest.mark.requirement("glue.list-tables.paging")
-def test_pages_are_taken_off_one_listing(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
+def test_pages_share_one_listing(namespace: GlueNamespace, database: str, glue: GlueServer) -> None:
     names = [f"t{number:04}" for number in range(1000)]
     glue.add_tables(database, dict.fromkeys(names, LANCE))
     glue.calls.clear()
@@ -59,7 +58,7 @@ def test_pages_are_taken_off_one_listing(
     assert calls[1:] == [0] * 9
 
 
-def test_a_page_asked_of_another_process_is_right(
+def test_a_page_token_works_in_another_process(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     names = [f"t{number:04}" for number in range(300)]
@@ -71,7 +70,7 @@ def test_a_page_asked_of_another_process_is_right(
     assert page.page_token
 
 
-def test_pages_with_data_load_nothing_that_was_listed(
+def test_listing_tables_with_data_loads_no_table(
     namespace: GlueNamespace, database: str, glue: GlueServer, tmp_path: Path
 ) -> None:
     glue.add_tables(database, {f"t{n}": _at(tmp_path / f"t{n}") for n in range(300)})
@@ -116,7 +115,7 @@ def test_catalogs_of_a_listing_are_not_looked_up_again(
     assert glue.count("GetCatalog") == glue.count("GetDatabase") == 0
 
 
-def test_a_drop_that_is_repeated_after_a_kill_loads_no_other_table(
+def test_repeating_a_killed_drop_loads_no_other_table(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     glue.add_tables(database, {f"t{number}": LANCE for number in range(250)})
@@ -142,7 +141,7 @@ def _at(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.s3
-def test_what_is_listed_is_read_with_its_own_storage_options(
+def test_listing_reads_each_table_with_its_own_storage_options(
     connected: Connect, database: str, glue: GlueServer
 ) -> None:
     with GuardedS3() as s3:

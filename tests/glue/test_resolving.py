@@ -1,4 +1,4 @@
-"""What a name stands for: a catalog or a database, with and without the right to ask."""
+"""Names resolve to a catalog or a database, with or without permission to read catalogs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_catalog_and_a_database_of_one_name_are_ambiguous(
 
 
 @pytest.mark.requirement("glue.describe-table.get-table")
-def test_where_a_namespace_is_is_remembered(
+def test_resolved_namespaces_are_cached(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
     glue.add_catalog("a")
@@ -56,7 +56,7 @@ def test_where_a_namespace_is_is_remembered(
     assert [call.operation for call in glue.calls] == ["GetTable", "GetTable"]
 
 
-def test_memory_is_bounded_and_fades(
+def test_the_cache_is_bounded_and_expires(
     namespace: GlueNamespace, glue: GlueServer, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "MAX_LOCATIONS", 2)
@@ -76,7 +76,7 @@ def test_memory_is_bounded_and_fades(
     assert glue.count("GetDatabase") == 1
 
 
-def test_what_is_remembered_goes_when_it_changes(
+def test_own_changes_invalidate_the_cache(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
     glue.add_catalog("cat")
@@ -86,14 +86,14 @@ def test_what_is_remembered_goes_when_it_changes(
     namespace.drop_namespace({"id": ["cat", "x"]})
     with pytest.raises(TableNotFoundError):
         namespace.describe_table({"id": ["cat", "x", "t"]})
-    # Someone else makes another thing of that name.
+    # Another client creates a catalog with that name.
     glue.add_catalog("cat/x")
     client.create_database(DatabaseInput={"Name": "db"}, CatalogId="cat/x")
     namespace.declare_table({"id": ["cat", "x", "db", "t"]})
     assert namespace.list_namespaces({"id": ["cat", "x"]}).namespaces == ["db"]
 
 
-def test_what_others_change_is_noticed(
+def test_changes_of_other_clients_are_noticed(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
     client.create_database(DatabaseInput={"Name": "x"})
@@ -106,7 +106,7 @@ def test_what_others_change_is_noticed(
     assert namespace.declare_table({"id": ["x", "db", "t"]}).location
 
 
-def test_a_database_that_became_a_catalog_is_noticed_at_once(
+def test_a_database_replaced_by_a_catalog_is_noticed_immediately(
     namespace: GlueNamespace, glue: GlueServer, client: Any
 ) -> None:
     client.create_database(DatabaseInput={"Name": "x"})
@@ -117,12 +117,12 @@ def test_a_database_that_became_a_catalog_is_noticed_at_once(
     namespace.namespace_exists({"id": ["x", "db"]})
 
 
-def test_an_account_number_is_no_name(namespace: GlueNamespace) -> None:
+def test_an_account_number_is_not_a_name(namespace: GlueNamespace) -> None:
     with pytest.raises(NamespaceNotFoundError):
         namespace.describe_namespace({"id": [ACCOUNT]})
 
 
-def test_names_that_no_catalog_can_have_are_looked_up_as_databases(
+def test_invalid_catalog_names_are_looked_up_as_databases(
     namespace: GlueNamespace, glue: GlueServer
 ) -> None:
     for name in ("a.b", "a:b", "a/b", "x" * 65):
@@ -132,7 +132,7 @@ def test_names_that_no_catalog_can_have_are_looked_up_as_databases(
 
 
 @pytest.mark.parametrize("name", ["a.b", "a:b", "x" * 65, "111122223333"])
-def test_names_that_no_catalog_can_have_are_refused_for_one(
+def test_invalid_catalog_names_are_rejected(
     namespace: GlueNamespace, glue: GlueServer, name: str
 ) -> None:
     with pytest.raises(InvalidInputError, match="cannot be a catalog"):
@@ -140,7 +140,7 @@ def test_names_that_no_catalog_can_have_are_refused_for_one(
     assert glue.count("CreateCatalog") == 0
 
 
-def test_upper_case_is_refused_as_it_would_come_back_otherwise(namespace: GlueNamespace) -> None:
+def test_upper_case_names_are_rejected(namespace: GlueNamespace) -> None:
     with pytest.raises(InvalidInputError, match="use 'sales' instead"):
         make(namespace, "Sales")
     with pytest.raises(InvalidInputError, match="use 'orders' instead"):
@@ -181,7 +181,7 @@ def test_an_account_can_be_the_root(connected: Connect, glue: GlueServer, client
 
 
 @pytest.mark.requirement("glue.list-tables.get-tables", "glue.deregister-table.delete")
-def test_a_catalog_id_goes_into_every_request(connected: Connect, glue: GlueServer) -> None:
+def test_every_request_has_the_catalog_id(connected: Connect, glue: GlueServer) -> None:
     namespace = connected(catalog_id="999999999999")
     make(namespace, "db", properties=DATABASE)
     namespace.declare_table({"id": ["db", "t"]})
@@ -194,10 +194,10 @@ def test_a_catalog_id_goes_into_every_request(connected: Connect, glue: GlueServ
     assert {call.parameters.get("CatalogId") for call in scoped} == {"999999999999"}
 
 
-# --- where GetCatalog is denied
+# --- without permission for GetCatalog
 
 
-def test_databases_resolve_without_the_right_to_get_catalogs(
+def test_databases_resolve_without_permission_to_get_catalogs(
     namespace: GlueNamespace, glue: GlueServer
 ) -> None:
     glue.fail("GetCatalog", "AccessDeniedException")
@@ -208,7 +208,7 @@ def test_databases_resolve_without_the_right_to_get_catalogs(
         namespace.describe_namespace({"id": ["none"]})
 
 
-def test_a_listing_that_may_not_look_at_catalogs_fails(
+def test_listing_without_permission_to_list_catalogs_fails(
     namespace: GlueNamespace, glue: GlueServer, database: str
 ) -> None:
     glue.fail("GetCatalogs", "AccessDeniedException")

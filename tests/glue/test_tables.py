@@ -27,7 +27,7 @@ from ..servers.glue import GlueServer
 from .conftest import LANCE, Connect
 from .test_namespaces import DATABASE
 
-# There is no such bucket.
+# The bucket does not exist.
 pytestmark = pytest.mark.filterwarnings("ignore:s3.* cannot be (read|written to)")
 
 ROWS = pa.table({"x": [1, 2, 3]})
@@ -60,7 +60,7 @@ def test_a_declared_table_is_an_external_lance_table(
 @pytest.mark.requirement(
     "glue.declare-table.parent", "glue.declare-table.no-parent", "glue.declare-table.exists"
 )
-def test_the_database_is_looked_at_before_a_table_is_declared(
+def test_the_database_is_checked_before_a_table_is_declared(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     namespace.declare_table({"id": ["db", "one"]})
@@ -76,7 +76,7 @@ def test_the_database_is_looked_at_before_a_table_is_declared(
     assert glue.count("CreateTable") == made
 
 
-def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -> None:
+def test_a_catalog_contains_no_tables(namespace: GlueNamespace, glue: GlueServer) -> None:
     glue.add_catalog("cat")
     with pytest.raises(InvalidInputError, match="cat is a catalog and holds no tables"):
         namespace.declare_table({"id": ["cat", "t"]})
@@ -87,7 +87,7 @@ def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -
 # --- default location
 
 
-def test_a_table_goes_below_its_databases_location(
+def test_default_location_is_below_the_database(
     namespace: GlueNamespace, client: Any, glue: GlueServer
 ) -> None:
     client.create_database(DatabaseInput={"Name": "db", "LocationUri": "s3://bucket/place/"})
@@ -95,7 +95,7 @@ def test_a_table_goes_below_its_databases_location(
 
 
 @pytest.mark.requirement("glue.declare-table.parse")
-def test_else_it_goes_below_root(
+def test_default_location_is_below_root_otherwise(
     connected: Connect, database: str, glue: GlueServer, client: Any
 ) -> None:
     namespace = connected(root="s3://bucket/lake")
@@ -106,7 +106,7 @@ def test_else_it_goes_below_root(
     assert declared.location == "s3://bucket/lake/cat/in/t"
 
 
-def test_without_any_location_it_is_refused(
+def test_a_table_without_any_location_is_rejected(
     connected: Connect, database: str, glue: GlueServer
 ) -> None:
     with pytest.raises(InvalidInputError, match="needs a location: its database has none"):
@@ -116,7 +116,7 @@ def test_without_any_location_it_is_refused(
     assert declared.location == "/data/t"
 
 
-# --- what a Lance table is
+# --- recognizing Lance tables
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "no_parameters": ({"TableType": "EXTERNAL_TABLE"}, "it has no table_type=lance"),
@@ -125,7 +125,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "view": ({**LANCE, "TableType": "VIRTUAL_VIEW"}, "its TableType is VIRTUAL_VIEW, not EXTERNAL"),
     "no_type": ({"Parameters": {"table_type": "lance"}}, "it has no TableType=EXTERNAL_TABLE"),
 }
-"""Tables that are not Lance tables, and why."""
+"""Tables that are not Lance tables, and the reason for each."""
 
 
 @pytest.mark.requirement("glue.identification.case", "glue.list-tables.filter")
@@ -182,7 +182,7 @@ def test_a_lance_table_without_a_location_is_code_19(
     "glue.describe-table.plain",
     "glue.describe-table.storage-options",
 )
-def test_describe_gives_location_and_storage_options(
+def test_describe_returns_location_and_storage_options(
     connected: Connect, database: str, glue: GlueServer
 ) -> None:
     parameters = {"table_type": "lance", "storage.region": "eu", "storage.own": "1", "note": "x"}
@@ -225,7 +225,7 @@ def test_rows_are_written_to_the_tables_location(
 
 
 @pytest.mark.requirement("glue.deregister-table.data")
-def test_deregistering_leaves_the_data(
+def test_deregistering_keeps_the_data(
     namespace: GlueNamespace, database: str, tmp_path: Path
 ) -> None:
     namespace.create_table({"id": ["db", "t"]}, ROWS)
@@ -238,7 +238,7 @@ def test_deregistering_leaves_the_data(
     assert namespace.count_table_rows({"id": ["db", "again"]}).count == 3
 
 
-def test_a_deletion_that_is_repeated_after_it_took_effect_succeeds(
+def test_a_retried_deletion_that_took_effect_succeeds(
     connected: Connect, database: str, glue: GlueServer
 ) -> None:
     namespace = connected(max_retries=2)
@@ -266,7 +266,7 @@ WHOLE = {
 }
 
 
-def test_altering_keeps_all_else(
+def test_altering_a_table_keeps_its_other_fields(
     namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
 ) -> None:
     glue.add_tables(database, {"t": WHOLE})
@@ -298,7 +298,7 @@ def test_a_concurrent_change_is_code_14_and_not_lost(
     assert read(client, "t")["Description"] == "theirs"
 
 
-def test_a_lance_table_stays_one(namespace: GlueNamespace, database: str) -> None:
+def test_the_table_type_cannot_be_changed(namespace: GlueNamespace, database: str) -> None:
     namespace.declare_table({"id": ["db", "t"]})
     for change in ({"set_properties": {"table_type": "x"}}, {"unset_properties": ["table_type"]}):
         with pytest.raises(InvalidInputError, match="table_type must remain 'lance'"):
@@ -308,7 +308,7 @@ def test_a_lance_table_stays_one(namespace: GlueNamespace, database: str) -> Non
 # --- renaming
 
 
-def test_renaming_keeps_all_but_the_name(
+def test_renaming_changes_only_the_name(
     namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
 ) -> None:
     glue.add_tables(database, {"t": WHOLE})
@@ -337,9 +337,7 @@ def test_renaming_to_another_database_and_catalog(
     assert read(client, "t", "in", CatalogId="cat")
 
 
-def test_renaming_to_what_cannot_be(
-    namespace: GlueNamespace, database: str, glue: GlueServer
-) -> None:
+def test_invalid_rename_targets(namespace: GlueNamespace, database: str, glue: GlueServer) -> None:
     glue.add_catalog("cat")
     for name in ("t", "taken"):
         namespace.declare_table({"id": ["db", name]})
@@ -354,7 +352,7 @@ def test_renaming_to_what_cannot_be(
     assert namespace.list_tables({"id": ["db"]}).tables == ["t", "taken"]
 
 
-def test_no_namespace_is_the_same_one_where_the_root_holds_no_tables(
+def test_an_empty_target_namespace_means_the_same_namespace(
     namespace: GlueNamespace, database: str
 ) -> None:
     namespace.declare_table({"id": ["db", "t"]})
@@ -362,7 +360,7 @@ def test_no_namespace_is_the_same_one_where_the_root_holds_no_tables(
     assert namespace.list_tables({"id": ["db"]}).tables == ["new"]
 
 
-def test_a_table_that_changes_while_it_is_renamed_keeps_its_name(
+def test_a_concurrently_changed_table_is_not_renamed(
     namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
 ) -> None:
     glue.add_tables(database, {"t": WHOLE})
@@ -374,7 +372,7 @@ def test_a_table_that_changes_while_it_is_renamed_keeps_its_name(
     assert read(client, "t")["Description"] == "theirs"
 
 
-def test_a_table_that_goes_while_it_is_renamed_does_not_come_back(
+def test_a_table_deleted_during_a_rename_is_not_recreated(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     glue.add_tables(database, {"t": WHOLE})
@@ -393,7 +391,7 @@ def test_a_table_that_goes_while_it_is_renamed_does_not_come_back(
     ],
     ids=["denied", "failed", "took effect"],
 )
-def test_a_copy_is_taken_back_unless_the_table_is_gone(
+def test_a_failed_rename_removes_its_copy(
     namespace: GlueNamespace,
     database: str,
     glue: GlueServer,
@@ -407,7 +405,7 @@ def test_a_copy_is_taken_back_unless_the_table_is_gone(
     assert namespace.list_tables({"id": ["db"]}).tables == (["t"] if error else ["new"])
 
 
-def test_a_table_is_never_lost_when_glue_goes_away(
+def test_no_table_is_lost_if_glue_fails_during_a_rename(
     namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
 ) -> None:
     glue.add_tables("db", {"t": WHOLE})
@@ -434,7 +432,7 @@ def test_registering_over_another_table(
         namespace.register_table({"id": ["none", "t"], "location": "s3://b/one"})
 
 
-def test_a_registered_table_is_replaced_in_one_step(
+def test_a_registered_table_is_replaced_atomically(
     namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
 ) -> None:
     glue.add_tables(database, {"t": WHOLE})
@@ -455,7 +453,7 @@ def test_a_registered_table_is_replaced_in_one_step(
 
 
 @pytest.mark.parametrize("cut", cut_off.CUTS)
-def test_data_stays_if_glue_deletes_a_table_whose_drop_was_killed(
+def test_data_is_kept_if_glue_deletes_a_table_after_a_killed_drop(
     namespace: GlueNamespace, database: str, client: Any, cut: str
 ) -> None:
     cut_off.check_data_is_kept(

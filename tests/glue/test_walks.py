@@ -1,4 +1,4 @@
-"""Each table that is there all the time comes once, whatever others do between the pages."""
+"""A table that exists during a whole listing is returned once, whatever changes between pages."""
 
 from __future__ import annotations
 
@@ -13,5 +13,7 @@ from .subject import SUBJECTS
 
 @pytest.mark.requirement("glue.list-tables.paging")
 @pytest.mark.parametrize("levels", SUBJECTS)
-def test_pages_while_tables_come_and_go(levels: str, glue: GlueServer, tmp_path: Path) -> None:
+def test_pages_while_tables_are_added_and_removed(
+    levels: str, glue: GlueServer, tmp_path: Path
+) -> None:
     check_walks(SUBJECTS[levels](glue, tmp_path / "root"), 6)
