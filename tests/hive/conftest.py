@@ -23,15 +23,15 @@ FORMS = [
     for release, each in RELEASES.items()
     for impl in (["hive2", "hive3"] if each.has_catalogs else ["hive2"])
 ]
-# The newest release of a line stands for it unless slow tests are asked for.
+# By default only the newest release of a line is tested; tests on older ones are slow tests.
 SLOW = ("4.0",)
 _numbers = itertools.count()
 
 
 def parameters(forms: list[tuple[str, str]]) -> list[Any]:
-    """Return forms as parameters of tests; those on older releases of a line are slow tests.
+    """Return forms as test parameters; those on older releases of a line are slow tests.
 
-    The tests on one release share a process, and with it the metastore.
+    The tests on one release run in one process and share its metastore.
     """
     slow = [pytest.mark.slow]
     return [
@@ -45,13 +45,13 @@ def parameters(forms: list[tuple[str, str]]) -> list[Any]:
 
 
 def unused(name: str) -> str:
-    """Return the name of a database that no test and no run of one has had, in this process or another."""
+    """Return a database name that no other test or process uses."""
     return f"{name}_{os.getpid()}_{next(_numbers)}"
 
 
 @frozen
 class Form:
-    """A namespace of one form on one release, with a catalog of its own where there are any."""
+    """A namespace of one form on one release, with its own catalog if the form has catalogs."""
 
     release: str
     impl: str
@@ -59,25 +59,25 @@ class Form:
     root: Path
     namespace: Namespace
     above: list[str]
-    """The catalog, or nothing: what an identifier of a database starts with."""
+    """The first part of a database's identifier: the catalog, or nothing."""
 
     def connect(self, **more: Any) -> Namespace:
-        """Connect once more, with other properties."""
+        """Open another connection, with other properties."""
         return connect(self.impl, {"uri": self.metastore.uri, "root": str(self.root), **more})
 
     def database(self, properties: Mapping[str, str] | None = None) -> list[str]:
-        """Make a database and give its identifier."""
+        """Create a database and return its identifier."""
         identifier = [*self.above, f"d{next(_numbers)}"]
         self.namespace.create_namespace({"id": identifier, "properties": dict(properties or {})})
         return identifier
 
     @property
     def catalog(self) -> str | None:
-        """The catalog in the records of the bare client; None where it has no field for it."""
+        """The catalog in the bare client's records; None if they have no field for it."""
         return (self.above or ["hive" if self.metastore.release.has_catalogs else None])[0]
 
     def named(self, database: str) -> str:
-        """Write a database's name as the bare client takes it."""
+        """Return a database's name in the bare client's format."""
         return f"@{self.catalog}#{database}" if self.catalog else database
 
 
@@ -95,6 +95,6 @@ def form(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Form]:
 
 @pytest.fixture
 def way() -> Iterator[Proxy]:
-    """A way to the oldest metastore that can be cut."""
+    """A proxy to the oldest metastore whose connections a test can cut."""
     with Proxy(shared("2.3").port) as proxy:
         yield proxy

@@ -7,14 +7,14 @@ from pathlib import Path
 
 __all__ = ["open_sockets"]
 
-_ASIDE = "0200007F"  # 127.0.0.2, which the tests' own connections come from
+_ASIDE = "0200007F"  # 127.0.0.2, the source address of the tests' own connections
 
 
 def open_sockets(port: int) -> set[str]:
-    """Return this process's sockets to a port, in whatever state, the tests' own left out.
+    """Return this process's sockets to a port, in any state, without the tests' own sockets.
 
-    The system's list of sockets is read in pieces while it changes, and may give one twice: each
-    is told by its number.
+    The system's list is read in pieces while it changes, so it may contain a socket twice. The
+    inode number identifies a socket.
     """
     own = _own_sockets()
     held = set()
@@ -34,7 +34,7 @@ def _own_sockets() -> set[str]:
         try:
             target = os.readlink(f"/proc/self/fd/{descriptor}")
         except FileNotFoundError:
-            continue  # closed meanwhile
+            continue  # closed concurrently
         if target.startswith("socket:["):
             numbers.add(target[len("socket:[") : -1])
     return numbers

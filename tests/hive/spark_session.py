@@ -1,4 +1,4 @@
-"""Spark SQL on a metastore, in a process of its own; prints what the statements give as JSON.
+"""Spark SQL on a metastore, in a separate process; prints the results of statements as JSON.
 
 python -m tests.hive.spark_session URI FOLDER < statements.json
 """

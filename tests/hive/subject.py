@@ -1,4 +1,4 @@
-"""Hive Metastores as the behaviour suite sees them."""
+"""Hive Metastore subjects for the behaviour suite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.servers.hive import Metastore
 
 __all__ = ["hive_subject"]
 
-# Only these are names in every release.
+# Every release accepts these names.
 NAMES = st.one_of(
     st.sampled_from(("a", "b", "c", "flights", "planes_2", "0", "_x", "select")),
     st.text("abcxyz0189_", min_size=1, max_size=6),
@@ -41,7 +41,7 @@ def hive_subject(metastore: Metastore, impl: str, root: Path) -> Subject:
     top = ["hive"] if levels == 2 else []
 
     def where(identifier: Identifier) -> str:
-        """Write a database as the bare client takes it."""
+        """Return a database's name in the bare client's format."""
         return f"@{identifier[0]}#{identifier[1]}" if levels == 2 else identifier[0]
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
@@ -68,14 +68,14 @@ def hive_subject(metastore: Metastore, impl: str, root: Path) -> Subject:
         try:
             database = metastore.connect().get_database(where(identifier[:-1]))
         except (IndexError, NoSuchObjectException):
-            return default_location(str(root), identifier)  # there can be no such table yet
+            return default_location(str(root), identifier)  # the table cannot exist yet
         home = "/" + database.locationUri.removeprefix("file:").strip("/")
         return default_location(home, identifier[-1:])
 
     def shown(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
         added = {"database.location-uri", "database.owner", "database.owner-type"}
         added |= {"catalog.location-uri"}
-        # A description cannot be taken away again; tests of their own look at it.
+        # Hive cannot remove a description, so other tests check descriptions.
         added |= {"database.description", "catalog.description"}
         return {key: value for key, value in properties.items() if key not in added}
 

@@ -59,7 +59,7 @@ def code_of(call: object, *arguments: object) -> int:
 @pytest.mark.requirement(
     "hive3.mapping.namespace-delimiter", "hive3.mapping.table-identifier", "hive2.adapter"
 )
-def test_the_life_of_a_database_and_its_tables(form: Form, client: RestNamespace) -> None:
+def test_lifecycle_of_a_database_and_its_tables(form: Form, client: RestNamespace) -> None:
     database = [*form.above, f"rest_{form.impl}"]
     properties = {"database.owner": "ann", "k": "v"}
     client.create_namespace(models.CreateNamespaceRequest(id=database, properties=properties))
@@ -84,7 +84,7 @@ def test_the_life_of_a_database_and_its_tables(form: Form, client: RestNamespace
 
     lance.write_dataset(ROWS, namespace_client=client, table_id=table, mode="append")
     assert lance.dataset(namespace_client=client, table_id=table).count_rows() == 6
-    # What the metastore says is what others see.
+    # Other clients of the metastore see the same location.
     assert form.namespace.describe_table({"id": table}).location == created.location
 
     assert code_of(client.describe_table, models.DescribeTableRequest(id=[*database, "x"])) == 4

@@ -26,6 +26,6 @@ RUNS = 8
     "hive2.levels",
 )
 @pytest.mark.parametrize("where", parameters(FORMS))
-def test_it_does_as_the_model_says(where: tuple[str, str], tmp_path: Path) -> None:
+def test_hive_behaves_like_the_model(where: tuple[str, str], tmp_path: Path) -> None:
     release, impl = where
     explore(hive_subject(shared(release), impl, tmp_path / "lake"), RUNS)

@@ -1,4 +1,4 @@
-"""Catalogs: truly created, described, listed, altered and dropped."""
+"""Catalogs are created, described, listed, altered and dropped in the metastore."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def catalog(form: Form) -> Iterator[str]:
 @pytest.mark.requirement(
     "hive3.mapping.catalog", "hive3.create-namespace.level", "hive3.list-namespaces.root"
 )
-def test_a_catalog_is_one_for_others_too(form: Form, catalog: str) -> None:
+def test_other_clients_see_a_created_catalog(form: Form, catalog: str) -> None:
     found = form.metastore.connect().get_catalog(GetCatalogRequest(catalog)).catalog
     assert found.locationUri == f"file://{form.root}/{catalog}"
     assert catalog in form.namespace.list_namespaces({}).namespaces
@@ -77,7 +77,7 @@ def test_its_properties(form: Form, catalog: str) -> None:
 
 
 @pytest.mark.requirement("hive3.mapping.catalog-properties.others")
-def test_other_properties_are_refused(form: Form, catalog: str) -> None:
+def test_other_catalog_properties_are_rejected(form: Form, catalog: str) -> None:
     with pytest.raises(InvalidInputError, match="not owner"):
         form.namespace.create_namespace({"id": ["other"], "properties": {"owner": "ann"}})
     with pytest.raises(NamespaceNotFoundError):
@@ -99,7 +99,7 @@ def test_a_database_needs_its_catalog(form: Form, catalog: str) -> None:
 
 
 @pytest.mark.requirement("hive3.background.levels", "hive3.mapping.database")
-def test_databases_of_one_name_in_two_catalogs_are_two(form: Form, catalog: str) -> None:
+def test_catalogs_have_separate_databases(form: Form, catalog: str) -> None:
     for above in (catalog, "hive"):
         form.namespace.create_namespace({"id": [above, "twin"]})
         form.namespace.declare_table({"id": [above, "twin", f"in_{above}"]})
@@ -116,8 +116,8 @@ def test_databases_of_one_name_in_two_catalogs_are_two(form: Form, catalog: str)
     form.namespace.drop_namespace({"id": ["hive", "twin"], "behavior": "CASCADE"})
 
 
-def test_the_metastore_deletes_what_is_in_a_catalog_that_it_drops(form: Form, catalog: str) -> None:
-    """What this package must not do: the bare call, to show why it takes a detour."""
+def test_the_metastore_deletes_the_folder_of_a_dropped_catalog(form: Form, catalog: str) -> None:
+    """The bare call deletes data; this package must not, so it changes the location first."""
     client = form.metastore.connect()
     place = Path(form.root, "bare")
     client.create_catalog(CreateCatalogRequest(Catalog("bare", None, f"file:{place}")))
@@ -128,7 +128,9 @@ def test_the_metastore_deletes_what_is_in_a_catalog_that_it_drops(form: Form, ca
 
 @pytest.mark.requirement("hive3.drop-namespace.drop")
 @pytest.mark.parametrize("behavior", ["RESTRICT", "CASCADE"])
-def test_dropping_keeps_what_is_at_its_location(form: Form, catalog: str, behavior: str) -> None:
+def test_dropping_a_catalog_keeps_files_at_its_location(
+    form: Form, catalog: str, behavior: str
+) -> None:
     place = Path(form.root, catalog)
     place.joinpath("precious").write_text("data")
     lance.write_dataset(pa.table({"x": [1]}), place / "loose.lance")
@@ -142,7 +144,7 @@ def test_dropping_keeps_what_is_at_its_location(form: Form, catalog: str, behavi
 @pytest.mark.requirement(
     "hive3.list-namespaces.catalog", "hive3.drop-namespace.cascade", "hive3.drop-namespace.data"
 )
-def test_dropping_all_in_it_keeps_the_data(form: Form, catalog: str) -> None:
+def test_a_catalog_cascade_keeps_the_data(form: Form, catalog: str) -> None:
     places = []
     for database in ("d1", "d2", "default"):
         request = {"id": [catalog, database], "mode": "EXIST_OK"}
@@ -161,7 +163,7 @@ def test_dropping_all_in_it_keeps_the_data(form: Form, catalog: str) -> None:
 
 
 @pytest.mark.requirement("hive3.drop-namespace.restrict.catalog")
-def test_a_table_in_its_default_database_makes_it_not_empty(form: Form, catalog: str) -> None:
+def test_a_table_in_the_default_database_makes_a_catalog_nonempty(form: Form, catalog: str) -> None:
     form.namespace.declare_table({"id": [catalog, "default", "t"]})
     for call, request in (
         (form.namespace.drop_namespace, {"id": [catalog]}),
@@ -186,7 +188,7 @@ def test_an_empty_catalog_is_overwritten(form: Form, catalog: str) -> None:
     assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["default"]
 
 
-def test_a_catalog_that_cannot_be_dropped_comes_back_whole(
+def test_a_failed_catalog_drop_is_undone(
     form: Form, catalog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = form.metastore.connect()
@@ -214,14 +216,14 @@ def test_the_catalog_of_hive_cannot_be_dropped(form: Form, catalog: str) -> None
     assert "default" in form.namespace.list_namespaces({"id": ["hive"]}).namespaces
 
 
-def test_bad_names_of_catalogs(form: Form, catalog: str) -> None:
+def test_invalid_catalog_names(form: Form, catalog: str) -> None:
     with pytest.raises(LanceNamespaceError, match="is not a valid catalog name") as raised:
         form.namespace.create_namespace({"id": ["a-b"]})
     assert raised.value.code == 13
 
 
-def test_what_the_bare_calls_answer(form: Form, catalog: str) -> None:
-    """Facts that the implementation rests on."""
+def test_responses_of_the_bare_client(form: Form, catalog: str) -> None:
+    """The implementation relies on these responses of the metastore."""
     client = form.metastore.connect()
     assert client.get_databases("@none#*") == []
     client.create_database(

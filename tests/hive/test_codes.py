@@ -1,4 +1,4 @@
-"""What a metastore's failures become, and what is asked of it; no server is needed."""
+"""The translation of a metastore's failures, and the requests sent to it; no server is needed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ANSWERS: list[tuple[BaseException, type[LanceNamespaceError], str]] = [
         for text in ("Can not drop hive catalog", "Tables cannot be moved", "t is not a valid object name",
                      "java.net.URISyntaxException: x")
     ),
-    # Beginnings of messages of metastore 2.3.10 about a table on S3.
+    # The beginnings of messages from metastore 2.3.10 about a table on S3.
     (meta("Got exception: java.nio.file.AccessDeniedException s3://b/t: getFileStatus on s3://b/t"),
      PermissionDeniedError,
      "Got exception: java.nio.file.AccessDeniedException s3://b/t: getFileStatus on s3://b/t"),
@@ -80,7 +80,7 @@ ANSWERS: list[tuple[BaseException, type[LanceNamespaceError], str]] = [
 
 
 @pytest.mark.parametrize(("error", "kind", "text"), ANSWERS, ids=[row[2] for row in ANSWERS])
-def test_what_a_metastore_answers(
+def test_errors_of_a_metastore_are_translated(
     error: BaseException, kind: type[LanceNamespaceError], text: str
 ) -> None:
     found = from_metastore(error, "DescribeTable d$t")
@@ -90,23 +90,23 @@ def test_what_a_metastore_answers(
 
 
 @pytest.mark.parametrize("error", [KeyError("has been modified"), OSError("Permission denied")])
-def test_what_no_metastore_answered_is_none_of_its_failures(error: Exception) -> None:
+def test_errors_from_elsewhere_are_not_translated(error: Exception) -> None:
     assert from_metastore(error, "x") is None
 
 
-def test_a_failure_without_a_text_is_named_by_its_kind() -> None:
+def test_an_error_without_text_is_named_by_its_type() -> None:
     found = from_metastore(ttypes.InvalidObjectException(), "x")
     assert isinstance(found, InvalidInputError)
     assert "InvalidObjectException" in found.message
 
 
-# --- changes, on a metastore that is told what to answer
+# --- changes, on a fake metastore
 
 NAMESPACE = {"hive2": "d", "hive3": "c"}
 
 
 class Told:
-    """Answers in place of a metastore, and notes the order of what is asked."""
+    """Replaces the metastore's responses and records the order of the calls."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[str] = []
@@ -153,7 +153,7 @@ MODIFIED = "The table has been modified. The parameter value is 'x'"
 
 
 @pytest.mark.parametrize("times", [0, 1, 9])
-def test_a_change_that_met_another_is_made_again(told: Told, times: int) -> None:
+def test_a_conflicting_change_is_retried(told: Told, times: int) -> None:
     told.refusals = [settable(meta(MODIFIED)) for _ in range(times)]
     with connect("hive2", {"locks": "false"}) as namespace:
         answer = namespace.alter_table(CHANGE)
@@ -161,7 +161,7 @@ def test_a_change_that_met_another_is_made_again(told: Told, times: int) -> None
     assert told.expected == [(records.CHANGED, "17")] * (times + 1)
 
 
-def test_a_change_that_meets_others_each_time(told: Told) -> None:
+def test_a_change_that_always_conflicts_fails(told: Told) -> None:
     told.refusals = [settable(meta(MODIFIED)) for _ in range(99)]
     with (
         connect("hive2", {"locks": "false"}) as namespace,
@@ -172,7 +172,7 @@ def test_a_change_that_meets_others_each_time(told: Told) -> None:
 
 
 @pytest.mark.parametrize("kind", [ttypes.MetaException, ttypes.InvalidOperationException])
-def test_a_change_that_is_refused_is_not_made_again(told: Told, kind: type[TException]) -> None:
+def test_a_rejected_change_is_not_retried(told: Told, kind: type[TException]) -> None:
     told.refusals = [settable(kind("no such thing"))]
     with (
         connect("hive2", {"locks": "false"}) as namespace,
@@ -182,7 +182,7 @@ def test_a_change_that_is_refused_is_not_made_again(told: Told, kind: type[TExce
     assert len(told.expected) == 1
 
 
-def test_a_table_that_goes_before_it_is_changed_is_missing(told: Told) -> None:
+def test_a_table_deleted_before_a_change_is_missing(told: Told) -> None:
     def alter(*given: Any) -> None:
         told.is_there = False
         raise settable(meta("no such table"))
@@ -193,7 +193,7 @@ def test_a_table_that_goes_before_it_is_changed_is_missing(told: Told) -> None:
 
 
 @pytest.mark.parametrize("goes", [True, False])
-def test_a_database_that_goes_before_it_is_changed_is_missing(told: Told, goes: bool) -> None:
+def test_a_database_deleted_before_a_change_is_missing(told: Told, goes: bool) -> None:
     here = Database(name="d", locationUri="file:/lake/d", parameters={})
     gone = settable(ttypes.NoSuchObjectException("d"))
 
@@ -237,7 +237,7 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 def test_a_lock_is_renewed_right_before_a_change(
     told: Told, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """Reading may have taken long, and the lock has to last until the change is made."""
+    """Reading may take long, and the lock must last until the change is made."""
     impl: Any
     impl, change, call = CHANGES[what]
 
@@ -257,7 +257,7 @@ def test_a_lock_is_renewed_right_before_a_change(
     assert "unlock" in told.asked[at:]
 
 
-def test_a_catalog_that_was_not_dropped_gets_its_default_database_back(told: Told) -> None:
+def test_a_failed_catalog_drop_restores_the_default_database(told: Told) -> None:
     left = ["default"]
     made: list[Database] = []
     places: list[str] = []
@@ -288,7 +288,7 @@ def test_a_catalog_that_was_not_dropped_gets_its_default_database_back(told: Tol
 def test_a_cascade_drops_each_table_before_the_database(
     told: Told, behavior: str, answer: type[TException] | None
 ) -> None:
-    """One that went by itself or that a view depends on is no reason to stop."""
+    """A table that no longer exists, or that a view depends on, does not stop the cascade."""
     dropped: list[tuple[Any, ...]] = []
 
     def drop_table(*given: Any) -> None:
@@ -306,12 +306,12 @@ def test_a_cascade_drops_each_table_before_the_database(
     assert dropped == [*tables, (None, "d", is_cascade)]
 
 
-# --- what is sent
+# --- requests
 
 
 @pytest.mark.parametrize("expected", [None, ("transient_lastDdlTime", "17")])
 @pytest.mark.parametrize(("catalog", "where"), [(None, "d"), ("c", "@c#d")])
-def test_what_a_change_of_a_table_sends(
+def test_request_of_a_table_change(
     monkeypatch: pytest.MonkeyPatch,
     expected: tuple[str, str] | None,
     catalog: str | None,
@@ -341,7 +341,7 @@ def test_what_a_change_of_a_table_sends(
         (TApplicationException(TApplicationException.MISSING_RESULT, "nothing"), False),
     ],
 )
-def test_only_a_call_that_is_not_known_tells_a_metastore_without_catalogs(
+def test_only_an_unknown_call_means_no_catalogs(
     monkeypatch: pytest.MonkeyPatch, error: TApplicationException, is_told: bool
 ) -> None:
     class Connection:
@@ -380,7 +380,7 @@ def test_only_a_call_that_is_not_known_tells_a_metastore_without_catalogs(
         (TProtocolException(TProtocolException.BAD_VERSION), False),
     ],
 )
-def test_only_a_filter_that_is_refused_makes_a_listing_look_at_all(
+def test_only_a_rejected_filter_disables_filtering(
     monkeypatch: pytest.MonkeyPatch, error: TException, is_unable: bool
 ) -> None:
     def ask(metastore: Metastore, work: object) -> None:

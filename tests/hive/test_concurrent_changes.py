@@ -1,4 +1,4 @@
-"""Changes that were acknowledged are there, whoever else was writing."""
+"""Acknowledged changes are stored, even with concurrent writers."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ from tests.writers import CHANGES, Work, change_from_everywhere, processes
 
 from .conftest import FORMS, Form, parameters, unused
 
-# One form is enough for a release: both send the same calls.
+# One form per release is enough: both send the same calls.
 RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
-# docs/hive.md names the limit: on Derby, Hive 4.0.1's lock service stalls where several machines lock
-# at once. One call holds a lock of the service and waits for a row, which another has written that
-# waits for that lock. Derby is what these tests have, and no database for production.
+# docs/hive.md documents a limit of Hive 4.0.1 on Derby: its lock service stalls if several machines
+# request locks concurrently. One call holds a lock of the service and waits for a database row.
+# Another call has written that row and waits for the service's lock. These tests use Derby, which
+# is not a database for production.
 MACHINE_FORMS = [form for form in RELEASE_FORMS if form[0] != "4.0"]
-# Processes with threads each: as many writers, of one process and of several.
+# The numbers of processes and of threads per process; the number of writers is always the same.
 WRITERS = [(1, 4), (2, 2), (4, 1)]
 ROUNDS = 20
 HOLDER = """
@@ -60,7 +61,7 @@ with connect("hive2", {"uri": sys.argv[1], "read_timeout": "5", "connect_timeout
 
 @pytest.fixture(scope="module", params=["processes"])
 def writers(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
-    """Processes of one machine, or as if each were on one of its own."""
+    """Processes on one machine, or processes that act as if each ran on its own machine."""
     with processes(as_machines=request.param == "machines") as started:
         yield started
 
@@ -71,14 +72,14 @@ def held(form: Form, database: str) -> list[tuple[str, str]]:
     return [(each.dbname, each.tablename) for each in found if each.dbname == database]
 
 
-def hurried(namespace: Any) -> Any:
-    """Return a namespace that waits three seconds for a lock, and for answers as long as usual."""
+def with_short_lock_timeout(namespace: Any) -> Any:
+    """Return a namespace that waits only three seconds for a lock; other timeouts are unchanged."""
     namespace._locks._lock_timeout = 3.0
     return namespace
 
 
 def take_lock(metastore: Metastore, database: str, table: str) -> int:
-    """Take the lock that Hive takes where one alone may work on a table."""
+    """Take an exclusive lock on a table, as Hive does."""
     wanted = LockComponent(
         type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=database, tablename=table
     )
@@ -102,10 +103,10 @@ def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize("place", [("db", "t"), ("db",), ("cat", "db", "t")], ids=len)
-def test_a_change_waits_for_others_of_this_machine_by_server_and_object(
+def test_a_change_waits_for_local_changes_of_the_same_object(
     place: tuple[str, ...],
 ) -> None:
-    """Hive takes upper and lower case of a name for one; no server is asked until the lock is had."""
+    """Hive ignores the case of names. No server is called before the local lock is acquired."""
     uri = "thrift://127.0.0.1:1"
     with connect("hive2", {"uri": uri, "read_timeout": "50ms", "locks": "false"}) as hive:
         other_case = tuple(name.upper() for name in place)
@@ -133,7 +134,7 @@ def test_a_change_waits_for_others_of_this_machine_by_server_and_object(
     ],
     indirect=True,
 )
-def test_changes_of_several_all_arrive(form: Form, writers: ProcessPoolExecutor, kind: str) -> None:
+def test_no_concurrent_change_is_lost(form: Form, writers: ProcessPoolExecutor, kind: str) -> None:
     database = form.database()
     form.namespace.declare_table({"id": [*database, "t"]})
     changed = change_from_everywhere(writers, work_on(form, database, kind))
@@ -178,7 +179,7 @@ def test_no_change_is_lost_in_many_rounds(
 
 @pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
 def test_a_rename_loses_no_change(form: Form, writers: ProcessPoolExecutor) -> None:
-    """A rename writes the whole record too."""
+    """A rename also writes the whole record."""
     database = form.database()
     names = ["t", "u"]
     form.namespace.declare_table({"id": [*database, "t"]})
@@ -210,17 +211,17 @@ def test_a_rename_loses_no_change(form: Form, writers: ProcessPoolExecutor) -> N
 
 
 @pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
-def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
+def test_a_change_waits_for_another_clients_lock(form: Form) -> None:
     database = form.database()
     table = {"id": [*database, "t"]}
     form.namespace.declare_table(table)
     change = {**table, "set_properties": {"k": "v"}}
     number = take_lock(form.metastore, database[-1], "t")
-    with hurried(form.connect()) as hasty:
+    with with_short_lock_timeout(form.connect()) as impatient:
         with pytest.raises(ConcurrentModificationError, match=r"hive on elsewhere \(query 7\)"):
-            hasty.alter_table(change)
+            impatient.alter_table(change)
         with pytest.raises(ConcurrentModificationError, match=f"its lock {number} in"):
-            hasty.rename_table({**table, "new_table_name": "u"})
+            impatient.rename_table({**table, "new_table_name": "u"})
     assert held(form, database[-1]) == [(database[-1], "t")]
     waiting = threading.Thread(target=form.namespace.alter_table, args=[change])
     waiting.start()
@@ -235,7 +236,7 @@ def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
 
 @pytest.mark.parametrize("level", [1, -1], ids=["catalog", "database"])
 @pytest.mark.parametrize("form", parameters([("3.1", "hive3")]), indirect=True)
-def test_a_change_answers_what_it_made(
+def test_a_change_returns_its_own_result(
     form: Form, level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     identifier = form.database()[: level if level > 0 else None]
@@ -260,7 +261,7 @@ def test_a_change_answers_what_it_made(
 
 
 @pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
-def test_a_lock_is_released_where_the_change_is_refused(form: Form) -> None:
+def test_a_rejected_change_releases_its_lock(form: Form) -> None:
     database = form.database()
     table = {"id": [*database, "t"]}
     form.namespace.declare_table(table)
@@ -274,7 +275,7 @@ def test_a_lock_is_released_where_the_change_is_refused(form: Form) -> None:
     assert held(form, database[-1]) == []
 
 
-def test_a_name_that_is_longer_than_locks_take(form: Form) -> None:
+def test_names_longer_than_lock_names(form: Form) -> None:
     database = form.database()
     for name in ("t" * 256, "t" * 255 + "u"):
         place = f"{form.root}/{name[-1]}"
@@ -283,12 +284,14 @@ def test_a_name_that_is_longer_than_locks_take(form: Form) -> None:
         assert (form.namespace.alter_table(change).properties or {})["k"] == "v"
 
 
-def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Path) -> None:
-    """It may be under way, and would undo the next one."""
+def test_a_change_with_a_lost_response_keeps_its_lock(way: Proxy, tmp_path: Path) -> None:
+    """The change may still be under way and could overwrite a later one."""
     root = {"root": str(tmp_path)}
     with (
         connect("hive2", {"uri": way.uri, **root}) as namespace,
-        hurried(connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root})) as other,
+        with_short_lock_timeout(
+            connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root})
+        ) as other,
     ):
         database = unused("lost")
         table = {"id": [database, "t"]}
@@ -309,21 +312,21 @@ def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Pa
         other.alter_namespace({"id": [database], "set_properties": {"b": "1"}})
 
 
-# --- locks that expire, and none at all
+# --- locks that expire, and metastores without locks
 
 
 @pytest.fixture(scope="module", params=["2.3", pytest.param("4.2", marks=pytest.mark.slow)])
 def forgetful(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Metastore]:
-    """A metastore that keeps locks for twelve seconds, and removes none by itself."""
+    """A metastore whose locks expire after twelve seconds, and that does not remove them."""
     folder = tmp_path_factory.mktemp("forgetful")
     settings = {"hive.txn.timeout": "12s"}
     with Metastore(RELEASES[request.param], folder, settings=settings) as metastore:
         yield metastore
 
 
-def hasty(metastore: Metastore, root: Path, **more: str) -> Namespace:
+def with_short_timeouts(metastore: Metastore, root: Path, **more: str) -> Namespace:
     timeouts = {"read_timeout": "5", "connect_timeout": "0.5"}
     return connect("hive2", {"uri": metastore.uri, "root": str(root), **timeouts, **more})
 
@@ -337,7 +340,7 @@ def test_the_lock_of_a_killed_holder_expires(forgetful: Metastore, tmp_path: Pat
     holder = [sys.executable, "-c", HOLDER, forgetful.uri, database]
     assert subprocess.run(holder, check=False).returncode == -signal.SIGKILL
     change = {"id": [database, "t"], "set_properties": {"k": "v"}}
-    with hasty(forgetful, tmp_path) as namespace:
+    with with_short_timeouts(forgetful, tmp_path) as namespace:
         refused = 0
         deadline = time.monotonic() + 120
         while True:
@@ -353,11 +356,9 @@ def test_the_lock_of_a_killed_holder_expires(forgetful: Metastore, tmp_path: Pat
     assert forgetful.connect().show_locks(ShowLocksRequest(database)).locks == []
 
 
-def test_a_lock_of_another_program_is_left_to_the_metastore(
-    forgetful: Metastore, tmp_path: Path
-) -> None:
+def test_locks_of_other_programs_are_not_removed(forgetful: Metastore, tmp_path: Path) -> None:
     database = unused("foreign")
-    with hasty(forgetful, tmp_path) as namespace:
+    with with_short_timeouts(forgetful, tmp_path) as namespace:
         namespace.create_namespace({"id": [database]})
         namespace.declare_table({"id": [database, "t"]})
         number = take_lock(forgetful, database, "t")
@@ -368,10 +369,12 @@ def test_a_lock_of_another_program_is_left_to_the_metastore(
         assert [each.lockid for each in found] == [number]
 
 
-def test_a_change_that_may_outlast_its_lock(forgetful: Metastore, tmp_path: Path) -> None:
+def test_a_change_that_may_outlast_its_lock_is_rejected(
+    forgetful: Metastore, tmp_path: Path
+) -> None:
     database = unused("slow")
     said = r"keeps a lock for only 12 s; .*hive.txn.timeout"
-    with hasty(forgetful, tmp_path, read_timeout="60") as namespace:
+    with with_short_timeouts(forgetful, tmp_path, read_timeout="60") as namespace:
         namespace.create_namespace({"id": [database]})
         namespace.declare_table({"id": [database, "t"]})
         with pytest.raises(InvalidInputError, match=said):

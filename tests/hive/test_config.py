@@ -1,4 +1,4 @@
-"""Properties of the Hive backends; no server is asked."""
+"""Properties of the Hive backends; no server is called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_namespace_impls.hive.client import Metastore
 
 
 @pytest.mark.requirement("hive3.config.pool-size.default", "hive3.config.root.default")
-def test_nothing_is_required() -> None:
+def test_no_property_is_required() -> None:
     config = Hive3Config.from_properties({})
     assert config.uri == ("thrift://localhost:9083",)
     assert config.pool_size == 3
@@ -71,14 +71,14 @@ def test_uris(text: str, uris: tuple[str, ...]) -> None:
         "thrift://a#b",
     ],
 )
-def test_what_is_no_uri_is_refused(uri: str) -> None:
+def test_invalid_uris_are_rejected(uri: str) -> None:
     with pytest.raises(InvalidInputError, match="uri"):
         HiveConfig.from_properties({"uri": uri})
 
 
 @pytest.mark.parametrize("key", ["client.pool-size", "connect_timeout", "read_timeout"])
 @pytest.mark.parametrize("value", ["0", "-1", "many", "inf"])
-def test_numbers_are_more_than_nothing(key: str, value: str) -> None:
+def test_numbers_must_be_positive(key: str, value: str) -> None:
     with pytest.raises(InvalidInputError, match=key):
         HiveConfig.from_properties({key: value})
 
@@ -96,12 +96,12 @@ def test_ugi(text: str, user: tuple[str, list[str]]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ":staff"])
-def test_a_ugi_without_a_user_is_refused(text: str) -> None:
+def test_a_ugi_without_a_user_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInputError, match="user:group1,group2"):
         HiveConfig.from_properties({"ugi": text})
 
 
-def test_an_unknown_key_names_the_nearest() -> None:
+def test_an_unknown_key_suggests_a_similar_one() -> None:
     with pytest.raises(InvalidInputError, match=r"did you mean 'client\.pool-size'"):
         connect("hive2", {"client.pool_size": "3"})
 
@@ -114,7 +114,7 @@ def test_an_unknown_key_names_the_nearest() -> None:
         ("1500ns", 0.0000015),
     ],
 )  # fmt: skip
-def test_a_length_of_time_of_the_metastore(
+def test_durations_of_the_metastore(
     text: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Metastore, "_read", lambda *_: text)
@@ -122,7 +122,7 @@ def test_a_length_of_time_of_the_metastore(
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5 weeks", "-1s"])
-def test_what_is_no_length_of_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_durations(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Metastore, "_read", lambda *_: text)
     with pytest.raises(UnsupportedError, match="is not a duration"):
         Metastore.__new__(Metastore).lock_seconds()

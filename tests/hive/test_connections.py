@@ -1,4 +1,4 @@
-"""Which metastore a new connection goes to, and which one is kept; no server is asked."""
+"""The choice of a metastore for new connections, and their reuse; no server is called."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATE = TTransportException(TTransportException.TIMED_OUT, "too late")
 
 
 class Line:
-    """A connection, as the pool sees it."""
+    """A fake connection for the pool."""
 
     opened: ClassVar[list[Line]] = []
     away: ClassVar[set[Host]] = set()
@@ -59,7 +59,7 @@ def host_of(line: Any) -> Host:
 
 
 def raising(*errors: BaseException) -> Callable[[Any], Host]:
-    """Return work that fails so many times."""
+    """Return work that raises these errors, one per call, and then succeeds."""
     left = list(errors)
 
     def work(line: Any) -> Host:
@@ -70,7 +70,7 @@ def raising(*errors: BaseException) -> Callable[[Any], Host]:
     return work
 
 
-def test_a_connection_goes_to_the_first_that_greets() -> None:
+def test_a_connection_uses_the_first_host_that_responds() -> None:
     def greet(line: Line) -> None:
         if line.host == FIRST:
             raise CUT
@@ -81,7 +81,7 @@ def test_a_connection_goes_to_the_first_that_greets() -> None:
     assert Line.opened[0].timeouts == (1.0, 2.5)
 
 
-def test_a_new_connection_goes_where_the_last_one_did() -> None:
+def test_a_new_connection_prefers_the_last_host() -> None:
     Line.away = {FIRST}
     found = pool_of()
     assert found.run(host_of, repeatable=True) == SECOND
@@ -91,7 +91,7 @@ def test_a_new_connection_goes_where_the_last_one_did() -> None:
     assert len(Line.opened) == 2
 
 
-def test_all_that_failed_are_named() -> None:
+def test_all_failed_hosts_are_named() -> None:
     Line.away = {FIRST}
 
     def greet(line: Line) -> None:
@@ -104,7 +104,7 @@ def test_all_that_failed_are_named() -> None:
     assert [line.is_closed for line in Line.opened] == [True]
 
 
-def test_a_metastore_that_will_not_do_is_not_passed_over() -> None:
+def test_an_unsuitable_metastore_is_an_error() -> None:
     def greet(line: Line) -> None:
         raise UnsupportedError("no catalogs")
 
@@ -127,8 +127,8 @@ KEPT: list[tuple[BaseException, bool]] = [
 
 
 @pytest.mark.parametrize(("error", "is_kept"), KEPT, ids=repr)
-def test_a_connection_is_kept_after_an_answer_alone(error: BaseException, is_kept: bool) -> None:
-    """After anything else, what still comes on it may be the answer to what was given up."""
+def test_a_connection_is_reused_only_after_a_response(error: BaseException, is_kept: bool) -> None:
+    """After other failures, a late response to the abandoned call may still arrive on it."""
     found = pool_of()
     with pytest.raises(type(error)):
         found.run(raising(error), repeatable=True)
@@ -146,7 +146,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)
-def test_what_does_no_harm_twice_is_done_again_on_a_new_connection(error: Exception) -> None:
+def test_a_repeatable_call_is_retried_on_a_new_connection(error: Exception) -> None:
     found = pool_of()
     assert found.run(raising(error), repeatable=True) == FIRST
     assert [line.is_closed for line in Line.opened] == [True, False]
@@ -159,7 +159,7 @@ def test_what_does_no_harm_twice_is_done_again_on_a_new_connection(error: Except
 
 
 @pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)
-def test_a_change_is_never_made_again(error: Exception) -> None:
+def test_a_change_is_never_retried(error: Exception) -> None:
     with pytest.raises(UnreachableError, match="the change may have been applied: check") as raised:
         pool_of().run(raising(error), repeatable=False)
     assert raised.value.under_way
@@ -168,14 +168,14 @@ def test_a_change_is_never_made_again(error: Exception) -> None:
 
 @pytest.mark.parametrize("error", [LATE, TimeoutError("too late")])
 @pytest.mark.parametrize("repeatable", [True, False])
-def test_a_metastore_that_is_silent_is_not_asked_again(error: Exception, repeatable: bool) -> None:
+def test_a_timed_out_call_is_not_retried(error: Exception, repeatable: bool) -> None:
     with pytest.raises(UnreachableError, match=r"first:1 did not respond for 2\.5 s") as raised:
         pool_of().run(raising(error), repeatable=repeatable)
     assert raised.value.under_way is not repeatable
     assert len(Line.opened) == 1
 
 
-def test_a_connection_becomes_free_whatever_happens() -> None:
+def test_a_connection_is_returned_after_any_failure() -> None:
     found = pool_of(size=1)
     for error in (CUT, LATE, ValueError("ours"), NoSuchObjectException("t")):
         with pytest.raises(Exception):  # noqa: B017
@@ -190,29 +190,29 @@ def test_a_connection_becomes_free_whatever_happens() -> None:
     assert found.run(host_of, repeatable=True) == FIRST
 
 
-def test_a_connection_in_use_closes_when_its_call_is_over() -> None:
+def test_a_connection_in_use_closes_after_its_call() -> None:
     found = pool_of()
     found.run(lambda line: found.close(), repeatable=True)
     assert [line.is_closed for line in Line.opened] == [True]
 
 
-def test_the_connection_that_was_used_last_is_used_next() -> None:
+def test_the_last_used_connection_is_used_next() -> None:
     found = pool_of()
     found.run(lambda line: found.run(host_of, repeatable=True), repeatable=True)
     outer: Any = Line.opened[0]
     assert found.run(lambda line: line is outer, repeatable=True)
 
 
-# --- folders that are there before their records
+# --- folders that are created before their records
 
 
 def refuse(is_right: bool) -> None:
-    """Refuse a record; what should hold by then does."""
+    """Check a condition, and then fail as if the metastore rejected the record."""
     assert is_right
     raise settable(InvalidObjectException("refused"))
 
 
-def test_a_folder_that_was_made_for_a_refused_record_goes_again(tmp_path: Path) -> None:
+def test_the_folder_of_a_rejected_record_is_deleted(tmp_path: Path) -> None:
     place = tmp_path / "a" / "b"
     made = PrecreatedFolder(f"file:{place}")
     with pytest.raises(InvalidObjectException), made:
@@ -220,7 +220,7 @@ def test_a_folder_that_was_made_for_a_refused_record_goes_again(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_of_others_stay(tmp_path: Path) -> None:
+def test_other_folders_are_kept(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(InvalidObjectException), PrecreatedFolder(f"file:{tmp_path}/a/b"):
         refuse(True)
@@ -231,7 +231,7 @@ def test_folders_of_others_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [None, settable(NoSuchObjectException("d")), ValueError("x")])
-def test_a_folder_stays_unless_its_record_is_refused(
+def test_a_folder_is_kept_unless_its_record_is_rejected(
     tmp_path: Path, error: Exception | None
 ) -> None:
     try:
@@ -243,7 +243,7 @@ def test_a_folder_stays_unless_its_record_is_refused(
     assert (tmp_path / "a").is_dir()
 
 
-def test_nothing_is_made_where_it_is_no_folder_or_cannot_be(
+def test_no_folder_is_created_for_other_locations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

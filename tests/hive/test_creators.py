@@ -1,4 +1,4 @@
-"""Several who make one thing at once: one of them does, and nothing of it is lost."""
+"""Several clients create one object concurrently: one succeeds, and its data is kept."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ ANSWERS = [
 Make = Callable[..., Any]
 
 
-def makings(form: Form) -> list[tuple[str, Make, list[str]]]:
-    """Return what can be made: the client's call, the operation, and an identifier for it."""
+def creatable_objects(form: Form) -> list[tuple[str, Make, list[str]]]:
+    """Return each kind of object to create: the client's call, the operation, an identifier."""
     name = f"n{uuid.uuid4().hex}"
     found: list[tuple[str, Make, list[str]]] = [
         ("create_table", form.namespace.declare_table, [*form.database(), name]),
@@ -54,7 +54,7 @@ def makings(form: Form) -> list[tuple[str, Make, list[str]]]:
 
 
 def at_once(make: Callable[[int], object]) -> tuple[list[int], list[LanceNamespaceError]]:
-    """Run a call in several threads at the same moment; give who succeeded, and what others got."""
+    """Run a call in several threads concurrently; return the winners and the others' errors."""
     together = threading.Barrier(CREATORS)
     winners: list[int] = []
     failures: list[LanceNamespaceError] = []
@@ -76,7 +76,7 @@ def at_once(make: Callable[[int], object]) -> tuple[list[int], list[LanceNamespa
     return winners, failures
 
 
-def test_one_declares_a_table_and_what_it_writes_stays(form: Form) -> None:
+def test_one_client_declares_a_table_and_keeps_its_data(form: Form) -> None:
     database = form.database()
     with form.connect(**{"client.pool-size": str(CREATORS)}) as namespace:
 
@@ -90,7 +90,7 @@ def test_one_declares_a_table_and_what_it_writes_stays(form: Form) -> None:
     assert form.root.joinpath(*database, "t", "row").read_text() == str(winner)
 
 
-def test_one_creates_a_table_and_its_rows_stay(form: Form) -> None:
+def test_one_client_creates_a_table_and_keeps_its_rows(form: Form) -> None:
     table = {"id": [*form.database(), "t"]}
     with form.connect(**{"client.pool-size": str(CREATORS)}) as namespace:
         winners, failures = at_once(
@@ -101,8 +101,8 @@ def test_one_creates_a_table_and_its_rows_stay(form: Form) -> None:
     assert form.namespace.count_table_rows(table).count == winner + 1
 
 
-def test_one_creates_a_namespace_and_what_is_put_there_stays(form: Form) -> None:
-    for _, create, identifier in makings(form)[1:]:
+def test_one_client_creates_a_namespace_and_keeps_its_data(form: Form) -> None:
+    for _, create, identifier in creatable_objects(form)[1:]:
 
         def make_and_write(number: int, make: Make = create, names: list[str] = identifier) -> None:
             make({"id": names})
@@ -114,10 +114,10 @@ def test_one_creates_a_namespace_and_what_is_put_there_stays(form: Form) -> None
         assert form.root.joinpath(*identifier, "row").read_text() == str(winner)
 
 
-def test_the_folder_is_there_before_the_metastore_is_asked(
+def test_the_folder_is_created_before_the_metastore_is_called(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for client_call, create, identifier in makings(form):
+    for client_call, create, identifier in creatable_objects(form):
         folder = form.root.joinpath(*identifier)
         seen: list[bool] = []
 
@@ -136,10 +136,10 @@ def test_the_folder_is_there_before_the_metastore_is_asked(
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_what_someone_else_stored_at_the_same_moment_exists(
+def test_a_concurrently_created_object_already_exists(
     form: Form, answer: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for client_call, create, identifier in makings(form):
+    for client_call, create, identifier in creatable_objects(form):
         store = getattr(Client, client_call)
 
         def someone_is_faster(client: Client, record: object, store: Make = store) -> None:
@@ -155,20 +155,20 @@ def test_what_someone_else_stored_at_the_same_moment_exists(
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_a_failure_that_leaves_nothing_behind_is_told_as_it_is(
+def test_a_failed_creation_reports_its_error(
     form: Form, answer: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(client: Client, record: object) -> None:
         raise answer
 
-    for client_call, create, identifier in makings(form):
+    for client_call, create, identifier in creatable_objects(form):
         monkeypatch.setattr(Client, client_call, fail)
         with pytest.raises(InternalError, match="told by the test"):
             create({"id": identifier})
         monkeypatch.undo()
 
 
-def test_a_table_that_is_there_gets_no_second_folder(form: Form) -> None:
+def test_an_existing_table_gets_no_second_folder(form: Form) -> None:
     table = [*form.database(), "t"]
     form.namespace.declare_table({"id": table, "location": str(form.root / "elsewhere")})
     with pytest.raises(TableAlreadyExistsError):
@@ -183,10 +183,10 @@ def s3() -> Iterator[GuardedS3]:
 
 
 @pytest.mark.s3
-def test_on_an_object_store_rows_make_the_folder(
+def test_a_reservation_creates_the_folder_on_an_object_store(
     s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The metastore takes for a folder what has something in it."""
+    """For the metastore, a folder exists if an object is stored in it."""
     stored: list[Table] = []
     there: list[set[str]] = []
 
@@ -236,7 +236,7 @@ def test_the_longest_names(form: Form) -> None:
         form.namespace.drop_namespace({"id": ["c" * 256]})
 
 
-def test_longer_names_are_refused_before_the_metastore_is_asked(
+def test_longer_names_are_rejected_before_the_metastore_is_called(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(client: Client, work: object) -> None:

@@ -1,4 +1,4 @@
-"""What a Lance table is in a metastore."""
+"""How a metastore stores Lance tables, and how they are recognized."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.behaviour.home import MakeTable, makes_tables
 from .conftest import Form
 from .test_traps import plain_table
 
-# --- what is a Lance table
+# --- recognizing Lance tables
 
 
 @pytest.mark.requirement(
@@ -38,7 +38,11 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
     for name, kind, parameters in (
         ("plain", "MANAGED_TABLE", {}),
         ("iceberg", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "ICEBERG"}),
-        ("managed", "EXTERNAL_TABLE", {"table_type": "lance"}),  # without EXTERNAL=TRUE it is not
+        (
+            "managed",
+            "EXTERNAL_TABLE",
+            {"table_type": "lance"},
+        ),  # managed without EXTERNAL=TRUE
         ("managed_upper", "EXTERNAL_TABLE", {"table_type": "LANCE"}),
         ("lancelot", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "lancelot"}),
         ("upper", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "LANCE"}),
@@ -52,7 +56,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
     form.namespace.declare_table({"id": [*database, "ours"]})
     others = ["plain", "iceberg", "managed", "managed_upper", "lancelot", "view"]
     lances = ["lower", "ours", "upper"]
-    if form.release == "2.3":  # takes the parameter in capitals only
+    if form.release == "2.3":  # accepts only TRUE, in capitals
         others.append(lances.pop(0))
     assert form.namespace.list_tables({"id": database}).tables == lances
     for name in lances:
@@ -70,7 +74,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
 
 
 @pytest.mark.requirement("hive3.list-tables.fallback")
-def test_a_server_that_cannot_filter_is_asked_for_batches(
+def test_tables_are_read_in_batches_without_filter_support(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.hive import base, client
@@ -133,7 +137,7 @@ def test_tables_are_stored_as_external(form: Form) -> None:
 
 
 @pytest.mark.requirement("hive3.describe-table.answer")
-def test_the_metastore_keeps_no_statistics_of_its_own(form: Form) -> None:
+def test_the_metastore_stores_no_statistics(form: Form) -> None:
     database = form.database()
     place = str(form.root / "there.lance")
     lance.write_dataset(pa.table({"x": [1]}), place)
@@ -147,7 +151,7 @@ def test_the_metastore_keeps_no_statistics_of_its_own(form: Form) -> None:
 @pytest.mark.parametrize(
     "properties", [{"table_type": "iceberg"}, {"EXTERNAL": "FALSE"}, {"transient_lastDdlTime": "1"}]
 )
-def test_what_makes_it_a_lance_table_cannot_be_changed(
+def test_properties_of_a_lance_table_cannot_be_changed(
     form: Form, properties: dict[str, str]
 ) -> None:
     database = form.database()

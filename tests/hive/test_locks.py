@@ -1,4 +1,4 @@
-"""Locks, on a lock service that is told what to answer; its clock is the test's."""
+"""Locks, on a fake lock service with a fake clock."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Service:
     lasts: float = 100.0
     now: float = 1000.0
     states: list[int] = field(factory=list)
-    """What it answers, one after another; then that the lock is held."""
+    """The lock states it returns, in order; after the last one the lock is acquired."""
     others: list[Any] = field(factory=list)
-    """Who else holds the lock or waits for it."""
+    """Other clients that hold the lock or wait for it."""
     refusal: Exception | None = None
     asked: list[Any] = field(factory=list)
     gone: bool = False
@@ -111,33 +111,33 @@ def locks_of(service: Service, **properties: str) -> Locks:
 
 
 def hold(service: Service, **properties: str) -> list[float]:
-    """Hold the lock once, and give when it was had."""
+    """Acquire and release the lock once, and return the time of the acquisition."""
     with locks_of(service, **properties).acquired("AlterTable d$t", PLACE):
         return [service.now]
 
 
-# --- to get it
+# --- acquiring a lock
 
 
 @pytest.mark.parametrize(
     ("properties", "user"), [({}, "lance-namespace"), ({"ugi": "ann:x"}, "ann")]
 )
-def test_a_free_lock_is_had_and_given_back(
+def test_a_free_lock_is_acquired_and_released(
     service: Service, properties: dict[str, str], user: str
 ) -> None:
     assert hold(service, **properties) == [1000.0]
     assert service.asked == [("lock", PLACE, user), ("unlock", OWN)]
 
 
-def test_a_lock_of_another_is_waited_for(service: Service) -> None:
+def test_waiting_for_another_clients_lock(service: Service) -> None:
     service.states = [WAITING] * 5
     (had,) = hold(service)
     assert [each[0] for each in service.asked] == ["lock", *["check"] * 5, "unlock"]
-    # The first wait is 20 ms at most, and each of the next twice as long.
+    # The first wait is at most 20 ms, and each later one is twice as long.
     assert 0.31 < had - 1000 <= 0.62
 
 
-def test_who_has_it_too_long_is_named(service: Service) -> None:
+def test_the_holder_of_a_lock_is_named(service: Service) -> None:
     service.states = [WAITING] * 10_000
     service.others = [element(5, "query 7", 1000), element(3, "query 2", 1000)]
     said = r"ann on host-3 \(query 2\) has held its lock 3 in the metastore for 20 s; try again"
@@ -147,7 +147,7 @@ def test_who_has_it_too_long_is_named(service: Service) -> None:
     assert service.unlocked() == [OWN]
 
 
-def test_who_has_it_too_long_need_not_be_known(service: Service) -> None:
+def test_the_holder_of_a_lock_may_be_unknown(service: Service) -> None:
     service.states = [WAITING] * 10_000
     with pytest.raises(
         ConcurrentModificationError, match="another client has held its lock in the"
@@ -157,16 +157,14 @@ def test_who_has_it_too_long_need_not_be_known(service: Service) -> None:
 
 @pytest.mark.parametrize("state", [LockState.ABORT, LockState.NOT_ACQUIRED])
 @pytest.mark.parametrize("before", [0, 1])
-def test_a_lock_that_the_metastore_ends_is_not_had(
-    service: Service, state: int, before: int
-) -> None:
+def test_a_lock_canceled_by_the_metastore(service: Service, state: int, before: int) -> None:
     service.states = [*[WAITING] * before, int(state)]
     with pytest.raises(ConcurrentModificationError, match="the metastore canceled its lock"):
         hold(service)
     assert service.unlocked() == [OWN]
 
 
-def test_a_lock_that_expires_while_it_is_waited_for(service: Service) -> None:
+def test_a_lock_that_expires_while_waiting(service: Service) -> None:
     service.states, service.gone = [WAITING], True
     with pytest.raises(
         ConcurrentModificationError, match=r"AlterTable d\$t: its lock .* has expired"
@@ -174,8 +172,8 @@ def test_a_lock_that_expires_while_it_is_waited_for(service: Service) -> None:
         hold(service)
 
 
-def test_locks_of_this_package_that_expired_are_removed(service: Service) -> None:
-    """Not every metastore does it; those of other programs are left to it."""
+def test_expired_locks_of_this_package_are_removed(service: Service) -> None:
+    """Not every metastore removes them. Locks of other programs are left to the metastore."""
     service.states = [WAITING] * 10_000
     now = service.now
     service.others = [
@@ -191,10 +189,10 @@ def test_locks_of_this_package_that_expired_are_removed(service: Service) -> Non
 
 
 @pytest.mark.parametrize("mark", [None, "lance-namespace 1 a"])
-def test_nothing_is_removed_where_the_own_lock_is_not_listed(
+def test_no_lock_is_removed_if_the_own_lock_is_not_listed(
     service: Service, mark: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The metastore's clock is not known then."""
+    """Without its own lock in the list, the client does not know the metastore's clock."""
     service.states = [WAITING] * 10_000
     monkeypatch.setattr(Service, "locks", lambda service, place: [element(1, mark, 0)])
     with pytest.raises(ConcurrentModificationError):
@@ -202,15 +200,13 @@ def test_nothing_is_removed_where_the_own_lock_is_not_listed(
     assert service.unlocked() == [OWN]
 
 
-# --- where it cannot be had
+# --- locks that cannot be acquired
 
 NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
 
 
 @pytest.mark.parametrize("kind", NO_SERVICE)
-def test_a_metastore_without_a_lock_service_is_told_from_one_that_fails(
-    service: Service, kind: int
-) -> None:
+def test_a_missing_lock_service_differs_from_a_failing_one(service: Service, kind: int) -> None:
     locks = locks_of(service)
     service.refusal = TApplicationException(kind, "no table HIVE_LOCKS")
     said = r"^AlterTable: the metastore's lock service fails \(no table HIVE_LOCKS\).*schematool"
@@ -224,13 +220,13 @@ def test_a_metastore_without_a_lock_service_is_told_from_one_that_fails(
         pytest.fail("it is not had")
 
 
-def test_another_failure_of_the_lock_service_is_told_as_it_is(service: Service) -> None:
+def test_other_failures_of_the_lock_service_are_unchanged(service: Service) -> None:
     service.refusal = TApplicationException(TApplicationException.MISSING_RESULT, "nothing")
     with pytest.raises(TApplicationException, match="nothing"):
         hold(service)
 
 
-def test_a_lock_whose_answer_is_lost_is_withdrawn(service: Service) -> None:
+def test_a_lock_with_a_lost_response_is_released(service: Service) -> None:
     service.others = [element(5, "lance-namespace 1 a", 1000), element(6, None, 1000)]
     service.refusal = UnreachableError("cut", under_way=True)
     with pytest.raises(UnreachableError, match="cut"):
@@ -239,7 +235,7 @@ def test_a_lock_whose_answer_is_lost_is_withdrawn(service: Service) -> None:
 
 
 @pytest.mark.parametrize("error", [UnreachableError("cut"), settable(TException("no"))])
-def test_a_lock_that_cannot_be_withdrawn_hides_no_failure(
+def test_a_failed_release_does_not_hide_the_first_failure(
     service: Service, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(service: Service, place: object) -> None:
@@ -251,7 +247,7 @@ def test_a_lock_that_cannot_be_withdrawn_hides_no_failure(
         hold(service)
 
 
-# --- while it is had
+# --- while a lock is held
 
 
 @pytest.mark.parametrize(
@@ -265,7 +261,7 @@ def test_a_lock_that_cannot_be_withdrawn_hides_no_failure(
     ],
     ids=repr,
 )
-def test_a_lock_stays_where_a_change_may_be_under_way(
+def test_a_lock_is_kept_if_a_change_may_be_under_way(
     service: Service, error: BaseException, is_released: bool
 ) -> None:
     with pytest.raises(type(error)), locks_of(service).acquired("AlterTable", PLACE):
@@ -274,7 +270,7 @@ def test_a_lock_stays_where_a_change_may_be_under_way(
 
 
 @pytest.mark.parametrize("error", [UnreachableError("cut"), settable(TException("no"))])
-def test_what_is_changed_is_changed_even_if_the_lock_stays(
+def test_a_change_succeeds_even_if_its_lock_is_not_released(
     service: Service, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(service: Service, number: int) -> None:
@@ -285,7 +281,7 @@ def test_what_is_changed_is_changed_even_if_the_lock_stays(
 
 
 @pytest.mark.parametrize(("passed", "beats"), [(0, 0), (9.9, 0), (10.0, 1), (60, 1)])
-def test_a_lock_is_renewed_when_a_tenth_of_it_is_over(
+def test_a_lock_is_renewed_after_a_tenth_of_its_lifetime(
     service: Service, passed: float, beats: int
 ) -> None:
     locks, lock = locks_of(service), Lock(OWN, "AlterTable", 1000.0)
@@ -308,10 +304,10 @@ def test_a_lock_that_expired_is_not_renewed(service: Service) -> None:
 @pytest.mark.parametrize(
     ("connect", "read", "fits"), [(10, 39, True), (10, 40, False), (40, 10, False), (1, 1, True)]
 )
-def test_a_change_must_end_before_its_lock_does(
+def test_a_change_must_end_before_its_lock_expires(
     service: Service, connect: int, read: int, fits: bool
 ) -> None:
-    """It may take both timeouts, twice."""
+    """A change may take both timeouts, twice."""
     timeouts = {"connect_timeout": f"{connect}", "read_timeout": f"{read}"}
     if fits:
         hold(service, **timeouts)
@@ -322,10 +318,10 @@ def test_a_change_must_end_before_its_lock_does(
     assert service.asked == []
 
 
-# --- what is locked
+# --- the names of locks
 
 
-def test_what_is_locked() -> None:
+def test_names_of_locks() -> None:
     assert of_table("d", "t") == ("d", "t")
     assert of_table("d", "t" * 128) == ("d", "t" * 128)
     assert of_table("d", "t" * 129) == ("d", "t" * 128)

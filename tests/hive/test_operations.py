@@ -1,4 +1,4 @@
-"""The operations as the specification tells them, one by one, on every form and release."""
+"""Each operation as specified, on every form and release."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_root_is_the_metastore(form: Form) -> None:
     "hive3.describe-table.missing",
     "hive3.deregister-table.missing",
 )
-def test_every_refusal_has_its_code_and_changes_nothing(form: Form) -> None:
+def test_rejected_calls_have_a_code_and_change_nothing(form: Form) -> None:
     database, missing = form.database({"k": "v"}), [*form.above, "none"]
     before = form.namespace.describe_namespace({"id": database}).properties
     t, x = [*database, "t"], [*database, "x"]
@@ -92,7 +92,7 @@ def test_modes(form: Form) -> None:
 @pytest.mark.requirement(
     "hive3.config.root", "hive3.create-namespace.database", "hive3.declare-table.location"
 )
-def test_places(form: Form) -> None:
+def test_default_and_requested_locations(form: Form) -> None:
     database = form.database()
     properties = form.namespace.describe_namespace({"id": database}).properties or {}
     home = properties["database.location-uri"]
@@ -134,7 +134,7 @@ def test_listings_are_sorted_and_paged(form: Form) -> None:
 
 
 @pytest.mark.requirement("hive3.identification.location", "hive3.declare-table.no-data")
-def test_declared_tables_have_no_data_until_rows_come(form: Form) -> None:
+def test_declared_tables_have_no_data_until_rows_are_written(form: Form) -> None:
     table = {"id": [*form.database(), "t"]}
     declared = form.namespace.declare_table(table)
     found = form.namespace.describe_table({**table, "check_declared": True})
@@ -173,8 +173,8 @@ def test_registering_and_its_modes(form: Form) -> None:
     "hive3.describe-table.unreachable",
     "hive3.deregister-table.unreachable",
 )
-def test_nobody_there_is_code_17(form: Form) -> None:
-    """Every operation that the catalog takes part in says so."""
+def test_an_unreachable_metastore_is_code_17(form: Form) -> None:
+    """Every operation that uses the catalog reports it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         uri = f"thrift://127.0.0.1:{probe.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""The connections: few, shared, replaced when they break."""
+"""The pool has few connections, shares them, and replaces broken ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .sockets import open_sockets
 
 pytestmark = pytest.mark.xdist_group("hive 2.3")
 
-# In a process of its own: that of the tests has threads, and a fork of it may hang.
+# Run in a separate process: the test process has threads, and a fork of it may hang.
 FORKED = """
 import os, signal, sys
 from lance_namespace_impls import connect
@@ -53,7 +53,7 @@ def namespace(way: Proxy, tmp_path: Path) -> Iterator[Namespace]:
         yield found
 
 
-def test_a_connection_is_kept(namespace: Namespace, way: Proxy) -> None:
+def test_a_connection_is_reused(namespace: Namespace, way: Proxy) -> None:
     for _ in range(5):
         namespace.namespace_exists({"id": ["default"]})
     assert way.opened == 1
@@ -82,25 +82,23 @@ def test_threads_share_as_many_connections_as_allowed(
     assert way.opened <= size
 
 
-def test_closing_gives_the_connections_back(namespace: Namespace, way: Proxy) -> None:
+def test_closing_a_namespace_closes_its_connections(namespace: Namespace, way: Proxy) -> None:
     namespace.namespace_exists({"id": ["default"]})
     assert len(open_sockets(way.port)) == 1
     namespace.close()
     assert open_sockets(way.port) == set()
 
 
-def test_a_connection_that_was_closed_meanwhile_is_replaced(
-    namespace: Namespace, way: Proxy
-) -> None:
+def test_a_closed_connection_is_replaced(namespace: Namespace, way: Proxy) -> None:
     namespace.create_namespace({"id": ["replaced"]})
     way.cut()
     time.sleep(0.05)
-    # Even for a change, since nothing was sent on the old one.
+    # A change is sent on a new connection too, because nothing was sent on the old one.
     namespace.drop_namespace({"id": ["replaced"]})
     assert way.opened == 2
 
 
-def test_a_change_whose_answer_is_lost_is_not_repeated(
+def test_a_change_with_a_lost_response_is_not_retried(
     namespace: Namespace, way: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create = Client.create_database
@@ -115,11 +113,11 @@ def test_a_change_whose_answer_is_lost_is_not_repeated(
         namespace.create_namespace({"id": ["lost_answer"]})
     assert raised.value.code == 17
     assert isinstance(raised.value.__cause__, ConnectionError)
-    properties = namespace.drop_namespace({"id": ["lost_answer"]}).properties  # it was made
+    properties = namespace.drop_namespace({"id": ["lost_answer"]}).properties  # it was created
     assert properties
 
 
-def test_silence_ends_after_the_read_timeout(way: Proxy, tmp_path: Path) -> None:
+def test_a_call_fails_after_the_read_timeout(way: Proxy, tmp_path: Path) -> None:
     properties = {"uri": way.uri, "root": str(tmp_path), "read_timeout": "3"}
     with connect("hive2", properties) as namespace:
         namespace.namespace_exists({"id": ["default"]})
@@ -129,12 +127,12 @@ def test_silence_ends_after_the_read_timeout(way: Proxy, tmp_path: Path) -> None
             namespace.describe_namespace({"id": ["default"]})
         assert time.monotonic() - started < 30
         way.silent = False
-        # What was held back must not be taken for the answer to this.
+        # The delayed response must not be mistaken for the response to this call.
         with pytest.raises(TableNotFoundError):
             namespace.describe_table({"id": ["default", "none"]})
 
 
-def test_waiting_for_a_connection_ends_too(way: Proxy, tmp_path: Path) -> None:
+def test_waiting_for_a_connection_has_a_timeout(way: Proxy, tmp_path: Path) -> None:
     properties = {
         "uri": way.uri,
         "root": str(tmp_path),
@@ -159,11 +157,11 @@ def test_waiting_for_a_connection_ends_too(way: Proxy, tmp_path: Path) -> None:
         for thread in threads:
             thread.join(120)
     assert len(failures) == 4
-    # Who waited for as long as it takes would have had its turn, and the silence.
+    # A thread that waited without a limit would get the connection, and then no response.
     assert any("raise client.pool-size" in failure for failure in failures)
 
 
-def test_the_next_host_is_taken_when_one_is_away(tmp_path: Path) -> None:
+def test_the_next_host_is_used_if_one_is_unavailable(tmp_path: Path) -> None:
     port = shared("2.3").port
     with Proxy(port) as first, Proxy(port) as second:
         uris = f"{first.uri},{second.uri}"
@@ -181,7 +179,7 @@ def test_the_next_host_is_taken_when_one_is_away(tmp_path: Path) -> None:
     assert second.uri in str(raised.value)
 
 
-def test_a_host_without_catalogs_is_refused_by_hive3(tmp_path: Path) -> None:
+def test_hive3_rejects_a_host_without_catalogs(tmp_path: Path) -> None:
     with connect("hive3", {"uri": shared("2.3").uri, "root": str(tmp_path)}) as namespace:
         for call in (
             lambda: namespace.create_namespace({"id": ["c", "d"]}),
@@ -192,7 +190,7 @@ def test_a_host_without_catalogs_is_refused_by_hive3(tmp_path: Path) -> None:
                 call()
 
 
-def test_something_else_on_that_port_is_reported(tmp_path: Path) -> None:
+def test_another_service_on_the_port_is_reported(tmp_path: Path) -> None:
     with Proxy(_web_port()) as way:
         properties = {"uri": way.uri, "root": str(tmp_path), "read_timeout": "1"}
         with connect("hive2", properties) as namespace:
@@ -209,7 +207,7 @@ def _web_port() -> int:
     return server.server_port
 
 
-def test_a_copy_connects_for_itself(namespace: Namespace, way: Proxy) -> None:
+def test_a_copy_opens_its_own_connection(namespace: Namespace, way: Proxy) -> None:
     namespace.namespace_exists({"id": ["default"]})
     with pickle.loads(pickle.dumps(namespace)) as copy:
         assert copy.properties == namespace.properties
@@ -224,7 +222,7 @@ def test_a_forked_process_connects_for_itself(way: Proxy, tmp_path: Path) -> Non
     assert way.opened == 2
 
 
-def test_user_and_groups_are_told(tmp_path: Path) -> None:
+def test_user_and_groups_are_sent(tmp_path: Path) -> None:
     shared_one = shared("2.3")
     properties = {"uri": shared_one.uri, "root": str(tmp_path), "ugi": "ann:staff, dev"}
     with connect("hive2", properties) as namespace:

@@ -1,4 +1,4 @@
-"""Locations on their way to the metastore and back; no server is asked."""
+"""The conversion of locations and properties to metastore records and back; no server is called."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ pytestmark = pytest.mark.xdist_group("hive 2.3")
         (None, ""),
     ],
 )
-def test_a_table_location_is_one_that_pylance_opens(stored: str | None, given: str) -> None:
+def test_pylance_can_open_table_locations(stored: str | None, given: str) -> None:
     assert records.dataset_location(stored) == given
 
 
-def test_a_table_goes_to_s3_by_the_name_that_the_metastore_knows() -> None:
+def test_the_metastore_gets_its_own_s3_scheme() -> None:
     table = records.new_table(None, "d", "t", "s3a://lake/d/t", {}, None)
     assert table.sd.location == "s3a://lake/d/t"
     assert records.entry_of(("d", "t"), table).location == "s3://lake/d/t"
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0/"), min_size=1))
-def test_local_paths_come_back(name: str) -> None:
+def test_local_paths_round_trip(name: str) -> None:
     path = f"/lake/{name}"
     assert records.plain_location(records.stored_location(path, "")) == path
 
@@ -57,24 +57,24 @@ def test_local_paths_come_back(name: str) -> None:
 @pytest.mark.parametrize(
     "location", ["", "t", "a/b", "./t", "s3:bucket", "://x", ":/x", "s3://a\0b", "a/b:/c"]
 )
-def test_other_locations_are_refused(location: str) -> None:
+def test_other_locations_are_rejected(location: str) -> None:
     with pytest.raises(InvalidInputError, match="table t"):
         records.stored_location(location, "table t")
 
 
 @given(st.integers(0, 2**40))
-def test_each_change_has_a_later_mark(before: int) -> None:
+def test_each_change_has_a_later_timestamp(before: int) -> None:
     table = records.new_table(None, "d", "t", "/t", {}, None)
     table.parameters[records.CHANGED] = str(before)
     expected = records.change_table(table, {"k": "v"}, [])
     assert expected == (records.CHANGED, str(before))
     assert int(table.parameters[records.CHANGED]) > before
-    if before > time.time():  # of a writer whose clock is ahead
+    if before > time.time():  # written by a client whose clock is ahead
         assert table.parameters[records.CHANGED] == str(before + 1)
 
 
 @pytest.mark.parametrize("before", [None, "", "soon", "-5"])
-def test_a_change_of_a_record_without_a_mark_gives_it_one(before: str | None) -> None:
+def test_a_change_adds_a_missing_timestamp(before: str | None) -> None:
     table = records.new_table(None, "d", "t", "/t", {}, None)
     if before is not None:
         table.parameters[records.CHANGED] = before
@@ -85,7 +85,10 @@ def test_a_change_of_a_record_without_a_mark_gives_it_one(before: str | None) ->
 
 
 def test_the_record_of_a_new_table() -> None:
-    """The metastore deletes the data of a table that is not external, and other engines want classes."""
+    """The table is external and has input and output formats.
+
+    The metastore deletes the data of tables that are not external. Other engines need the formats.
+    """
     table = records.new_table("c", "d", "t", "/lake/d/t", {"k": "v"}, "ann")
     assert table == Table(
         catName="c",
@@ -119,7 +122,7 @@ def test_the_record_of_a_new_table() -> None:
 
 
 @pytest.mark.parametrize("given", [{"EXTERNAL": "true"}, {"table_type": "LANCE"}])
-def test_what_makes_a_lance_table_may_be_said_again(given: dict[str, str]) -> None:
+def test_properties_of_a_lance_table_may_be_repeated(given: dict[str, str]) -> None:
     table = records.new_table(None, "d", "t", "/t", given, None)
     assert records.is_lance_table(table)
     assert table.parameters["EXTERNAL"] == "TRUE"
@@ -150,7 +153,7 @@ def test_changes_of_a_database(
     assert records.database_properties(database) == {"database.location-uri": "/a", **shown}
 
 
-def test_a_location_of_a_database_that_is_given_counts_before_the_usual_one() -> None:
+def test_a_requested_database_location_replaces_the_default() -> None:
     given = records.new_database(None, "d", {"database.location-uri": "s3a://b/d"}, "/usual")
     assert given.locationUri == "s3a://b/d"
     assert records.new_database(None, "d", {}, "/usual").locationUri == "file:///usual"
@@ -188,7 +191,7 @@ def a_catalog(description: str | None) -> Catalog:
         (a_catalog, records.change_catalog, "catalog.description"),
     ],
 )
-def test_a_description_that_is_there_can_be_changed_alone(
+def test_a_description_can_be_changed_but_not_removed(
     made: Callable[[str | None], Any], change: Callable[..., None], key: str
 ) -> None:
     for changed, removed in (({key: ""}, []), ({key: " "}, []), ({}, [key])):
@@ -204,7 +207,7 @@ def test_a_description_that_is_there_can_be_changed_alone(
     assert (record.description, record.locationUri) == ("new", "/x")
 
 
-def test_a_location_cannot_be_taken_away() -> None:
+def test_a_location_cannot_be_removed() -> None:
     with pytest.raises(InvalidInputError, match=r"database x: .* cannot be removed"):
         records.change_database(a_database(None), {}, ["database.location-uri"])
     with pytest.raises(InvalidInputError, match=r"catalog x: .* cannot be removed"):

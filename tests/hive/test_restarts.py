@@ -1,4 +1,4 @@
-"""Many threads on one namespace while the metastore is killed and started again."""
+"""Many threads use one namespace while the metastore is killed and restarted."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ POOL_SIZE = 3
 
 
 class Worker(threading.Thread):
-    """Works on tables of its own and knows what the answers must be.
+    """Changes its own tables and checks every response.
 
-    After a change that failed, whether it was made is open until the next look.
+    After a failed change, the state of the table is unknown until it is read again.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Worker(threading.Thread):
                 self.expect(step == "declare" and there is not False, f"{step}: {error}")
                 self.tables[name] = True
             elif error.code == 14:
-                # A change of it was sent when the metastore was killed: it is locked for a while.
+                # A change of it was sent when the metastore was killed, so it is still locked.
                 self.expect(step == "alter" and self.codes[17] > 0, f"{step}: {error}")
             else:
                 self.wrong.append(f"{step}: code {error.code}: {error}")
@@ -107,7 +107,7 @@ class Worker(threading.Thread):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
-def test_threads_outlive_restarts(release: str, tmp_path: Path) -> None:
+def test_threads_survive_restarts(release: str, tmp_path: Path) -> None:
     seconds, threads = 60.0, 32
     with Metastore(RELEASES[release], tmp_path) as metastore:
         above = ["hive"] if metastore.release.has_catalogs else []

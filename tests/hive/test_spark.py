@@ -1,4 +1,4 @@
-"""Spark SQL sees the tables that are declared here, and here its plain tables are told apart."""
+"""Spark SQL sees the tables declared here, and its own tables are not listed as Lance tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 from .conftest import FORMS, Form, parameters
 
-# Spark's own client talks to these releases, to the default catalog of the second.
+# Spark's client supports these releases; on the second one it uses the default catalog.
 SEEN = [form for form in FORMS if form in [("2.3", "hive2"), ("3.1", "hive2")]]
 TIMEOUT = 300
 
@@ -36,7 +36,7 @@ def spark_sql(form: Form, folder: Path, *statements: str) -> list[list[list[str]
 @pytest.mark.requirement("hive3.declare-table.registered")
 @pytest.mark.slow
 @pytest.mark.parametrize("form", parameters(SEEN), indirect=True)
-def test_spark_sees_our_tables_and_we_tell_its_tables_apart(form: Form, tmp_path: Path) -> None:
+def test_spark_sees_our_tables_and_its_own_are_recognized(form: Form, tmp_path: Path) -> None:
     database = form.database()
     name = database[-1]
     declared = form.namespace.declare_table({"id": [name, "declared"], "properties": {"k": "v"}})

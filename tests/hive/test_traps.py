@@ -1,4 +1,4 @@
-"""What metastores do that one would not expect, and what a namespace makes of it."""
+"""Unexpected behavior of metastores, and how a namespace handles it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .conftest import Form
 
 
 def plain_table(form: Form, database: str, name: str, **more: object) -> Table:
-    """Build a table as Hive itself makes them: managed, with columns."""
+    """Build a table as Hive itself creates them: managed, with columns."""
     values = {
         "catName": form.catalog,
         "dbName": database,
@@ -71,7 +71,7 @@ def test_dropping_a_missing_database(form: Form) -> None:
     form.namespace.drop_namespace({**missing, "mode": "SKIP"})
 
 
-def test_a_database_that_goes_while_it_is_dropped_is_not_found(
+def test_a_database_deleted_during_its_drop_is_not_found(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = form.database()
@@ -106,7 +106,7 @@ def test_looking_up_many_tables_of_a_missing_database(form: Form) -> None:
 
 
 @pytest.mark.requirement("general-095")
-def test_a_missing_parent_is_told_from_a_bad_name(form: Form) -> None:
+def test_a_missing_parent_differs_from_an_invalid_name(form: Form) -> None:
     with pytest.raises(NamespaceNotFoundError):
         form.namespace.declare_table({"id": [*form.above, "none", "t"]})
     database = form.database()
@@ -125,7 +125,7 @@ def test_a_missing_parent_is_told_from_a_bad_name(form: Form) -> None:
 
 
 @pytest.mark.parametrize("name", ["Table", " t", "t ", "@hive#t", "a#b"])
-def test_names_that_would_not_come_back_are_refused(form: Form, name: str) -> None:
+def test_names_that_would_not_round_trip_are_rejected(form: Form, name: str) -> None:
     database = form.database()
     for call, request in (
         (form.namespace.declare_table, {"id": [*database, name]}),
@@ -139,8 +139,8 @@ def test_names_that_would_not_come_back_are_refused(form: Form, name: str) -> No
         assert name != "Table" or "use 'table' instead" in str(raised.value)
 
 
-def test_a_name_that_makes_no_path_is_refused(form: Form) -> None:
-    """Hive makes a folder's path of a database's name, and not of every one it can."""
+def test_a_name_without_a_valid_path_is_rejected(form: Form) -> None:
+    """Hive builds a folder path from a database's name, which fails for some names."""
     identifier = [*form.above, "x:b"]
     with pytest.raises(InvalidInputError):
         form.namespace.create_namespace({"id": identifier})
@@ -152,7 +152,7 @@ def test_a_name_that_makes_no_path_is_refused(form: Form) -> None:
 
 
 @pytest.mark.requirement("general-120", "hive2.direct", "hive2.impl")
-def test_hive_asks_the_metastore_which_release_it_is(
+def test_hive_detects_the_release_of_the_metastore(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[Client] = []
@@ -172,7 +172,7 @@ def test_hive_asks_the_metastore_which_release_it_is(
 
 
 @pytest.mark.xdist_group("hive 2.3")
-def test_get_table_req_does_not_tell_releases_apart() -> None:
+def test_get_table_req_does_not_distinguish_releases() -> None:
     client = shared("2.3").connect()
     with pytest.raises(NoSuchObjectException):
         client.get_table_req(GetTableRequest("default", "none"))
@@ -183,7 +183,7 @@ def test_get_table_req_does_not_tell_releases_apart() -> None:
 
 @pytest.mark.requirement("general-094")
 @pytest.mark.xdist_group("hive 2.3")
-def test_hive_2_ignores_catalogs_without_a_word() -> None:
+def test_hive_2_silently_ignores_catalogs() -> None:
     client = shared("2.3").connect()
     database = Database(name="ignored", catalogName="c", locationUri="file:/tmp/ignored")
     client.create_database(database)
@@ -199,7 +199,7 @@ def test_hive_2_ignores_catalogs_without_a_word() -> None:
         client.drop_database("ignored", False, False)
 
 
-def test_calls_that_a_release_lacks_are_tried_once_a_connection(
+def test_unsupported_calls_are_tried_once_per_connection(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.hive.pool import Connection
@@ -209,7 +209,7 @@ def test_calls_that_a_release_lacks_are_tried_once_a_connection(
     asked: list[str] = []
 
     class Old:
-        """A metastore from before there were request forms."""
+        """A metastore that predates the calls with request objects."""
 
         def __init__(self, client: object) -> None:
             self._client = client
@@ -228,7 +228,7 @@ def test_calls_that_a_release_lacks_are_tried_once_a_connection(
 
     monkeypatch.setattr(Connection, "__init__", open_old)
     with form.connect() as namespace:
-        if form.metastore.release.version >= "4":  # has neither form then
+        if form.metastore.release.version >= "4":  # has only the calls with request objects
             with pytest.raises(UnsupportedError, match="does not support the call"):
                 namespace.describe_table({"id": [*database, "t"]})
             return
@@ -266,7 +266,7 @@ def test_altering_a_database_keeps_its_owner(form: Form) -> None:
     assert form.namespace.describe_namespace({"id": database}).properties == expected
 
 
-def test_hive_2_says_that_it_cannot_change_a_description(form: Form) -> None:
+def test_hive_2_cannot_change_a_description(form: Form) -> None:
     database = form.database({"database.description": "old", "x": "1"})
     changes = {"id": database, "set_properties": {"database.description": "new", "x": "2"}}
     if form.metastore.release.has_catalogs:
@@ -279,7 +279,7 @@ def test_hive_2_says_that_it_cannot_change_a_description(form: Form) -> None:
         assert (properties["database.description"], properties["x"]) == ("old", "1")
 
 
-def test_a_description_cannot_be_taken_away(form: Form) -> None:
+def test_a_description_cannot_be_removed(form: Form) -> None:
     database = form.database({"database.description": "old"})
     for change in (
         {"unset_properties": ["database.description"]},
@@ -291,7 +291,7 @@ def test_a_description_cannot_be_taken_away(form: Form) -> None:
     record.description = None
     form.metastore.connect().alter_database(form.named(database[-1]), record)
     properties = form.namespace.describe_namespace({"id": database}).properties or {}
-    assert properties["database.description"] == "old"  # not even by the bare call
+    assert properties["database.description"] == "old"  # the bare client cannot remove it either
     plain = form.database()
     form.namespace.alter_namespace({"id": plain, "unset_properties": ["database.description"]})
 
@@ -357,7 +357,7 @@ def test_dropping_a_database_keeps_all_data(form: Form) -> None:
     assert lance.dataset(ours).count_rows() == 1
 
 
-def test_a_function_alone_makes_a_database_not_empty(form: Form) -> None:
+def test_a_function_makes_a_database_nonempty(form: Form) -> None:
     database = form.database()
     form.metastore.connect().create_function(
         Function(
@@ -407,13 +407,13 @@ def test_the_default_database_cannot_be_dropped(form: Form) -> None:
 
 
 @pytest.mark.parametrize("cut", cut_off.CUTS)
-def test_data_stays_if_hive_drops_a_table_whose_drop_was_killed(form: Form, cut: str) -> None:
+def test_data_is_kept_if_hive_drops_a_table_after_a_killed_drop(form: Form, cut: str) -> None:
     database = form.database()
     cut_off.check_data_is_kept(
         form.namespace,
         [*database, "t"],
         cut,
-        # As DROP TABLE of an external table: the metastore leaves its data.
+        # Like DROP TABLE of an external table: the metastore keeps its data.
         lambda: form.metastore.connect().drop_table(form.named(database[-1]), "t", True),
     )
 

@@ -205,7 +205,7 @@ def test_what_cannot_be_is_not_even_asked_for(scripted: tuple[Scripted, Any], wh
 # --- what is sent
 
 
-def test_what_a_change_of_a_table_sends(scripted: tuple[Scripted, Any]) -> None:
+def test_request_of_a_table_change(scripted: tuple[Scripted, Any]) -> None:
     script, namespace = scripted
     namespace.alter_table({"id": T, "set_properties": {"a": "1"}, "unset_properties": ["b"]})
     assert script.sent == [

@@ -105,7 +105,7 @@ RENAME = {"new_table_name": "u"}
         ),
     ],
 )
-def test_every_refusal_has_its_code_and_changes_nothing(
+def test_rejected_calls_have_a_code_and_change_nothing(
     connected: Connect,
     bare: BareApi,
     operation: str,

@@ -210,7 +210,7 @@ def test_a_name_with_several_entries() -> None:
 
 
 @pytest.mark.parametrize(("failures", "succeeds"), [(1, True), (9, True), (100, False)])
-def test_a_change_that_met_another_is_made_again(failures: int, succeeds: bool) -> None:
+def test_a_conflicting_change_is_retried(failures: int, succeeds: bool) -> None:
     said = "Failed to update schema: Row was updated or deleted by another transaction (or so)"
     left = [internal(said)] * failures
     held: dict[str, dict[str, str]] = {"properties": {}}

@@ -121,7 +121,7 @@ CHANGED = {"set_properties": {"a": "1"}}
         ("rename_table", [T], {"new_table_name": "u"}, 0, "cannot change a table"),
     ],
 )
-def test_every_refusal_has_its_code_and_changes_nothing(
+def test_rejected_calls_have_a_code_and_change_nothing(
     unity: Unity,
     main: UnityNamespace,
     operation: str,
