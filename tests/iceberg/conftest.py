@@ -1,4 +1,4 @@
-"""Real Iceberg REST servers, started once a session, and connections to them."""
+"""Real Iceberg REST servers, started once per session, and connections to them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def server() -> IcebergFixture:
 
 @pytest.fixture
 def bare(server: IcebergFixture, tmp_path: Path) -> Iterator[BareApi]:
-    """The API of that server, which is empty but for the namespace ``db``.
+    """The API of that server, which contains only the namespace ``db``.
 
-    Its location is given, since this server would give it one that all tests share.
+    The namespace has a location below `tmp_path`; the server's default is shared by all tests.
     """
     with httpx.Client(base_url=server.endpoint) as client:
         api = BareApi(client, "/v1", ".")
@@ -40,7 +40,7 @@ def bare(server: IcebergFixture, tmp_path: Path) -> Iterator[BareApi]:
 
 @pytest.fixture
 def connected(server: IcebergFixture, bare: BareApi, tmp_path: Path) -> Iterator[Connect]:
-    """Connects to that server; properties can be changed, and left out with None."""
+    """Return a callable that connects to that server; None removes one of the usual properties."""
     made: list[IcebergNamespace] = []
 
     def connect_with(**changes: Any) -> IcebergNamespace:
@@ -60,32 +60,32 @@ def connected(server: IcebergFixture, bare: BareApi, tmp_path: Path) -> Iterator
 
 @pytest.fixture
 def iceberg(connected: Connect) -> IcebergNamespace:
-    """Connected to that server."""
+    """A connection to that server."""
     return connected()
 
 
 @pytest.fixture
 def proxy(server: IcebergFixture) -> Iterator[FaultProxy]:
-    """That server behind a proxy that can be told to fail."""
+    """A proxy in front of that server that can fail requests."""
     with FaultProxy(server.endpoint) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def nessie_server() -> Nessie:
-    """Nessie, with its warehouse in the bucket of an S3 stand-in."""
+    """Nessie, with its warehouse in a bucket of an S3 test server."""
     return shared_nessie()
 
 
 @pytest.fixture(scope="session")
 def s3(nessie_server: Nessie) -> GuardedS3:
-    """That stand-in."""
+    """The S3 test server of Nessie's warehouse."""
     return nessie_server.s3
 
 
 @pytest.fixture
 def nessie(nessie_server: Nessie, s3: GuardedS3) -> Iterator[IcebergNamespace]:
-    """Connected to Nessie, which is empty but for the namespace ``db``."""
+    """A connection to Nessie, which contains only the namespace ``db``."""
     with httpx.Client(base_url=nessie_server.endpoint) as client:
         api = BareApi(client, f"/v1/main%7C{WAREHOUSE}", "\x1f")
         api.clear()

@@ -1,4 +1,4 @@
-"""Iceberg REST catalogs as the behaviour suite sees them."""
+"""Iceberg REST catalog subjects for the behaviour suite."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DUMMY = {
     "schema-id": 0,
     "fields": [{"id": 1, "name": "dummy", "required": False, "type": "string"}],
 }
-# What the servers put into properties by themselves.
+# Properties that the servers add themselves.
 ADDED = frozenset(
     {"location", "table_type", "write.parquet.compression-codec", "gc.enabled", "created-at"}
 )
@@ -35,7 +35,7 @@ ADDED = frozenset(
 
 @frozen
 class BareApi:
-    """The API of a warehouse without any of the code under test."""
+    """The API of a warehouse, without the code under test."""
 
     client: httpx.Client
     base: str
@@ -44,7 +44,7 @@ class BareApi:
     """Whether the server decodes the name of a table a second time, as Polaris does."""
 
     def namespaces(self, levels: Sequence[str] = ()) -> list[tuple[str, ...]]:
-        """List the namespaces below one."""
+        """List the child namespaces of a namespace."""
         query = {"parent": self.separator.join(levels)} if levels else {}
         found = self.client.get(f"{self.base}/namespaces", params=query).raise_for_status().json()
         return [tuple(each) for each in found["namespaces"]]
@@ -66,14 +66,14 @@ class BareApi:
     def add_namespace(
         self, levels: Sequence[str], properties: Mapping[str, str] | None = None
     ) -> None:
-        """Make a namespace."""
+        """Create a namespace."""
         body = {"namespace": list(levels), "properties": dict(properties or {})}
         self._post(f"{self.base}/namespaces", body)
 
     def add_table(
         self, levels: Sequence[str], name: str, location: str, properties: Mapping[str, str]
     ) -> str:
-        """Make an Iceberg table and give where the server put it."""
+        """Create an Iceberg table and return the location that the server chose."""
         body = {
             "name": name,
             "location": location,
@@ -84,7 +84,7 @@ class BareApi:
         return str(self._post(f"{self.path(levels)}/tables", body)["metadata"]["location"])
 
     def clear(self, levels: tuple[str, ...] = ()) -> None:
-        """Remove everything below a namespace."""
+        """Delete everything in a namespace."""
         for child in self.namespaces(levels):
             self.clear(child)
             self.client.delete(self.path(child)).raise_for_status()
@@ -126,7 +126,7 @@ def iceberg_subject(folder: Path) -> Iterator[Subject]:
             names=NAMES.filter(lambda name: not set(name) & set("./%\\;")),
             refused_names=st.sampled_from(("a/b", "50%", "a%20b", "%2F", "a\x1fb")),
             elsewhere=lambda name: str(root / "elsewhere" / name),
-            # This server gives every namespace a location, with the names as they are.
+            # This server gives every namespace a location that contains the names unchanged.
             location=lambda identifier, properties: default_location(
                 "/".join((str(warehouse), *identifier[1:-1])), identifier[-1:]
             ),
@@ -139,7 +139,7 @@ def iceberg_subject(folder: Path) -> Iterator[Subject]:
 
 @contextmanager
 def nessie_subject(folder: Path) -> Iterator[Subject]:
-    """Nessie, with its tables in an S3 stand-in."""
+    """Nessie, with its tables in an S3 test server."""
     server = shared_nessie()
     s3 = server.s3
     with httpx.Client(base_url=server.endpoint) as client:
@@ -151,10 +151,10 @@ def nessie_subject(folder: Path) -> Iterator[Subject]:
         subject = _subject("nessie", api, properties, f"s3://{s3.bucket}/lake")
         yield evolve(
             subject,
-            # Nessie reads @ and # in a table's name as a branch and a moment, and puts names into
-            # locations as they are, where ? ends an address, % begins a code and : a scheme.
+            # In a table's name, Nessie interprets @ and # as a branch and a timestamp. It copies
+            # names into locations unchanged, where ?, % and : have a meaning.
             names=NAMES.filter(lambda name: not set(name) & set("@#?%:`")),
-            # Nessie names the folder of a table itself.
+            # Nessie chooses the folder name of a table itself.
             location=lambda identifier, properties: None,
             storage_options=s3.options(),
             rows_in_storage=lambda location: rows_in_storage(location, s3.options()),
@@ -164,7 +164,7 @@ def nessie_subject(folder: Path) -> Iterator[Subject]:
 
 @contextmanager
 def polaris_subject(folder: Path) -> Iterator[Subject]:
-    """Apache Polaris, whose warehouse ``lake`` is the tests' own."""
+    """Apache Polaris, whose warehouse ``lake`` is used only by these tests."""
     server = real.running("polaris")
     given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
     properties = {"endpoint": server.uri, **given, "root": str(folder / "unused")}
@@ -190,16 +190,16 @@ def polaris_subject(folder: Path) -> Iterator[Subject]:
             connect=lambda: IcebergNamespace.from_properties(properties),
             reset=reset,
             capabilities=IcebergNamespace.capabilities,
-            # Below the namespace's own location, which has the names as they are.
+            # Below the namespace's own location, which contains the names unchanged.
             location=lambda identifier, properties: str(lake.joinpath(*identifier[1:])),
-            # It takes none outside the table's namespace, and none at another table's; it moves no
-            # table out of the place that it has.
+            # Polaris accepts no location outside the table's namespace, and none that another
+            # table has. A new location of an existing table must be below the current one.
             takes_location=lambda identifier, location, current: Path(location).is_relative_to(
                 lake.joinpath(*identifier[1:-1]) if current is None else current
             ),
             shared_locations=False,
-            # It puts the names of namespaces into locations, which must be URIs. Those that a form
-            # decodes otherwise are in test_polaris.
+            # Polaris copies the names of namespaces into locations, which must be URIs. Tests of
+            # names that Polaris decodes differently are in test_polaris.
             names=NAMES.filter(
                 lambda name: (
                     not set(name) & set('"#%+<>?[\\]^`{|}')
@@ -214,7 +214,7 @@ def polaris_subject(folder: Path) -> Iterator[Subject]:
 
 
 def rows_in_storage(location: str, options: Mapping[str, str]) -> int | None:
-    """Count the rows of the dataset at a location; None where there is none."""
+    """Count the rows of the dataset at a location; None if there is none."""
     import lance
 
     try:

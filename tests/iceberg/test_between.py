@@ -1,4 +1,4 @@
-"""What happens between two requests, on a server that is told what to answer."""
+"""Changes by other clients between two requests, on a fake server with scripted responses."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ BROKEN = error(500, "ServiceFailureException")
 
 
 class Scripted:
-    """A server of the namespaces ``db`` and ``other`` and the table ``t``, that does what it is told."""
+    """A fake server with the namespaces ``db`` and ``other`` and the table ``t``."""
 
     def __init__(self, folder: Path) -> None:
         self.metadata = {"location": f"{folder}/t", "properties": {"table_type": "lance"}}
         self.changes: list[str] = []
         self.sent: list[Any] = []
         self.fails = ("", "")
-        """Method and end of the path of what is answered with `failure`."""
+        """The method and the end of the path of the requests that fail with `failure`."""
         self.failure = MISSING
         self.later: list[Answer | None] = []
-        """What the next changes are answered with; None is as usual."""
+        """The responses to the next changes; None is the usual response."""
 
     def respond(self, asked: Asked) -> Answer:
         method, path = asked.method, asked.path
@@ -82,7 +82,7 @@ def scripted(tmp_path: Path) -> Iterator[tuple[Scripted, Any]]:
             yield script, namespace
 
 
-# The request that fails, the call, and what a missing object is then.
+# The request that fails, the call that sends it, and its error if an object is missing.
 Call = Callable[[Any], Any]
 BETWEEN: dict[str, tuple[tuple[str, str], Call, type[LanceNamespaceError]]] = {
     "listing namespaces": (
@@ -122,7 +122,7 @@ def tried(script: Scripted) -> list[str]:
 
 
 @pytest.mark.parametrize("what", BETWEEN)
-def test_what_goes_between_two_requests_is_missing(
+def test_an_object_deleted_between_two_requests_is_missing(
     scripted: tuple[Scripted, Any], what: str
 ) -> None:
     script, namespace = scripted
@@ -133,7 +133,7 @@ def test_what_goes_between_two_requests_is_missing(
 
 
 @pytest.mark.parametrize("what", [*BETWEEN, "dropping a namespace"])
-def test_a_request_that_fails_is_told_as_it_is(scripted: tuple[Scripted, Any], what: str) -> None:
+def test_a_failed_request_reports_its_error(scripted: tuple[Scripted, Any], what: str) -> None:
     script, namespace = scripted
     dropping = (("DELETE", "/db"), lambda n: n.drop_namespace({"id": DB}), InternalError)
     script.fails, call, _ = BETWEEN.get(what, dropping)
@@ -153,7 +153,9 @@ CONFLICTS: dict[str, tuple[Answer, type[LanceNamespaceError]]] = {
 
 
 @pytest.mark.parametrize("what", CONFLICTS)
-def test_what_someone_else_did_first_is_told(scripted: tuple[Scripted, Any], what: str) -> None:
+def test_conflicts_with_other_clients_are_reported(
+    scripted: tuple[Scripted, Any], what: str
+) -> None:
     script, namespace = scripted
     script.fails, call, _ = BETWEEN[what]
     script.failure, kind = CONFLICTS[what]
@@ -161,18 +163,18 @@ def test_what_someone_else_did_first_is_told(scripted: tuple[Scripted, Any], wha
         call(namespace)
 
 
-def test_what_is_put_into_a_namespace_before_it_goes_is_named(
+def test_a_namespace_filled_before_its_drop_is_not_empty(
     scripted: tuple[Scripted, Any],
 ) -> None:
     script, namespace = scripted
     script.fails, script.failure = ("DELETE", "/db"), error(409, "NamespaceNotEmptyException")
     with pytest.raises(NamespaceNotEmptyError, match=r"objects \(the reason\)"):
         namespace.drop_namespace({"id": DB})
-    script.failure = MISSING  # by now it has gone, as was asked for
+    script.failure = MISSING  # another client has already deleted it
     assert namespace.drop_namespace({"id": DB}).properties == {}
 
 
-# --- what a server would take, and is not asked for
+# --- requests that are not sent, although a server would accept them
 
 REFUSED: dict[str, tuple[Call, type[LanceNamespaceError]]] = {
     "a namespace in one that is not there": (
@@ -194,7 +196,7 @@ REFUSED: dict[str, tuple[Call, type[LanceNamespaceError]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_not_even_asked_for(scripted: tuple[Scripted, Any], what: str) -> None:
+def test_invalid_changes_are_not_sent(scripted: tuple[Scripted, Any], what: str) -> None:
     script, namespace = scripted
     call, kind = REFUSED[what]
     with pytest.raises(kind):
@@ -202,7 +204,7 @@ def test_what_cannot_be_is_not_even_asked_for(scripted: tuple[Scripted, Any], wh
     assert script.changes == []
 
 
-# --- what is sent
+# --- requests
 
 
 def test_request_of_a_table_change(scripted: tuple[Scripted, Any]) -> None:
@@ -220,7 +222,7 @@ def test_request_of_a_table_change(scripted: tuple[Scripted, Any]) -> None:
     ]
 
 
-def test_what_a_rename_sends(scripted: tuple[Scripted, Any]) -> None:
+def test_request_of_a_rename(scripted: tuple[Scripted, Any]) -> None:
     script, namespace = scripted
     new = {"new_namespace_id": ["wh", "other"], "new_table_name": "u"}
     namespace.rename_table({"id": T, **new})
@@ -233,7 +235,7 @@ def test_what_a_rename_sends(scripted: tuple[Scripted, Any]) -> None:
     ]
 
 
-def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
+def test_a_table_at_another_location_is_deleted_again(
     scripted: tuple[Scripted, Any], tmp_path: Path
 ) -> None:
     script, namespace = scripted
@@ -248,7 +250,7 @@ def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
     assert script.changes == [f"POST {DB_PATH}/tables", f"DELETE {DB_PATH}/tables/new"] * 2
 
 
-def test_a_table_that_the_server_puts_elsewhere_is_there_where_none_was_asked_for(
+def test_the_server_may_choose_a_location_if_none_is_requested(
     scripted: tuple[Scripted, Any], tmp_path: Path
 ) -> None:
     script, namespace = scripted
@@ -257,11 +259,11 @@ def test_a_table_that_the_server_puts_elsewhere_is_there_where_none_was_asked_fo
     assert script.changes == [f"POST {DB_PATH}/tables"]
 
 
-# --- a change of a namespace that takes two requests
+# --- namespace changes that take two requests
 
 
 @pytest.mark.parametrize(("failures", "said"), [(1, "the reason"), (2, "halfway")])
-def test_a_change_that_fails_half_way_is_rolled_back(
+def test_a_partly_failed_change_is_rolled_back(
     scripted: tuple[Scripted, Any], failures: int, said: str
 ) -> None:
     script, namespace = scripted
@@ -279,12 +281,12 @@ def test_a_change_that_fails_half_way_is_rolled_back(
     assert script.sent == asked[: 5 - failures]
 
 
-# --- names that a path cannot hold as they are
+# --- names that a path cannot contain unchanged
 
 
 @pytest.mark.parametrize("decodes", [1, 2])
-def test_how_often_a_server_decodes_a_name_is_asked_once(decodes: int) -> None:
-    """Apache Polaris decodes a table's name a second time, as a form does."""
+def test_the_number_of_decodings_is_probed_once(decodes: int) -> None:
+    """Apache Polaris decodes a table's name a second time, like a form value."""
     asked: list[str] = []
 
     def respond(request: Asked) -> Answer:
@@ -323,7 +325,7 @@ def test_how_often_a_server_decodes_a_name_is_asked_once(decodes: int) -> None:
         (["other", "ab"], InvalidInputError),
     ],
 )
-def test_a_name_that_the_server_refuses_in_a_path_is_nothings_name(
+def test_a_name_that_the_server_rejects_does_not_exist(
     scripted: tuple[Scripted, Any], names: list[str], kind: type[LanceNamespaceError]
 ) -> None:
     script, namespace = scripted
@@ -336,7 +338,7 @@ def test_a_name_that_the_server_refuses_in_a_path_is_nothings_name(
 
 
 @pytest.mark.parametrize("kind", ["BadRequestException", "NoSuchTableException"])
-def test_a_name_that_could_not_be_found_again_is_refused(
+def test_a_name_that_could_not_be_found_again_is_rejected(
     scripted: tuple[Scripted, Any], kind: str
 ) -> None:
     script, namespace = scripted
@@ -353,9 +355,7 @@ def test_a_name_that_could_not_be_found_again_is_refused(
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_is_a_step_in_a_path_is_nothings(
-    scripted: tuple[Scripted, Any], name: str
-) -> None:
+def test_relative_path_segments_are_not_names(scripted: tuple[Scripted, Any], name: str) -> None:
     _, namespace = scripted
     with pytest.raises(TableNotFoundError):
         namespace.describe_table({"id": [*DB, name]})
@@ -366,7 +366,5 @@ def test_a_name_that_is_a_step_in_a_path_is_nothings(
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x")])
-def test_what_no_server_answered_is_none_of_its_failures(
-    scripted: tuple[Scripted, Any], error: Exception
-) -> None:
+def test_other_errors_are_not_recognized(scripted: tuple[Scripted, Any], error: Exception) -> None:
     assert scripted[1].recognize_failure(error, "x") is None

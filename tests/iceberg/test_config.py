@@ -38,7 +38,7 @@ def test_endpoint_starts_with_http(endpoint: str) -> None:
 
 
 @pytest.mark.requirement("iceberg-config-root")
-def test_tables_are_kept_in_the_working_directory_unless_told_otherwise() -> None:
+def test_the_default_root_is_the_working_directory() -> None:
     assert IcebergConfig.from_properties(MINIMAL).root == os.getcwd()
 
 
@@ -85,7 +85,7 @@ def test_max_retries(retries: int, requests: int) -> None:
 
 @pytest.mark.requirement("iceberg-config-credential-form")
 @pytest.mark.parametrize("credential", ["", "id", "id:", ":secret"])
-def test_a_credential_has_two_halves(credential: str) -> None:
+def test_a_credential_has_an_id_and_a_secret(credential: str) -> None:
     with pytest.raises(InvalidInputError, match="client_id:client_secret"):
         connect("iceberg", {**MINIMAL, "credential": credential})
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, str], said: str) -> No
         ("https://other/t", "https://other/t"),
     ],
 )
-def test_where_tokens_come_from(end: str, uri: str | None, found: str) -> None:
+def test_token_uris(end: str, uri: str | None, found: str) -> None:
     more = {} if uri is None else {"oauth2-server-uri": uri}
     config = IcebergConfig.from_properties(
         {"endpoint": f"http://h:1{end}", "credential": "a:b", **more}
@@ -126,9 +126,7 @@ def test_where_tokens_come_from(end: str, uri: str | None, found: str) -> None:
 
 
 @pytest.mark.parametrize(("secret", "is_hidden"), [("abc", True), ("ab", False), ("a:bc", True)])
-def test_a_secret_is_hidden_by_itself_unless_it_is_part_of_every_word(
-    secret: str, is_hidden: bool
-) -> None:
+def test_a_secret_is_redacted_unless_it_is_too_short(secret: str, is_hidden: bool) -> None:
     config = IcebergConfig.from_properties({**MINIMAL, "credential": f"me:{secret}"})
     assert (secret in config.secrets()) is is_hidden
     assert f"me:{secret}" in config.secrets()
@@ -141,7 +139,7 @@ def test_token_or_credential() -> None:
 
 
 def config_server(config: Any) -> WebServer:
-    """Answer a warehouse's configuration, and nothing in its namespaces."""
+    """Return a server that responds with this configuration, and with empty namespaces."""
 
     def respond(asked: Asked) -> Answer:
         if asked.path == "/v1/config":
@@ -165,7 +163,7 @@ BOTH = {"defaults": {"prefix": "second"}, "overrides": {"prefix": "first"}}
         ({"defaults": None, "overrides": None}, {}, "/v1/my%20wh%2F1/namespaces"),
         (BOTH, {"prefix": "mine"}, "/v1/mine/namespaces"),
         (BOTH, {"prefix": ""}, "/v1/namespaces"),
-        # Servers give prefixes of several segments, and encoded ones.
+        # Servers return prefixes with several segments, and encoded ones.
         ({"defaults": {"prefix": "catalogs/12"}}, {}, "/v1/catalogs/12/namespaces"),
         ({"defaults": {"prefix": "main%7Cwh"}}, {}, "/v1/main%7Cwh/namespaces"),
         ({"defaults": {"prefix": "main|wh"}}, {}, "/v1/main%7Cwh/namespaces"),
@@ -181,7 +179,7 @@ def test_the_prefix(config: Any, properties: dict[str, str], path: str) -> None:
 
 
 @pytest.mark.requirement("iceberg-namespace-warehouse")
-def test_the_configuration_is_asked_for_once() -> None:
+def test_the_configuration_is_requested_once() -> None:
     with config_server({}) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
         for _ in range(3):
             namespace.list_namespaces({"id": ["wh"]})
@@ -191,8 +189,8 @@ def test_the_configuration_is_asked_for_once() -> None:
 
 
 @pytest.mark.requirement("iceberg-namespace-warehouse-failed")
-def test_a_configuration_that_failed_is_asked_for_again() -> None:
-    """A failure at the start must not leave a wrong prefix behind."""
+def test_a_failed_configuration_is_requested_again() -> None:
+    """A failed first request must not store a wrong prefix."""
     answers = [Answer(status=500, body={}), Answer(body={"overrides": {"prefix": "right"}})]
 
     def respond(asked: Asked) -> Answer:
@@ -205,7 +203,7 @@ def test_a_configuration_that_failed_is_asked_for_again() -> None:
     assert [asked.path for asked in server.asked][-1] == "/v1/right/namespaces"
 
 
-def test_a_warehouse_that_the_server_does_not_know() -> None:
+def test_an_unknown_warehouse_is_not_found() -> None:
     error = {"error": {"type": "NotFoundException", "message": "no such warehouse", "code": 404}}
     with WebServer(lambda asked: Answer(status=404, body=error)) as server:
         namespace = connect("iceberg", {"endpoint": server.uri})
@@ -213,7 +211,7 @@ def test_a_warehouse_that_the_server_does_not_know() -> None:
             namespace.describe_namespace({"id": ["wh"]})
 
 
-def test_the_separator_of_the_server() -> None:
+def test_the_separator_is_configured_by_the_server() -> None:
     server = config_server({"overrides": {"namespace-separator": "%2E"}})
     with server, connect("iceberg", {"endpoint": server.uri, "prefix": ""}) as namespace:
         namespace.describe_namespace({"id": ["wh", "a", "b"]})
@@ -253,7 +251,7 @@ def test_auth_token_is_a_bearer_token() -> None:
     assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer abc"}
 
 
-def test_the_extra_that_a_credential_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_credential_requires_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "lance_namespace_impls.iceberg_rest.oauth", raising=False)
     monkeypatch.setitem(sys.modules, "authlib.oauth2.client", None)
     with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[iceberg\]'"):

@@ -25,7 +25,7 @@ EXPIRED = Answer(status=419, body={"error": {"type": "AuthenticationTimeoutExcep
 
 @pytest.fixture
 def through(proxy: FaultProxy, connected: Connect, bare: BareApi) -> IcebergNamespace:
-    """Connected to the real server through the proxy, with 30 tables."""
+    """A connection to the real server through the proxy, with 30 tables."""
     for name in NAMES:
         bare.add_table(["db"], name, f"/tmp/{name}", {"table_type": "lance"})
     return connected(endpoint=proxy.uri)
@@ -59,7 +59,7 @@ def test_a_token_that_expires_in_the_middle_of_a_listing(
     assert sum(asked.path == "/v1/oauth/tokens" for asked in proxy.asked) == 2
 
 
-def test_a_token_that_expires_for_good(
+def test_a_token_that_is_rejected_again_after_renewal(
     proxy: FaultProxy, connected: Connect, through: IcebergNamespace
 ) -> None:
     namespace = connected(endpoint=proxy.uri, credential="me:secret")
@@ -69,7 +69,9 @@ def test_a_token_that_expires_for_good(
     assert caught.value.code == 16
 
 
-def test_config_that_is_down_at_the_start(proxy: FaultProxy, through: IcebergNamespace) -> None:
+def test_an_initially_unavailable_configuration(
+    proxy: FaultProxy, through: IcebergNamespace
+) -> None:
     proxy.fail(lambda asked: asked.path == "/v1/config", *[BUSY] * 4)
     with pytest.raises(ServiceUnavailableError):
         through.list_tables({"id": ["wh", "db"]})
@@ -96,10 +98,10 @@ def test_a_server_without_a_prefix_in_its_paths(connected: Connect) -> None:
 
 
 @pytest.mark.parametrize(("prefix", "is_told"), [(None, True), ("", False)])
-def test_a_path_that_the_server_does_not_have(
+def test_an_unknown_route_is_reported(
     proxy: FaultProxy, connected: Connect, bare: BareApi, prefix: str | None, is_told: bool
 ) -> None:
-    """It is not taken for a namespace that is missing."""
+    """The error is not mistaken for a missing namespace."""
     body = {"error": {"type": "NoSuchRouteException", "message": "No route for request: GET v1"}}
     proxy.fail(listing, Answer(status=404, body=body))
     with pytest.raises(LanceNamespaceError, match="No route for request") as caught:

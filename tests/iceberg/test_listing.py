@@ -27,7 +27,7 @@ LIST = "/v1/wh/namespaces/db/tables"
 
 
 class Tables:
-    """A catalog of tables in one namespace, some of them Lance tables, that counts loads."""
+    """A fake catalog of one namespace that counts loads; some of its tables are Lance tables."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Tables:
 
 @contextmanager
 def listed(tables: Tables, **properties: Any) -> Iterator[Namespace]:
-    """Connect to a catalog of these tables."""
+    """Yield a connection to a catalog with these tables."""
     with (
         WebServer(tables) as server,
         connect("iceberg", {"endpoint": server.uri, **properties}) as namespace,
@@ -81,13 +81,13 @@ NAMES = [f"t{n:03}" for n in range(100)]
 ERROR = {"type": "ServiceFailureException", "message": "broken", "code": 500}
 BROKEN = Answer(status=500, body={"error": ERROR})
 GONE = Answer(status=404, body={"error": {**ERROR, "type": "NoSuchTableException", "code": 404}})
-# The table is there, but not the file that holds its metadata.
+# The table exists, but its metadata file does not.
 NO_FILE = Answer(status=404, body={"error": {**ERROR, "type": "NotFoundException", "code": 404}})
 DENIED = Answer(status=403, body={"error": {**ERROR, "type": "ForbiddenException", "code": 403}})
 
 
 @pytest.mark.requirement("iceberg-list-tables")
-def test_lance_tables_are_told_from_others_by_their_metadata() -> None:
+def test_lance_tables_are_recognized_by_their_metadata() -> None:
     tables = Tables(list(reversed(NAMES)), is_lance=lambda name: name.endswith("3"))
     with listed(tables) as namespace:
         found = namespace.list_tables({"id": ["wh", "db"]}).tables
@@ -96,7 +96,7 @@ def test_lance_tables_are_told_from_others_by_their_metadata() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 16])
-def test_metadata_is_loaded_several_at_once_and_no_more(at_once: int) -> None:
+def test_concurrency_of_metadata_loads_is_limited(at_once: int) -> None:
     tables = Tables(NAMES)
     with listed(tables, max_concurrency=at_once) as namespace:
         assert namespace.list_tables({"id": ["wh", "db"]}).tables == NAMES
@@ -113,7 +113,7 @@ def test_a_page_loads_no_more_than_it_needs() -> None:
     with listed(tables) as namespace:
         page = namespace.list_tables({"id": ["wh", "db"], "limit": 10})
         assert page.tables == NAMES[:10]
-        # The one after the page says whether there is a next one.
+        # One more table is loaded to find out whether there is a next page.
         assert sorted(tables.loaded) == NAMES[:11]
         tables.loaded.clear()
         page = namespace.list_tables(
@@ -135,12 +135,12 @@ def test_a_page_of_the_whole_catalog_loads_little_more_than_it_needs(
         page = namespace.list_all_tables(request)
     assert page.tables == [f"wh$db${name}" for name in NAMES[:10]]
     assert page.page_token is not None
-    # Twice as many as are loaded at once are on their way ahead, and looks for data are, too.
+    # Up to twice the concurrency is loaded ahead, and as much again to check for data.
     ahead = 2 * 4 if include_declared else 2 * 4 + 2 * 4
     assert 11 <= len(tables.loaded) <= 11 + ahead
 
 
-def test_a_table_that_goes_between_listing_and_loading_is_left_out() -> None:
+def test_a_table_deleted_during_the_listing_is_left_out() -> None:
     tables = Tables(NAMES)
     tables.failures["t050"] = GONE
     with listed(tables) as namespace:
@@ -167,7 +167,7 @@ def test_a_table_that_cannot_be_read_fails_the_listing(
     assert found == [name for name in NAMES if name != "t050"]
 
 
-def test_an_answer_without_metadata_is_an_error() -> None:
+def test_a_response_without_metadata_is_an_error() -> None:
     tables = Tables(NAMES)
     tables.failures["t000"] = Answer(body={})
     with listed(tables) as namespace, pytest.raises(InternalError, match="has no table metadata"):
@@ -218,7 +218,7 @@ def test_a_real_listing(iceberg: IcebergNamespace, bare: BareApi) -> None:
 def test_declared_tables_can_be_left_out(
     proxy: FaultProxy, connected: Connect, bare: BareApi
 ) -> None:
-    """The listing tells which are Lance tables, and nothing is loaded again to look for data."""
+    """The listing identifies the Lance tables; no table is loaded again to check for data."""
     namespace = connected(endpoint=proxy.uri)
     namespace.create_table({"id": ["wh", "db", "full"]}, pa.table({"x": [1]}))
     namespace.declare_table({"id": ["wh", "db", "empty"]})

@@ -15,13 +15,16 @@ AWKWARD = (
 
 @pytest.fixture(params=["iceberg", "nessie"])
 def catalog(request: pytest.FixtureRequest) -> IcebergNamespace:
-    """Each real server in turn, with the namespace ``db``."""
+    """Each real server, with the namespace ``db``."""
     found: IcebergNamespace = request.getfixturevalue(request.param)
     return found
 
 
-def made_and_found_again(catalog: IcebergNamespace, name: str) -> list[str]:
-    """Use a name for a namespace and for tables; say what took it, where the rest is refused."""
+def kinds_that_accept(catalog: IcebergNamespace, name: str) -> list[str]:
+    """Use a name for a namespace and for tables; return the kinds of objects that accept it.
+
+    Rejected creations must fail with code 13, and accepted names must round-trip.
+    """
     taken: list[str] = []
     try:
         catalog.create_namespace({"id": ["wh", "db", name], "properties": {"is": name}})
@@ -55,17 +58,18 @@ def made_and_found_again(catalog: IcebergNamespace, name: str) -> list[str]:
     return taken
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # Lance takes no such path
+# The ignored warnings are about names that Lance cannot use in paths.
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")
 @pytest.mark.parametrize("name", AWKWARD)
-def test_a_name_is_found_again_or_refused(catalog: IcebergNamespace, name: str) -> None:
-    taken = made_and_found_again(catalog, name)
+def test_a_name_round_trips_or_is_rejected(catalog: IcebergNamespace, name: str) -> None:
+    taken = kinds_that_accept(catalog, name)
     if name in ("a b", "a$b", "a+b", "ünï", "日本", "e\u0301", "a&b=c", "null"):
         assert taken == ["namespace", "table", "table"]
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_what_is_not_there_is_not_another(catalog: IcebergNamespace, name: str) -> None:
-    """``a.b``, ``a%2Eb`` or ``a<unit separator>b`` must not be taken for ``a`` with ``b`` in it."""
+def test_a_missing_name_does_not_resolve_to_another(catalog: IcebergNamespace, name: str) -> None:
+    """``a.b``, ``a%2Eb`` and ``a<unit separator>b`` must not resolve to ``b`` nested in ``a``."""
     catalog.create_namespace({"id": ["wh", "a"]})
     catalog.create_namespace({"id": ["wh", "a", "b"]})
     catalog.declare_table({"id": ["wh", "a", "b", "c"]})
@@ -77,5 +81,5 @@ def test_what_is_not_there_is_not_another(catalog: IcebergNamespace, name: str) 
         with pytest.raises(LanceNamespaceError) as caught:
             catalog.describe_table({"id": [*identifier, "c"]})
         assert caught.value.code == 4
-        catalog.drop_namespace({"id": identifier})  # succeeds, since there is nothing to drop
+        catalog.drop_namespace({"id": identifier})  # succeeds because there is nothing to drop
     assert catalog.list_tables({"id": ["wh", "a", "b"]}).tables == ["c"]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("iceberg")
 
 
 def without_location(properties: dict[str, str] | None) -> dict[str, str]:
-    """Take away what the server adds by itself."""
+    """Remove the property that the server adds itself."""
     return {key: value for key, value in (properties or {}).items() if key != "location"}
 
 
@@ -73,7 +73,7 @@ RENAME = {"new_table_name": "u"}
     [
         ("create_namespace", [DB], {}, 2, ""),
         ("create_namespace", [T], {}, 2, ""),  # a table has the name
-        ("create_namespace", [["wh", "missing", "a"]], {}, 1, ""),  # the server would make it
+        ("create_namespace", [["wh", "missing", "a"]], {}, 1, ""),  # the server would create it
         ("create_namespace", [["wh"]], {}, 13, ""),
         ("alter_namespace", [["wh"]], SET, 13, ""),
         ("alter_namespace", [["wh", "missing"]], SET, 1, ""),
@@ -85,7 +85,7 @@ RENAME = {"new_table_name": "u"}
         ("list_namespaces", NOWHERE, {}, 1, ""),
         ("list_tables", NOWHERE, {}, 1, ""),
         ("declare_table", [["t"], ["wh", "t"]], {}, 13, "3 or more levels"),
-        ("declare_table", [["wh", "missing", "t"]], {}, 1, ""),  # the server would take it
+        ("declare_table", [["wh", "missing", "t"]], {}, 1, ""),  # the server would accept it
         ("declare_table", [T, *NOT_LANCE], {}, 5, ""),
         ("declare_table", [[*DB, "a"]], {}, 5, ""),  # a namespace has the name
         ("describe_table", NO_TABLES, {}, 4, r"\w+\.\w+\.x"),
@@ -147,7 +147,7 @@ def test_any_depth(iceberg: IcebergNamespace) -> None:
 
 
 @pytest.mark.requirement("iceberg-namespace-warehouse-children", "iceberg-list-namespaces")
-def test_list_gives_the_childrens_own_names(iceberg: IcebergNamespace) -> None:
+def test_listing_returns_the_names_of_the_children(iceberg: IcebergNamespace) -> None:
     for identifier in (["db", "b"], ["db", "a"], ["db", "b", "c"], ["Z"]):
         iceberg.create_namespace({"id": ["wh", *identifier]})
     assert iceberg.list_namespaces({"id": ["wh"]}).namespaces == ["Z", "db"]
@@ -156,7 +156,7 @@ def test_list_gives_the_childrens_own_names(iceberg: IcebergNamespace) -> None:
 
 
 @pytest.mark.requirement("iceberg-list-tables-missing")
-def test_a_server_that_lists_nothing_below_what_is_missing() -> None:
+def test_an_empty_listing_of_a_missing_namespace() -> None:
     def respond(asked: Asked) -> Answer:
         if asked.path == "/v1/config":
             return Answer(body={})
@@ -179,13 +179,13 @@ def test_namespaces_are_read_and_dropped_by_their_encoded_path(
     namespace.create_namespace({"id": ["wh", "db", "a b"]})
     for method in (namespace.describe_namespace, namespace.drop_namespace):
         method({"id": ["wh", "db", "a b"]})
-    path = "/v1/namespaces/db%2Ea%20b"  # this server wants a dot between levels
+    path = "/v1/namespaces/db%2Ea%20b"  # this server requires a dot between levels
     assert [(a.method, a.path) for a in proxy.asked[-2:]] == [("GET", path), ("DELETE", path)]
     assert namespace.list_namespaces({"id": ["wh", "db"]}).namespaces == []
 
 
 @pytest.mark.requirement("iceberg-drop-namespace-missing")
-def test_drop_of_what_is_missing_succeeds(iceberg: IcebergNamespace) -> None:
+def test_dropping_a_missing_namespace_succeeds(iceberg: IcebergNamespace) -> None:
     assert iceberg.drop_namespace({"id": ["wh", "missing"]}).properties == {}
     assert iceberg.drop_namespace({"id": ["wh", "db", "missing"], "mode": "Fail"}).properties == {}
 
@@ -223,7 +223,7 @@ CALLS: dict[str, Call] = {
 )
 @pytest.mark.parametrize("operation", CALLS)
 def test_every_operation_reports_a_failure(operation: str) -> None:
-    """The code of every status is in tests/core/test_failure_tables.py."""
+    """The code of every status is tested in tests/core/test_failure_tables.py."""
     answers: list[Answer] = []
 
     def respond(asked: Asked) -> Answer:

@@ -31,12 +31,12 @@ TOKENS = "/v1/oauth/tokens"
 
 @define
 class TokenServer:
-    """A catalog that takes the newest token that it gave, and what its tests change of it."""
+    """A catalog that accepts only the newest token it has issued; tests can change its behavior."""
 
     life: float | None = 3600
     refuse_with: int = 401
     useless: bool = False
-    """Whether it gives tokens that it does not take."""
+    """Whether the catalog issues tokens that it rejects."""
     token_failures: list[Answer] = field(factory=list)
     given: int = 0
     valid: set[str] = field(factory=set)
@@ -44,16 +44,16 @@ class TokenServer:
 
     def __call__(self, asked: Asked) -> Answer:
         if asked.path in (TOKENS, "/elsewhere"):
-            return self.give_token(asked)
+            return self.issue_token(asked)
         if asked.headers.get("authorization", "").removeprefix("Bearer ") not in self.valid:
             error = {"error": {"type": "NotAuthorizedException", "message": "no", "code": 401}}
             return Answer(status=self.refuse_with, body=error)
         return Answer(body={"namespaces": [["a"]], "defaults": {}})
 
-    def give_token(self, asked: Asked) -> Answer:
+    def issue_token(self, asked: Asked) -> Answer:
         if self.token_failures:
             return self.token_failures.pop(0)
-        time.sleep(0.02)  # long enough for other threads to come
+        time.sleep(0.02)  # long enough for other threads to arrive
         with self.lock:
             self.given += 1
             token = f"token-{self.given}"
@@ -80,14 +80,14 @@ def namespace(catalog: WebServer) -> Iterator[Namespace]:
         yield connected
 
 
-def asked_for_tokens(catalog: WebServer) -> list[dict[str, list[str]]]:
+def token_requests(catalog: WebServer) -> list[dict[str, list[str]]]:
     return [parse_qs(a.content.decode()) for a in catalog.asked if a.path in (TOKENS, "/elsewhere")]
 
 
 @pytest.mark.requirement("iceberg-config-credential")
-def test_the_flow(catalog: WebServer, namespace: Namespace) -> None:
+def test_the_client_credentials_flow(catalog: WebServer, namespace: Namespace) -> None:
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
-    assert asked_for_tokens(catalog) == [
+    assert token_requests(catalog) == [
         {
             "grant_type": ["client_credentials"],
             "client_id": ["me"],
@@ -110,7 +110,7 @@ def test_scope_and_token_address(catalog: WebServer, uri: str) -> None:
     with connect("iceberg", properties) as namespace:
         namespace.list_namespaces({"id": ["wh"]})
     assert catalog.asked[0].path == "/elsewhere"
-    assert asked_for_tokens(catalog)[0]["scope"] == ["PRINCIPAL_ROLE:ALL"]
+    assert token_requests(catalog)[0]["scope"] == ["PRINCIPAL_ROLE:ALL"]
 
 
 @pytest.mark.parametrize(("life", "renewed"), [(40, 20), (120, 60), (3600, 3540)])
@@ -131,7 +131,7 @@ def test_a_token_is_renewed_before_it_expires(
     assert not [a for a in catalog.asked if a.headers.get("authorization") == "Bearer "]
 
 
-def test_a_token_is_asked_for_as_a_form(catalog: WebServer, namespace: Namespace) -> None:
+def test_a_token_is_requested_with_a_form(catalog: WebServer, namespace: Namespace) -> None:
     namespace.list_namespaces({"id": ["wh"]})
     (asked,) = [each for each in catalog.asked if each.path == TOKENS]
     assert asked.method == "POST"
@@ -139,11 +139,11 @@ def test_a_token_is_asked_for_as_a_form(catalog: WebServer, namespace: Namespace
     assert "authorization" not in asked.headers
 
 
-def test_an_empty_scope_is_left_out(catalog: WebServer) -> None:
+def test_an_empty_scope_is_omitted(catalog: WebServer) -> None:
     properties = {"endpoint": catalog.uri, "credential": "me:secret", "scope": ""}
     with connect("iceberg", properties) as namespace:
         namespace.list_namespaces({"id": ["wh"]})
-    assert "scope" not in asked_for_tokens(catalog)[0]
+    assert "scope" not in token_requests(catalog)[0]
 
 
 def test_closing_closes_the_connections_to_the_token_server(namespace: Namespace) -> None:
@@ -154,7 +154,7 @@ def test_closing_closes_the_connections_to_the_token_server(namespace: Namespace
     assert client.is_closed
 
 
-def test_a_token_without_an_end_is_kept(tokens: TokenServer, namespace: Namespace) -> None:
+def test_a_token_without_expiry_is_reused(tokens: TokenServer, namespace: Namespace) -> None:
     tokens.life = None
     for _ in range(3):
         namespace.list_namespaces({"id": ["wh"]})
@@ -162,7 +162,7 @@ def test_a_token_without_an_end_is_kept(tokens: TokenServer, namespace: Namespac
 
 
 @pytest.mark.parametrize("status", [401, 419])
-def test_a_refused_token_is_renewed_once(
+def test_a_rejected_token_is_renewed_once(
     tokens: TokenServer, namespace: Namespace, status: int
 ) -> None:
     tokens.refuse_with = status
@@ -173,7 +173,7 @@ def test_a_refused_token_is_renewed_once(
 
 
 @pytest.mark.parametrize("status", [401, 419])
-def test_a_token_that_is_refused_again_is_code_16(
+def test_a_token_that_is_rejected_again_is_code_16(
     tokens: TokenServer, catalog: WebServer, namespace: Namespace, status: int
 ) -> None:
     tokens.refuse_with = status
@@ -183,10 +183,10 @@ def test_a_token_that_is_refused_again_is_code_16(
     catalog.asked.clear()
     with pytest.raises(UnauthenticatedError):
         namespace.list_namespaces({"id": ["wh"]})
-    assert len(catalog.asked) == 3  # refused, a new token, refused again
+    assert len(catalog.asked) == 3  # rejected, a new token, rejected again
 
 
-def test_a_change_is_repeated_with_a_new_token(
+def test_a_change_is_retried_with_a_new_token(
     tokens: TokenServer, catalog: WebServer, namespace: Namespace
 ) -> None:
     namespace.list_namespaces({"id": ["wh"]})
@@ -231,7 +231,7 @@ def test_many_threads_renew_a_token_once_before_it_expires(
         (Answer(cut=True, body=b"{" * 100), ServiceUnavailableError),
     ],
 )
-def test_a_token_server_that_refuses(
+def test_failures_of_a_token_server(
     tokens: TokenServer, namespace: Namespace, answer: Answer, error: type[LanceNamespaceError]
 ) -> None:
     tokens.token_failures.append(answer)
@@ -244,7 +244,7 @@ def test_a_token_server_that_refuses(
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
 
 
-def test_a_token_server_that_is_not_there() -> None:
+def test_an_unreachable_token_server() -> None:
     properties = {"endpoint": "http://127.0.0.1:9", "credential": "a:b", "max_retries": "0"}
     namespace = connect("iceberg", properties)
     with namespace, pytest.raises(ServiceUnavailableError, match="no token from"):
@@ -257,7 +257,7 @@ def test_the_flow_on_a_real_server(connected: Connect) -> None:
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["db"]
 
 
-def test_a_failure_that_repeats_the_credential_hides_it(catalog: WebServer) -> None:
+def test_a_credential_in_an_error_is_redacted(catalog: WebServer) -> None:
     error = {"error": {"type": "X", "message": "no luck, my-secret-half", "code": 500}}
     with WebServer(lambda asked: Answer(status=500, body=error)) as failing:
         properties = {

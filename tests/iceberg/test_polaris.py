@@ -1,4 +1,4 @@
-"""What Apache Polaris does otherwise: on the server itself, and on what was recorded of it."""
+"""Differences of Apache Polaris, on a real server and on a double made from its recordings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = (
 
 @frozen
 class Place:
-    """A namespace of its own, and where it is."""
+    """A namespace of one test, and its folder."""
 
     catalog: IcebergNamespace
     id: list[str]
@@ -52,7 +52,7 @@ def double(tmp_path: Path) -> Iterator[PolarisDouble]:
 
 @pytest.fixture
 def recorded(double: PolarisDouble, tmp_path: Path) -> Iterator[Place]:
-    """What was recorded of the server."""
+    """A connection to the double."""
     properties = {"endpoint": double.uri, "warehouses": "lake", "root": str(tmp_path / "unused")}
     with IcebergNamespace.from_properties(properties) as catalog:
         yield Place(catalog, ["lake", "db"], tmp_path / "db")
@@ -60,7 +60,7 @@ def recorded(double: PolarisDouble, tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture(params=["recorded", pytest.param("real", marks=pytest.mark.real("polaris"))])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """Both in turn."""
+    """The double and the real server."""
     if request.param == "recorded":
         yield request.getfixturevalue("recorded")
         return
@@ -72,13 +72,13 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 
 def connected(**changes: str) -> IcebergNamespace:
-    """Connect to the server itself, without a root: tables go below their namespace."""
+    """Connect to the real server, without a root: tables are stored below their namespace."""
     server = real.running("polaris")
     given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
     return IcebergNamespace.from_properties({"endpoint": server.uri, **given, **changes})
 
 
-def test_callers_of_one_process_change_a_namespace_one_after_the_other(
+def test_namespace_changes_of_one_process_are_serialized(
     double: PolarisDouble, recorded: Place
 ) -> None:
     recorded.catalog.describe_namespace({"id": recorded.id})
@@ -87,7 +87,7 @@ def test_callers_of_one_process_change_a_namespace_one_after_the_other(
 
     def note(asked: Asked) -> Answer:
         answered.append(asked.method)
-        with suppress(threading.BrokenBarrierError):  # the other caller is kept out
+        with suppress(threading.BrokenBarrierError):  # the other caller has to wait
             entered.wait(0.2)
         return respond(asked)
 
@@ -97,11 +97,11 @@ def test_callers_of_one_process_change_a_namespace_one_after_the_other(
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(recorded.catalog.alter_namespace, [change, change]))
     assert ["gone" in (each.properties or {}) for each in found] == [False, False]
-    # Each looks, sets, removes if there is something to, and looks.
+    # Each call reads, sets properties, removes one if it exists, and reads again.
     assert answered == ["GET", "POST", "POST", "GET", "GET", "POST", "GET"]
 
 
-def test_set_and_unset_at_once(place: Place) -> None:
+def test_set_and_unset_in_one_call(place: Place) -> None:
     place.catalog.alter_namespace(
         {"id": place.id, "set_properties": {"old": "1", "kept": "2", "changed": "a"}}
     )
@@ -122,7 +122,7 @@ def test_set_and_unset_at_once(place: Place) -> None:
 @pytest.mark.parametrize(
     ("status", "error"), [(409, ConcurrentModificationError), (403, PermissionDeniedError)]
 )
-def test_nothing_is_changed_where_half_of_it_is_refused(
+def test_a_half_rejected_change_changes_nothing(
     recorded: Place, double: PolarisDouble, status: int, error: type[Exception]
 ) -> None:
     before = double.properties | {"old": "1", "changed": "a"}
@@ -139,7 +139,9 @@ def test_nothing_is_changed_where_half_of_it_is_refused(
     assert double.properties == before
 
 
-def test_what_could_not_be_taken_back_is_named(recorded: Place, double: PolarisDouble) -> None:
+def test_changes_that_cannot_be_rolled_back_are_named(
+    recorded: Place, double: PolarisDouble
+) -> None:
     double.properties |= {"old": "1"}
     double.failing_removals += [Answer(status=403, body={}), Answer(status=403, body={})]
     with pytest.raises(InternalError, match=r"halfway.*properties new, old"):
@@ -162,7 +164,7 @@ def test_a_table_is_found_by_its_name(place: Place, name: str) -> None:
     assert not Path(found.location).exists() or not list(Path(found.location).rglob("*.lance"))
 
 
-def test_a_name_is_not_taken_for_what_it_decodes_to(place: Place) -> None:
+def test_a_name_does_not_resolve_to_its_decoded_form(place: Place) -> None:
     for name in ("a b", "a+b", "a%20b"):
         place.catalog.declare_table({"id": [*place.id, name], "properties": {"is": name}})
     for name in ("a b", "a+b", "a%20b"):
@@ -173,14 +175,14 @@ def test_a_name_is_not_taken_for_what_it_decodes_to(place: Place) -> None:
     assert place.catalog.list_tables({"id": place.id}).tables == ["a b", "a%20b"]
 
 
-def test_the_server_is_asked_once_how_it_decodes(recorded: Place, double: PolarisDouble) -> None:
+def test_decoding_of_polaris_is_probed_once(recorded: Place, double: PolarisDouble) -> None:
     for name in ("a+b", "a%b"):
         recorded.catalog.declare_table({"id": [*recorded.id, name]})
     assert sum("zz" in asked.path for asked in double.asked) == 2
 
 
 @pytest.mark.parametrize("last", ["x y", "ü$", "%C3%BC%20", "a{1}"])
-def test_a_location_that_is_an_address(place: Place, last: str) -> None:
+def test_a_location_that_is_a_uri(place: Place, last: str) -> None:
     identifier = [*place.id, "t"]
     declared = place.catalog.declare_table(
         {"id": identifier, "location": f"file://{place.folder}/{last}"}
@@ -189,11 +191,11 @@ def test_a_location_that_is_an_address(place: Place, last: str) -> None:
     assert declared.location == f"{place.folder}/{opened}"
     assert place.catalog.describe_table({"id": identifier}).location == declared.location
     place.catalog.insert_into_table({"id": identifier}, ROWS)
-    # Lance itself reads the address as we do.
+    # Lance itself interprets the URI in the same way.
     assert lance.dataset(f"file://{place.folder}/{last}").count_rows() == 2
 
 
-def test_a_root_that_is_an_address(tmp_path: Path) -> None:
+def test_a_root_that_is_a_uri(tmp_path: Path) -> None:
     with PolarisDouble() as double:
         root = f"file://{tmp_path}/ü $ x"
         properties = {"endpoint": double.uri, "root": root}
@@ -208,7 +210,7 @@ def test_a_root_that_is_an_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.real("polaris")
-def test_a_place_that_is_taken_or_outside() -> None:
+def test_a_used_or_outside_location_is_rejected() -> None:
     with connected() as catalog:
         identifier = ["lake", f"n{uuid.uuid4().hex}"]
         catalog.create_namespace({"id": identifier})
@@ -221,7 +223,7 @@ def test_a_place_that_is_taken_or_outside() -> None:
 
 
 @pytest.mark.real("polaris")
-def test_a_table_cannot_be_pointed_away_from_its_place() -> None:
+def test_a_table_cannot_be_moved_out_of_its_location() -> None:
     with connected() as catalog:
         identifier = ["lake", f"n{uuid.uuid4().hex}"]
         catalog.create_namespace({"id": identifier})
@@ -240,7 +242,7 @@ def test_a_table_cannot_be_pointed_away_from_its_place() -> None:
 
 
 @pytest.mark.real("polaris")
-def test_rename_keeps_the_place() -> None:
+def test_rename_keeps_the_location() -> None:
     with connected() as catalog:
         identifier = ["lake", f"n{uuid.uuid4().hex}"]
         catalog.create_namespace({"id": identifier})
@@ -251,7 +253,7 @@ def test_rename_keeps_the_place() -> None:
 
 
 @pytest.mark.real("polaris")
-def test_the_scope_that_it_wants_is_named() -> None:
+def test_the_required_scope_is_named() -> None:
     with connected(scope="catalog") as catalog, pytest.raises(UnauthenticatedError) as refused:
         catalog.list_namespaces({"id": ["lake"]})
     assert "'catalog'; Apache Polaris requires PRINCIPAL_ROLE:ALL" in str(refused.value)

@@ -98,7 +98,7 @@ def test_the_table_type_is_read_in_any_case(
 
 
 @pytest.mark.requirement("iceberg-deregister-table")
-def test_deregister_asks_not_to_purge_and_leaves_every_file(
+def test_deregister_does_not_purge_and_keeps_every_file(
     proxy: FaultProxy, connected: Connect, tmp_path: Path
 ) -> None:
     namespace = connected(endpoint=proxy.uri)
@@ -139,7 +139,7 @@ def test_alter_sets_and_unsets(iceberg: IcebergNamespace) -> None:
 
 
 def test_overwrite_replaces_rows_and_properties(iceberg: IcebergNamespace) -> None:
-    """What marks a Lance table stays, whatever the properties say."""
+    """The marker of a Lance table is kept, whatever properties are set."""
     iceberg.create_table({"id": T, "properties": {"old": "1", "kept": "2"}}, ROWS)
     new = {"kept": "2", "new": "3", "table_type": "other"}
     iceberg.create_table({"id": T, "mode": "Overwrite", "properties": new}, ROWS.slice(0, 1))
@@ -184,9 +184,7 @@ def peer(endpoint: str, prefix: str | None = None, **more: str) -> object:
 
 
 @pytest.mark.requirement("iceberg-table-beside", "iceberg-table-lance-location")
-def test_pyiceberg_loads_the_table_beside_ours(
-    iceberg: IcebergNamespace, server: IcebergFixture
-) -> None:
+def test_pyiceberg_loads_the_dummy_table(iceberg: IcebergNamespace, server: IcebergFixture) -> None:
     location = iceberg.declare_table({"id": T}).location
     assert location is not None
     lance.write_dataset(ROWS, location)
@@ -199,7 +197,7 @@ def test_pyiceberg_loads_the_table_beside_ours(
 
 
 @pytest.mark.requirement("iceberg-table-beside")
-def test_pyiceberg_loads_the_table_beside_ours_on_nessie(
+def test_pyiceberg_loads_the_dummy_table_on_nessie(
     nessie: IcebergNamespace, nessie_server: Nessie, s3: GuardedS3
 ) -> None:
     declared = nessie.declare_table({"id": T})
@@ -219,10 +217,10 @@ def test_pyiceberg_loads_the_table_beside_ours_on_nessie(
     assert table.properties["table_type"] == "lance"
 
 
-def test_a_server_that_chooses_locations_takes_none(
+def test_a_server_that_chooses_locations_rejects_others(
     nessie: IcebergNamespace, s3: GuardedS3
 ) -> None:
-    """Nessie puts tables where it likes; an entry that points away from the data is no use."""
+    """Nessie chooses the locations of tables, and an entry must not point away from the data."""
     for method in (nessie.declare_table, nessie.register_table):
         with pytest.raises(UnsupportedError, match="chooses the locations of tables"):
             method({"id": T, "location": f"s3://{s3.bucket}/mine"})
@@ -237,7 +235,7 @@ def test_a_server_that_chooses_locations_takes_none(
     assert found.properties["k"] == "v"
 
 
-def test_deregister_leaves_every_file_on_nessie(nessie: IcebergNamespace, s3: GuardedS3) -> None:
+def test_deregister_keeps_every_file_on_nessie(nessie: IcebergNamespace, s3: GuardedS3) -> None:
     location = nessie.create_table({"id": T}, ROWS).location
     assert location is not None
     prefix = location.removeprefix(f"s3://{s3.bucket}/")

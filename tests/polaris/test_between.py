@@ -76,7 +76,7 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any], type[LanceNamespaceError]]] = 
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_what_goes_between_two_requests_is_missing(scripted: Given, what: str) -> None:
+def test_an_object_deleted_between_two_requests_is_missing(scripted: Given, what: str) -> None:
     script, _, namespace = scripted
     script.fails, call, kind = CALLS[what]
     with pytest.raises(kind):
@@ -84,7 +84,7 @@ def test_what_goes_between_two_requests_is_missing(scripted: Given, what: str) -
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_a_request_that_fails_is_told_as_it_is(scripted: Given, what: str) -> None:
+def test_a_failed_request_reports_its_error(scripted: Given, what: str) -> None:
     script, _, namespace = scripted
     script.fails, call, _ = CALLS[what]
     script.failure = error(500, "ServiceFailureException")
@@ -99,9 +99,7 @@ def test_a_name_that_is_taken_between_two_requests(scripted: Given) -> None:
         namespace.declare_table({"id": [*DB, "new"]})
 
 
-def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
-    scripted: Given, tmp_path: Path
-) -> None:
+def test_a_table_at_another_location_is_deleted_again(scripted: Given, tmp_path: Path) -> None:
     script, _, namespace = scripted
     script.kept = {"base-location": f"file://{tmp_path}/theirs"}
     for request in ({"id": [*DB, "new"]}, {"id": [*DB, "new"], "location": f"{tmp_path}/mine"}):

@@ -112,7 +112,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[LanceNamespaceError]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_not_even_asked_for(lax: tuple[Lax, Any], what: str) -> None:
+def test_invalid_changes_are_not_sent(lax: tuple[Lax, Any], what: str) -> None:
     server, namespace = lax
     call, kind = REFUSED[what]
     with pytest.raises(kind):
@@ -170,7 +170,7 @@ BROKEN = Answer(status=500, body={"error_code": "INTERNAL", "message": "the reas
 
 
 @pytest.mark.parametrize("what", BETWEEN)
-def test_what_goes_between_two_requests_is_missing(lax: tuple[Lax, Any], what: str) -> None:
+def test_an_object_deleted_between_two_requests_is_missing(lax: tuple[Lax, Any], what: str) -> None:
     server, namespace = lax
     server.fails, call, kind = BETWEEN[what]
     server.failure = MISSING
@@ -188,7 +188,7 @@ def test_a_catalog_that_the_server_does_not_have_holds_no_schema(lax: tuple[Lax,
 
 
 @pytest.mark.parametrize("what", BETWEEN)
-def test_a_request_that_fails_is_told_as_it_is(lax: tuple[Lax, Any], what: str) -> None:
+def test_a_failed_request_reports_its_error(lax: tuple[Lax, Any], what: str) -> None:
     server, namespace = lax
     server.fails, call, _ = BETWEEN[what]
     server.failure = BROKEN

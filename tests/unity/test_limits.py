@@ -81,7 +81,7 @@ def test_a_location_that_the_server_would_rewrite(
 
 
 @pytest.mark.parametrize("last", ["two words", "a{1}", "ü$", "a%20b"])
-def test_a_location_that_is_an_address(main: UnityNamespace, tmp_path: Path, last: str) -> None:
+def test_a_location_that_is_a_uri(main: UnityNamespace, tmp_path: Path, last: str) -> None:
     declared = main.declare_table({"id": T, "location": f"file://{tmp_path}/{last}"})
     assert declared.location == f"{tmp_path}/{'a b' if last == 'a%20b' else last}"
     assert main.describe_table({"id": T}).location == declared.location
