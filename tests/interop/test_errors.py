@@ -1,4 +1,4 @@
-"""Failures of the interop classes are what programs written for the official interface expect."""
+"""The interop classes fail with the errors that programs for the official interface expect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lance_namespace_impls.server import serving
 
 IMPL = "lance_namespace_impls.interop.DirectoryNamespace"
 ROWS = pa.table({"x": [1]})
-# What pylance's own namespace opens its messages with.
+# The texts that pylance's own namespace starts its messages with.
 TITLES = {
     0: "Unsupported",
     1: "Namespace not found",
@@ -49,7 +49,7 @@ TITLES = {
 }
 
 
-def test_every_code_has_its_title() -> None:
+def test_every_code_has_a_title() -> None:
     assert set(TITLES) == {int(code) for code in ErrorCode}
     assert {int(code): raised(int(code), "x does y").partition(":")[0] for code in TITLES} == TITLES
 
@@ -61,7 +61,7 @@ def raised(code: int, message: str) -> str:
     return str(caught.value)
 
 
-def test_a_title_stands_there_once() -> None:
+def test_a_title_is_not_repeated() -> None:
     assert raised(4, "Table not found: t") == "Table not found: t"
 
 
@@ -70,7 +70,7 @@ def namespace(tmp_path: Path) -> Any:
     return lance_namespace.connect(IMPL, {"path": str(tmp_path)})
 
 
-def test_a_table_twice_is_a_value_error(namespace: Any) -> None:
+def test_creating_a_table_twice_is_a_value_error(namespace: Any) -> None:
     request = official_models.DeclareTableRequest(id=["t"])
     namespace.declare_table(request)
     with pytest.raises(ValueError, match=r"^Table already exists: .*t") as caught:
@@ -89,14 +89,14 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         yield lancedb.connect_namespace("rest", {"uri": uri})
 
 
-def test_lancedb_tells_a_missing_table(database: Any) -> None:
+def test_lancedb_reports_a_missing_table(database: Any) -> None:
     with pytest.raises(official.TableNotFoundError, match="Table not found: nope"):
         database.open_table("nope")
 
 
-def test_lancedb_tells_a_table_that_is_there(database: Any) -> None:
+def test_lancedb_reports_an_existing_table(database: Any) -> None:
     database.create_table("t", ROWS)
-    # Of a Python class lancedb's binding passes the text on, and not the kind.
+    # For a Python class, lancedb's binding passes on only the text of an error, not its type.
     with pytest.raises((ValueError, RuntimeError), match=r"[Tt]able .*already exists"):
         database.create_table("t", ROWS)
     assert database.create_table("t", ROWS, exist_ok=True).count_rows() == 1

@@ -1,4 +1,4 @@
-"""pylance and lancedb commit to a managed table through our server; what goes past it is not seen."""
+"""pylance and lancedb commit to managed tables through our server; other commits stay invisible."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Sql
         yield found
 
 
-def past_the_catalog(catalog: SqlNamespace, table: str) -> None:
-    """Commit straight to storage, as a writer that knows no catalog."""
+def commit_without_the_catalog(catalog: SqlNamespace, table: str) -> None:
+    """Commit directly to storage, as a writer does that does not know the catalog."""
     place = catalog.describe_table({"id": [table]})
     dataset = lance.dataset(place.location, storage_options=place.storage_options)
     dataset.insert(pa.table({"a": [-1]}), mode="append")
@@ -45,20 +45,20 @@ def test_pylance_commits_through_the_server(served: tuple[SqlNamespace, str]) ->
     first = lance.dataset(namespace_client=client, table_id=["t"])
     second = lance.dataset(namespace_client=client, table_id=["t"])
     first.insert(pa.table({"a": [4]}), mode="append")
-    second.insert(pa.table({"a": [5]}), mode="append")  # it built on the version before
+    second.insert(pa.table({"a": [5]}), mode="append")  # based on the previous version
     found = catalog.list_table_versions({"id": ["t"]}).versions
     assert [each.version for each in found] == [1, 2, 3, 4]
     found = values(lance.dataset(namespace_client=client, table_id=["t"]))
     assert found == [1, 1, 2, 2, 3, 3, 4, 5]
-    past_the_catalog(catalog, "t")
+    commit_without_the_catalog(catalog, "t")
     assert -1 not in values(lance.dataset(namespace_client=client, table_id=["t"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lance.dataset(namespace_client=client, table_id=["t"]).delete("a = 5")
     assert values(catalog.open_table(["t"])) == [1, 1, 2, 2, 3, 3, 4]
-    past_the_catalog(catalog, "t")
+    commit_without_the_catalog(catalog, "t")
     with pytest.raises(OSError, match=r"Commit result|commit"):
-        first.insert(pa.table({"a": [6]}), mode="append")  # on top of what was not committed here
+        first.insert(pa.table({"a": [6]}), mode="append")  # based on a version not committed here
     first.checkout_latest()
     first.insert(pa.table({"a": [6]}), mode="append")
     assert values(catalog.open_table(["t"])) == [1, 1, 2, 2, 3, 3, 4, 6]
@@ -72,7 +72,7 @@ def test_lancedb_commits_through_the_server(served: tuple[SqlNamespace, str]) ->
     table.add(pa.table({"a": [4]}))
     before = len(catalog.list_table_versions({"id": ["t"]}).versions)
     assert before >= 2
-    past_the_catalog(catalog, "t")
+    commit_without_the_catalog(catalog, "t")
     again = database.open_table("t")
     assert sorted(again.to_arrow()["a"].to_pylist()) == [1, 2, 3, 4]
     again.add(pa.table({"a": [5]}))

@@ -1,4 +1,4 @@
-"""Streams pass through the server without piling up in it; `benchmarks/memory_stream.py`, small."""
+"""The server does not buffer whole streams; a small run of `benchmarks/memory_stream.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes for programs that were written for the official Python interface."""
+"""The classes for programs written for the official Python interface."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def namespace(tmp_path: Path) -> Any:
         ("DropTable", T),
     ],
 )
-def test_an_answer_is_of_the_type_that_the_interface_declares(
+def test_responses_have_the_declared_types(
     namespace: Any, name: str, fields: dict[str, Any]
 ) -> None:
     row = OPERATIONS[name]
@@ -62,12 +62,12 @@ def test_an_answer_is_of_the_type_that_the_interface_declares(
     assert isinstance(getattr(namespace, row.method_name)(request), declared)
 
 
-def test_rows_come_as_a_whole_file(namespace: Any) -> None:
+def test_rows_are_returned_as_a_file(namespace: Any) -> None:
     answer = namespace.query_table(official.QueryTableRequest.from_dict(QUERY))
     assert pa.ipc.open_file(answer.data).read_all().to_pydict() == {"x": [1, 2]}
 
 
-def test_a_plan_is_a_text(namespace: Any) -> None:
+def test_a_plan_is_text(namespace: Any) -> None:
     query = official.QueryTableRequest.from_dict(QUERY)
     explain = official.ExplainTableQueryPlanRequest(**T, query=query)
     assert "LanceRead" in namespace.explain_table_query_plan(explain)
@@ -78,7 +78,7 @@ def test_a_plan_is_a_text(namespace: Any) -> None:
 @pytest.mark.parametrize(
     "name", [target.rpartition(":")[2] for target in implementations().values()]
 )
-def test_every_implementation_has_its_class(name: str) -> None:
+def test_every_implementation_has_a_class(name: str) -> None:
     found = getattr(interop, name)
     assert issubclass(found, lance_namespace.LanceNamespace)
     assert (found.__name__, found.__module__) == (name, interop.__name__)
@@ -87,7 +87,7 @@ def test_every_implementation_has_its_class(name: str) -> None:
     assert repr(found.impl) in str(found.__doc__)
 
 
-def test_every_operation_of_the_interface_is_there_and_described() -> None:
+def test_every_operation_of_the_interface_exists_with_a_docstring() -> None:
     for row in OPERATIONS.values():
         if hasattr(lance_namespace.LanceNamespace, row.method_name):
             method = vars(interop.OfficialNamespace)[row.method_name]
@@ -97,7 +97,7 @@ def test_every_operation_of_the_interface_is_there_and_described() -> None:
             assert not hasattr(interop.OfficialNamespace, row.method_name)
 
 
-def test_a_class_of_another_package_is_there_once_it_is_registered(
+def test_a_registered_class_of_another_package_is_available(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(registry, "_registered", {})
@@ -111,9 +111,7 @@ def test_a_class_of_another_package_is_there_once_it_is_registered(
         vars(interop).pop("Mixed", None)
 
 
-def test_it_is_told_from_others_pickles_and_hides_its_secrets(
-    namespace: Any, tmp_path: Path
-) -> None:
+def test_identity_pickling_and_redaction(namespace: Any, tmp_path: Path) -> None:
     secret = {"storage.secret_access_key": "hunter2"}
     found = interop.DirectoryNamespace(path=str(tmp_path), **secret)
     with connect("dir", {"path": str(tmp_path), **secret}) as ours:
@@ -126,6 +124,6 @@ def test_it_is_told_from_others_pickles_and_hides_its_secrets(
     assert again.count_table_rows(official.CountTableRowsRequest(**T)).count == 3
 
 
-def test_a_wrong_property_is_refused_in_the_official_way() -> None:
+def test_an_unknown_property_raises_the_official_error() -> None:
     with pytest.raises(errors.InvalidInputError, match=r"^Invalid input: dir: property 'pth'"):
         interop.DirectoryNamespace(pth="/x")

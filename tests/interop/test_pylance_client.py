@@ -1,4 +1,4 @@
-"""pylance's own REST client, written in Rust, drives our server."""
+"""pylance's own REST client, written in Rust, calls our server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def code_of(call, *arguments):
 
 
 @pytest.mark.requirement("general-004", "general-096", "general-097", "general-102", "general-108")
-def test_the_life_of_tables(client, root):
+def test_lifecycle_of_tables(client, root):
     assert client.list_tables(models.ListTablesRequest(id=[])).tables == []
 
     declared = client.declare_table(models.DeclareTableRequest(id=["d"], properties={"team": "x"}))
@@ -130,8 +130,8 @@ def test_pylance_opens_and_writes_tables_through_the_server(client, root):
 
 
 @pytest.mark.parametrize("name", ["a.b", "a/b", "a%b", "%2F", "a+b", "ünï", ".", ".."])
-def test_names_arrive_as_they_were(name):
-    """A space is left out: this client sends a plus sign for it."""
+def test_names_arrive_unchanged(name):
+    """Names with a space are not tested: this client sends a plus sign for a space."""
     echo = EchoNamespace()
     with serving(echo) as uri:
         RestNamespace(uri=uri).describe_table(models.DescribeTableRequest(id=["ns", name]))

@@ -1,6 +1,6 @@
-"""Our REST client drives pylance's own server.
+"""Our REST client calls pylance's own server.
 
-What that server does otherwise than the protocol says is left out, and named where it matters.
+Deviations of that server from the protocol are not tested; comments name them if they matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from tests.servers.pylance import pylance_server
 
-# That server takes a missing vector only as an empty object, not as null.
+# That server accepts a missing vector only as an empty object, not as null.
 NO_VECTOR = {"vector": {}}
 
 
@@ -39,7 +39,7 @@ def rows(*values):
 
 
 @pytest.mark.requirement("general-004", "general-097", "general-101")
-def test_the_life_of_tables(client, root):
+def test_lifecycle_of_tables(client, root):
     assert list(client.iter_tables()) == []
     assert client.create_namespace({"id": ["ns"], "properties": {"k": "v"}}).properties == {
         "k": "v"
@@ -97,22 +97,22 @@ def test_modes_of_new_tables(client):
 
 
 @pytest.mark.parametrize("name", ["a.b", "a+b", "a b", "a%b", "ünï"])
-def test_names_arrive_as_they_were(client, name):
+def test_names_arrive_unchanged(client, name):
     client.create_table({"id": [name]}, rows(1))
     assert list(client.iter_tables()) == [name]
-    if name.isascii() and "%" not in name:  # the others that server lists but does not find
+    if name.isascii() and "%" not in name:  # that server cannot open the other names
         assert client.count_table_rows({"id": [name]}).count == 1
 
 
-def test_a_large_answer(client):
-    many = range(200_000)  # that server takes no body over 2 MiB
+def test_a_large_response(client):
+    many = range(200_000)  # that server accepts no body over 2 MiB
     client.create_table({"id": ["t"]}, rows(*many))
     client.insert_into_table({"id": ["t"]}, rows(*many))
     reader = client.query_table({"id": ["t"], "k": 1_000_000, **NO_VECTOR})
     assert reader.read_all()["a"].to_pylist() == [*many, *many]
 
 
-def test_a_body_that_the_server_finds_too_large(client):
+def test_a_body_that_is_too_large_for_the_server(client):
     with pytest.raises(InvalidInputError, match="smaller parts"):
         client.create_table({"id": ["t"]}, rows(*range(400_000)))
     assert list(client.iter_tables()) == []

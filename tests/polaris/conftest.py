@@ -1,4 +1,4 @@
-"""Apache Polaris, double and real, emptied before each test, and connections to it."""
+"""Apache Polaris, as a double and as a real server, cleared before each test, and connections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def double(tmp_path: Path) -> Iterator[PolarisTables]:
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.real("polaris"))])
 def polaris(request: pytest.FixtureRequest) -> Iterator[Polaris]:
-    """Each server, empty; the double must answer as the real one does."""
+    """Each server, without tables; the double must respond as the real one does."""
     if request.param == "double":
         yield request.getfixturevalue("double")
         return
@@ -43,7 +43,7 @@ def polaris(request: pytest.FixtureRequest) -> Iterator[Polaris]:
 
 @pytest.fixture
 def connected(polaris: Polaris) -> Iterator[Connect]:
-    """Connects; properties can be added."""
+    """Return a callable that connects to the server, with additional properties."""
     made: list[PolarisNamespace] = []
 
     def connect_with(**more: str) -> PolarisNamespace:
@@ -57,7 +57,7 @@ def connected(polaris: Polaris) -> Iterator[Connect]:
 
 @pytest.fixture
 def lake(connected: Connect) -> PolarisNamespace:
-    """Connected, with an empty namespace ``db``."""
+    """A connection to a server with an empty namespace ``db``."""
     namespace = connected()
     namespace.create_namespace({"id": [CATALOG, "db"], "properties": {"owner": "me"}})
     return namespace
@@ -65,6 +65,6 @@ def lake(connected: Connect) -> PolarisNamespace:
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[GuardedS3]:
-    """An S3 stand-in with one bucket."""
+    """An S3 test server with one bucket."""
     with GuardedS3() as running:
         yield running

@@ -1,4 +1,4 @@
-"""Generic tables of Apache Polaris as the behaviour suite sees them."""
+"""Subjects of the behaviour suite for generic tables of Apache Polaris."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def properties_for(server: Polaris, **more: str) -> dict[str, str]:
 
 @contextmanager
 def polaris_tables_subject(folder: Path) -> Iterator[Subject]:
-    """The double."""
+    """Yield a subject on the double."""
     with PolarisTables((folder / CATALOG).as_uri()) as server:
         yield _subject(server, "polaris-tables", folder)
 
 
 @contextmanager
 def polaris_server_subject(folder: Path) -> Iterator[Subject]:
-    """The same on the real server, whose answers the double's must be like."""
+    """Yield a subject on the real server, whose responses the double must match."""
     with PolarisServer() as server:
         yield _subject(server, "polaris-tables-server", folder)
         assert not server.differences, "\n".join(server.differences[:5])
@@ -69,10 +69,10 @@ def _subject(server: Polaris, name: str, folder: Path) -> Subject:
         connect=lambda: PolarisNamespace.from_properties(properties),
         reset=reset,
         capabilities=PolarisNamespace.capabilities,
-        # Below the namespace's own location, an address, which has the names as they are.
+        # Below the namespace's own location, a URI that contains the names unchanged.
         location=lambda identifier, properties: "/".join((lake, *identifier[1:])),
         elsewhere=lambda name: str(elsewhere / name),
-        # The server puts the names of namespaces into locations, which must be URIs.
+        # The server copies the names of namespaces into locations, which must be URIs.
         names=NAMES.filter(
             lambda name: (
                 not set(name) & set('"#%+<>?[\\]^`{|}') and not any(each.isspace() for each in name)

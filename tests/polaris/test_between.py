@@ -1,4 +1,4 @@
-"""What is asked of Polaris for one call, on a server that is told what to answer."""
+"""The requests to Polaris for one call, on a fake server with scripted responses."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def error(status: int, kind: str) -> Answer:
 
 
 class Scripted:
-    """A server of the namespace ``db`` and the table ``t``, that does what it is told."""
+    """A fake server with the namespace ``db`` and the table ``t``."""
 
     def __init__(self, folder: Path) -> None:
         self.kept: dict[str, Any] = {}
-        """What the server keeps of a new table otherwise than it was asked to."""
+        """Fields of a new table that the server stores with other values than requested."""
         self.table = {"name": "t", "format": "lance", "base-location": f"file://{folder}/t"}
         self.vends: dict[str, list[dict[str, Any]]] = {"POST": [], "GET": []}
         self.fails = ""
@@ -92,7 +92,7 @@ def test_a_failed_request_reports_its_error(scripted: Given, what: str) -> None:
         call(namespace)
 
 
-def test_a_name_that_is_taken_between_two_requests(scripted: Given) -> None:
+def test_a_name_created_between_two_requests_already_exists(scripted: Given) -> None:
     script, _, namespace = scripted
     script.fails, script.failure = "POST", error(409, "AlreadyExistsException")
     with pytest.raises(TableAlreadyExistsError):
@@ -112,7 +112,7 @@ def test_a_table_at_another_location_is_deleted_again(scripted: Given, tmp_path:
 
 
 @pytest.mark.parametrize("kept", [{"format": "delta"}, {"format": None}])
-def test_an_answer_of_another_table_than_was_made(scripted: Given, kept: dict[str, Any]) -> None:
+def test_a_response_with_another_table(scripted: Given, kept: dict[str, Any]) -> None:
     script, _, namespace = scripted
     script.kept = kept
     with pytest.raises(InternalError, match="response has no generic table"):
@@ -120,7 +120,7 @@ def test_an_answer_of_another_table_than_was_made(scripted: Given, kept: dict[st
 
 
 @pytest.mark.parametrize("format", ["delta", None])
-def test_a_table_of_another_format_stays(scripted: Given, format: str | None) -> None:
+def test_a_table_of_another_format_is_kept(scripted: Given, format: str | None) -> None:
     script, _, namespace = scripted
     script.table["format"] = format  # type: ignore[assignment]
     said = f"its format is {format or ''!r}, not 'lance'"
@@ -131,7 +131,7 @@ def test_a_table_of_another_format_stays(scripted: Given, format: str | None) ->
 
 
 @pytest.mark.parametrize(("said", "is_asked"), [(None, True), ("true", True), ("false", False)])
-def test_credentials_are_asked_for_unless_they_are_not_wanted(
+def test_credentials_are_requested_unless_disabled(
     scripted: Given, said: str | None, is_asked: bool
 ) -> None:
     _, server, _ = scripted
@@ -152,7 +152,7 @@ KEYS = {"storage.aws_access_key_id": "a", "storage.aws_secret_access_key": "b"}
 @pytest.mark.parametrize(
     ("more", "location", "at_once", "asked"),
     [
-        # Some servers give credentials only where a table is loaded.
+        # Some servers return credentials only when a table is loaded.
         ({}, "s3://b/t", [], ["POST", "GET /new"]),
         ({}, "s3://b/t", VENDED, ["POST"]),
         ({"vended_credentials": "false"}, "s3://b/t", [], ["POST"]),
@@ -161,7 +161,7 @@ KEYS = {"storage.aws_access_key_id": "a", "storage.aws_secret_access_key": "b"}
         ({}, "file:///b/t", [], ["POST"]),
     ],
 )
-def test_credentials_that_are_needed_and_did_not_come_are_asked_for_again(
+def test_missing_credentials_are_requested_again(
     scripted: Given,
     more: dict[str, str],
     location: str,
@@ -186,7 +186,7 @@ def test_credentials_that_are_needed_and_did_not_come_are_asked_for_again(
         (KEYS, "s3://b", "s3://b/lake/db/t"),
     ],
 )
-def test_a_place_that_nobody_can_look_at_yet_is_not_told(
+def test_no_default_location_that_cannot_be_checked_yet(
     scripted: Given, more: dict[str, str], root: str, found: str | None
 ) -> None:
     _, server, _ = scripted
@@ -195,6 +195,6 @@ def test_a_place_that_nobody_can_look_at_yet_is_not_told(
         assert namespace.default_location(("lake", "db", "t")) == found
 
 
-def test_what_follows_the_name_of_the_catalog_is_no_part_of_the_endpoint() -> None:
+def test_the_version_is_not_part_of_the_endpoint() -> None:
     config = PolarisConfig.from_properties({"endpoint": "http://h/api/catalog/v1/"})
     assert config.endpoint == "http://h/api/catalog"

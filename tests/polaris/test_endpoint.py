@@ -1,4 +1,4 @@
-"""The address of the server is enough, as in the settings of the official packages."""
+"""The address of the server is sufficient, as in the settings of the official packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers.web import Answer, Asked, WebServer
 
 
 class Server(WebServer):
-    """A catalog whose API is below a path, and that issues tokens there."""
+    """A catalog with its API below a path, where it also issues tokens."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def test_an_endpoint_without_a_path(server: Server, login: dict[str, str], end: 
         for _ in range(2):
             assert list(polaris.iter_namespaces(["lake"])) == ["sales"]
     probes = [each for each in server.asked if each.path == "/api/catalog/v1/config"]
-    # One that finds the path, and one for the warehouse if the API is there.
+    # One probe finds the path; the other request is for the warehouse, if the API is at the path.
     assert len(probes) == (2 if server.path else 1)
 
 
@@ -57,7 +57,7 @@ def test_an_endpoint_with_a_path_is_used_as_given(server: Server) -> None:
         assert len(server.asked) == 2
 
 
-def test_a_path_without_the_api_is_no_missing_namespace() -> None:
+def test_a_path_without_the_api_is_not_a_missing_namespace() -> None:
     with Server("/api/catalog") as server:
         for impl, path in (("polaris", "/other"), ("iceberg", "")):
             properties = {"endpoint": server.uri + path, "auth_token": "t0ken"}

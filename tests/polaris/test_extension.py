@@ -1,4 +1,4 @@
-"""The backend is what a third party could have written, and keeps the contract."""
+"""The backend uses only the extension interface, like a third-party one, and conforms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLDER = Path(lance_namespace_impls.polaris.__file__).parent
 
 
 @pytest.mark.parametrize("module", sorted(path.name for path in FOLDER.glob("*.py")))
-def test_it_is_written_on_the_extension_interface(module: str) -> None:
+def test_uses_only_the_extension_interface(module: str) -> None:
     for node in ast.walk(ast.parse((FOLDER / module).read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == 2:
             assert str(node.module) in PUBLIC
@@ -38,14 +38,12 @@ def test_it_is_written_on_the_extension_interface(module: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_conformance_kit_fails_nothing(
-    connected: Connect, polaris: Polaris, tmp_path: Path
-) -> None:
+def test_passes_the_conformance_kit(connected: Connect, polaris: Polaris, tmp_path: Path) -> None:
     target = PythonTarget(connected(root=str(tmp_path)), "polaris")
-    # The double has no transactions: what is done at once to it does not go by one order.
+    # The double has no transactions, so concurrent calls on it have no single order.
     skipped = ("LN-ORDER-*", *WIDE) if isinstance(polaris, PolarisTables) else ()
     outcome = run(target, Options(under=("lake",), skip=skipped, max_seconds=3600))
-    getattr(polaris, "differences", []).clear()  # in races the double is no measure
+    getattr(polaris, "differences", []).clear()  # the double's results differ in races
     assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []
     assert not [f for f in outcome.findings if f.result is Result.NOT_REACHED]
     assert outcome.leftovers == []

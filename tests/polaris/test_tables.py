@@ -1,4 +1,4 @@
-"""Lance tables as generic tables of Apache Polaris: on the server itself, and on what was recorded."""
+"""Lance tables as generic tables of Apache Polaris, on the double and on a real server."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_table_without_a_location_fails_its_listing(lake: PolarisNamespace) ->
     assert code_of(lake.list_tables, {"id": DB}) == ErrorCode.INVALID_TABLE_STATE
 
 
-def test_every_refusal_has_its_code(lake: PolarisNamespace) -> None:
+def test_rejected_calls_have_a_code(lake: PolarisNamespace) -> None:
     nowhere, gone = ["lake", "nowhere"], ["lake", "db", "gone"]
     lake.declare_table({"id": T})
     for method, request, code in (
@@ -108,7 +108,7 @@ def test_every_refusal_has_its_code(lake: PolarisNamespace) -> None:
     assert lake.list_namespaces({"id": ["lake"]}).namespaces == ["db"]
 
 
-def test_a_namespace_where_a_table_is(lake: PolarisNamespace, polaris: Polaris) -> None:
+def test_a_namespace_at_the_location_of_a_table(lake: PolarisNamespace, polaris: Polaris) -> None:
     where = f"{polaris.location}/db/inner"
     lake.declare_table({"id": T, "location": where})
     with pytest.raises(LanceNamespaceError, match="choose another location") as refused:
@@ -150,7 +150,7 @@ def test_the_root_lists_the_configured_catalogs(connected: Connect) -> None:
     assert code_of(connected().describe_namespace, {"id": ["other"]}) == 1
 
 
-def test_a_connection_travels(lake: PolarisNamespace, polaris: Polaris) -> None:
+def test_a_connection_can_be_pickled(lake: PolarisNamespace, polaris: Polaris) -> None:
     import pickle
 
     lake.create_table({"id": T}, ROWS)
@@ -161,7 +161,7 @@ def test_a_connection_travels(lake: PolarisNamespace, polaris: Polaris) -> None:
 
 
 @pytest.mark.real("polaris")
-def test_an_iceberg_table_has_the_name(real_server: Any) -> None:
+def test_iceberg_and_generic_tables_share_their_names(real_server: Any) -> None:
     from lance_namespace_impls.iceberg import IcebergNamespace
 
     real_server.clear()
@@ -181,7 +181,7 @@ def test_an_iceberg_table_has_the_name(real_server: Any) -> None:
 
 
 @pytest.mark.real("polaris")
-def test_a_wrong_credential_is_16(real_server: Any) -> None:
+def test_a_wrong_credential_is_code_16(real_server: Any) -> None:
     properties = {**properties_for(real_server), "credential": "root:wrong"}
     with PolarisNamespace.from_properties(properties) as catalog:
         assert code_of(catalog.list_namespaces, {"id": ["lake"]}) == ErrorCode.UNAUTHENTICATED

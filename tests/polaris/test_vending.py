@@ -1,6 +1,6 @@
-"""Credentials that Polaris gives out for a table's storage are used, and renewed.
+"""Credentials that Polaris vends for a table's storage are used and renewed.
 
-On the double alone: 1.4.1 answers an empty list for generic tables.
+These tests use only the double: Polaris 1.4.1 returns an empty list for generic tables.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ pytestmark = pytest.mark.s3
 ROWS = pa.table({"x": list(range(10))})
 DB, T = ["lake", "db"], ["lake", "db", "t"]
 LIFE = 0.3
-"""Seconds that a key says it lives; the store refuses it once a test has ended it."""
+"""The stated lifetime of a key in seconds; the store rejects it after a test has expired it."""
 
 
 @define
 class Keys:
-    """A key of its own with each answer; the store takes no other."""
+    """Vends another key with each response; the store accepts only these keys."""
 
     store: GuardedS3
     given: dict[str, float] = field(factory=dict)
-    """When each key says that it ends, in seconds since 1970."""
+    """The stated expiry of each key, in seconds since 1970."""
     ended: set[str] = field(factory=set)
     only_loading: bool = False
-    """Whether the answer to a table's creation has none."""
+    """Whether the response to a table's creation has no key."""
 
     def __call__(self, table: Mapping[str, Any], asked: Any) -> list[dict[str, Any]]:
         if self.only_loading and asked.method == "POST":
@@ -66,7 +66,7 @@ class Keys:
         return not own and (asked.access_key not in self.given or asked.access_key in self.ended)
 
     def end(self) -> None:
-        """Wait until every key has passed its time, and let the store take it no more."""
+        """Wait until every key has expired, and make the store reject them."""
         given = dict(self.given)
         time.sleep(max(0.0, max(given.values()) - time.time()))
         self.ended.update(given)
@@ -90,7 +90,7 @@ def server(s3: GuardedS3, keys: Keys) -> Iterator[PolarisTables]:
 
 @pytest.fixture
 def lake(server: PolarisTables) -> Iterator[PolarisNamespace]:
-    """Connected without any storage option, with a namespace ``db``."""
+    """A connection without any storage option, with a namespace ``db``."""
     with PolarisNamespace.from_properties(properties_for(server)) as namespace:
         namespace.create_namespace({"id": DB})
         yield namespace
@@ -113,9 +113,7 @@ def test_rows_are_written_and_read_with_vended_keys(
     assert options["expires_at_millis"] == str(round(keys.given[newest] * 1000))
 
 
-def test_keys_are_renewed_in_the_midst_of_a_read(
-    lake: PolarisNamespace, keys: Keys, s3: GuardedS3
-) -> None:
+def test_keys_are_renewed_during_a_read(lake: PolarisNamespace, keys: Keys, s3: GuardedS3) -> None:
     lake.create_table({"id": T}, ROWS)
     for _ in range(3):
         lake.insert_into_table({"id": T}, ROWS)
@@ -133,7 +131,7 @@ def test_a_drop_deletes_with_vended_keys(lake: PolarisNamespace, s3: GuardedS3) 
     assert not s3.objects()
 
 
-def test_old_rows_do_not_come_back(lake: PolarisNamespace) -> None:
+def test_old_rows_do_not_reappear(lake: PolarisNamespace) -> None:
     old = lake.create_table({"id": T}, ROWS)
     lake.deregister_table({"id": T})
     new = lake.create_table({"id": T}, ROWS.slice(0, 1))
@@ -147,7 +145,7 @@ def test_old_rows_do_not_come_back(lake: PolarisNamespace) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*cannot be (read|looked at|written to)")
-def test_vended_keys_count_before_configured_ones(server: PolarisTables, s3: GuardedS3) -> None:
+def test_vended_keys_override_configured_ones(server: PolarisTables, s3: GuardedS3) -> None:
     configured = {f"storage.{key}": value for key, value in s3.options("configured").items()}
     with PolarisNamespace.from_properties(properties_for(server, **configured)) as namespace:
         namespace.create_namespace({"id": DB})
@@ -158,7 +156,7 @@ def test_vended_keys_count_before_configured_ones(server: PolarisTables, s3: Gua
         assert "configured" not in options.values()
 
 
-def test_none_are_asked_for_where_that_is_turned_off(server: PolarisTables, s3: GuardedS3) -> None:
+def test_no_keys_are_requested_if_vending_is_disabled(server: PolarisTables, s3: GuardedS3) -> None:
     configured = {f"storage.{key}": value for key, value in s3.options("configured").items()}
     more = {"vended_credentials": "false", **configured}
     with PolarisNamespace.from_properties(properties_for(server, **more)) as namespace:
@@ -180,7 +178,7 @@ def test_secrets_are_not_shown(lake: PolarisNamespace, keys: Keys) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError, RuntimeError, ValueError])
-def test_a_place_that_cannot_be_looked_at_is_taken_and_warned_of(
+def test_a_location_that_cannot_be_checked_is_used_with_a_warning(
     lake: PolarisNamespace, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def fail(entry: TableEntry) -> bool:
@@ -258,7 +256,7 @@ AZURE = "abfss://files@account.dfs.core.windows.net/lake/t"
         ),
     ],
 )
-def test_what_each_store_is_given(
+def test_storage_options_of_each_store(
     location: str, config: dict[str, str], wanted: dict[str, str]
 ) -> None:
     prefix = location.replace("s3a:", "s3:")
@@ -277,7 +275,7 @@ def test_what_each_store_is_given(
         (["", "s3://other"], ""),
     ],
 )
-def test_the_longest_prefix_counts(prefixes: list[str], chosen: str | None) -> None:
+def test_the_longest_prefix_is_used(prefixes: list[str], chosen: str | None) -> None:
     configs = [{"prefix": each, "config": {"client.region": each}} for each in prefixes]
     found = vended_options("s3://b/l/t", {"storage-access-configs": configs})
     assert found == ({} if chosen is None else {"aws_region": chosen})

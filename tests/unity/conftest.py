@@ -1,4 +1,4 @@
-"""Unity Catalog, double and real, emptied before each test, and connections to it."""
+"""Unity Catalog, as a double and as a real server, cleared before each test, and connections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Unity]:
 
 @pytest.fixture
 def unity(server: Unity) -> Iterator[Unity]:
-    """Each server with an empty catalog ``main``; the double must answer as the real one does."""
+    """Each server with an empty catalog ``main``; the double must respond as the real one does."""
     server.clear()
     server.add_catalog("main", {"kind": "demo"})
     server.asked.clear()
@@ -39,7 +39,7 @@ def unity(server: Unity) -> Iterator[Unity]:
 
 @pytest.fixture
 def connected(unity: Unity, tmp_path: Path) -> Iterator[Connect]:
-    """Connects; properties can be changed, and left out with None."""
+    """Return a callable that connects to the server; None removes one of the usual properties."""
     made: list[UnityNamespace] = []
 
     def connect_with(**changes: Any) -> UnityNamespace:
@@ -54,7 +54,7 @@ def connected(unity: Unity, tmp_path: Path) -> Iterator[Connect]:
 
 @pytest.fixture
 def main(connected: Connect) -> UnityNamespace:
-    """Connected, with an empty schema ``s``."""
+    """A connection to a server with an empty schema ``s``."""
     namespace = connected()
     namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
     return namespace
@@ -62,7 +62,7 @@ def main(connected: Connect) -> UnityNamespace:
 
 @pytest.fixture
 def proxy(unity: Unity) -> Iterator[FaultProxy]:
-    """A server behind a proxy that can be told to fail."""
+    """A proxy in front of a server that can fail requests."""
     with FaultProxy(unity.uri) as running:
         yield running
 
@@ -71,9 +71,9 @@ def proxy(unity: Unity) -> Iterator[FaultProxy]:
 def answered(
     respond: Callable[[Asked], Answer], **more: Any
 ) -> Iterator[tuple[WebServer, UnityNamespace]]:
-    """Yield a server with the answers of a test, and a connection to its catalog ``main``.
+    """Yield a server with a test's responses, and a connection to its catalog ``main``.
 
-    A property is left out with None.
+    None removes one of the usual properties.
     """
     with WebServer(respond) as server:
         given = {"endpoint": server.uri, "catalog": "main", **more}

@@ -1,4 +1,4 @@
-"""Unity Catalog as the behaviour suite sees it."""
+"""Unity Catalog subjects for the behaviour suite."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ REFUSED_NAMES = st.sampled_from(
 
 @contextmanager
 def unity_subject(folder: Path) -> Iterator[Subject]:
-    """One catalog, ``main``, of the double."""
+    """Yield a subject on the double, with one catalog, ``main``."""
     with UnityDouble() as server:
         yield _subject(server, "unity", folder)
 
 
 @contextmanager
 def unity_server_subject(folder: Path) -> Iterator[Subject]:
-    """The same on the real server, whose answers the double's must be like."""
+    """Yield a subject on the real server, whose responses the double must match."""
     with UnityServer() as server:
         yield _subject(server, "unity-server", folder)
         assert not server.differences, "\n".join(server.differences[:5])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lance_namespace_impls.tables.schema import to_json_schema
 from lance_namespace_impls.unity.columns import to_arrow, to_columns, to_json
 
-# Arrow type, Unity type name, DDL, and what a column without our metadata comes back as.
+# Arrow type, Unity type name, DDL, and the Arrow type of a column without our metadata.
 MAPPING: list[tuple[pa.DataType, str, str, pa.DataType]] = [
     (pa.null(), "NULL", "void", pa.null()),
     (pa.bool_(), "BOOLEAN", "boolean", pa.bool_()),
@@ -78,7 +78,7 @@ IDS = [str(row[0]) for row in MAPPING]
 
 
 def foreign(column: dict[str, Any], *, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return a column as others write it: without our metadata, and fields left out."""
+    """Return a column as other writers store it: without our metadata and without some fields."""
     described = json.loads(column["type_json"])
     described["metadata"] = {}
     return {
@@ -89,14 +89,14 @@ def foreign(column: dict[str, Any], *, without: tuple[str, ...] = ()) -> dict[st
 
 
 @pytest.mark.requirement("unity-table-columns-types")
-def test_no_arrow_type_is_forgotten() -> None:
+def test_every_arrow_type_is_covered() -> None:
     covered = {kind.id for kind, *_ in MAPPING}
     named = {
         getattr(pa.lib, name)
         for name in dir(pa.lib)
         if name.startswith("Type_") and isinstance(getattr(pa.lib, name), int)
     }
-    # pyarrow makes no year-month or day-time intervals.
+    # pyarrow cannot create year-month and day-time intervals.
     never = {pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME}
     assert named - never <= covered
 
@@ -110,7 +110,7 @@ def test_arrow_to_unity(kind: pa.DataType, type_name: str, ddl: str, _back: pa.D
 
 @pytest.mark.requirement("unity-table-columns-types")
 @pytest.mark.parametrize("kind", [row[0] for row in MAPPING], ids=IDS)
-def test_our_columns_come_back_exactly(kind: pa.DataType) -> None:
+def test_our_columns_round_trip_exactly(kind: pa.DataType) -> None:
     schema = pa.schema([pa.field("x", kind, metadata={"unit": "m"}), pa.field("y", pa.int8())])
     back = to_arrow(to_columns(schema))
     assert back is not None
@@ -119,7 +119,7 @@ def test_our_columns_come_back_exactly(kind: pa.DataType) -> None:
 
 @pytest.mark.parametrize(("kind", "_name", "_ddl", "back"), MAPPING, ids=IDS)
 @pytest.mark.parametrize("without", [(), ("type_json",)], ids=["type_json", "type_text"])
-def test_columns_of_others_become_the_type_that_fits(
+def test_columns_of_other_writers_get_a_matching_type(
     kind: pa.DataType, _name: str, _ddl: str, back: pa.DataType, without: tuple[str, ...]
 ) -> None:
     (column,) = to_columns(pa.schema([pa.field("x", kind)]))
@@ -198,17 +198,17 @@ def test_spellings_of_other_writers(column: dict[str, Any], kind: pa.DataType) -
         {},
     ],
 )
-def test_a_type_without_counterpart_gives_no_schema(column: dict[str, Any]) -> None:
+def test_a_type_without_counterpart_has_no_schema(column: dict[str, Any]) -> None:
     assert to_arrow([{"name": "ok", "type_text": "int"}, {"name": "x", **column}]) is None
 
 
-def test_metadata_of_another_maker_under_our_key_is_ignored() -> None:
+def test_foreign_metadata_under_our_key_is_ignored() -> None:
     described = {"name": "x", "type": "long", "nullable": True, "metadata": {"ARROW:schema": "??"}}
     found = to_arrow([{"name": "x", "type_json": json.dumps(described)}])
     assert found == pa.schema([pa.field("x", pa.int64())])
 
 
-def test_what_is_sent_of_a_column_is_what_spark_reads() -> None:
+def test_columns_are_sent_in_the_format_of_spark() -> None:
     members = pa.struct([pa.field("a", pa.int8(), False), pa.field("b", pa.decimal128(9, 2))])
     kinds = pa.map_(pa.string(), pa.field("v", pa.list_(members), False))
     schema = pa.schema([pa.field("x", kinds, False), pa.field("d", pa.decimal128(9, 2))])
@@ -243,7 +243,7 @@ def test_what_is_sent_of_a_column_is_what_spark_reads() -> None:
 
 
 @pytest.mark.parametrize(("said", "nullable"), [(True, True), (False, False), (None, True)])
-def test_whether_a_column_of_another_writer_may_be_empty(said: bool | None, nullable: bool) -> None:
+def test_nullability_of_other_writers_columns(said: bool | None, nullable: bool) -> None:
     found = to_arrow([{"name": "x", "type_text": "int", "nullable": said}])
     assert found == pa.schema([pa.field("x", pa.int32(), nullable)])
 
@@ -255,7 +255,7 @@ def test_columns_are_ordered_by_position() -> None:
     assert found.names == ["b", "a"]
 
 
-def test_each_caller_has_a_json_schema_of_its_own() -> None:
+def test_each_caller_gets_its_own_json_schema() -> None:
     schema = pa.schema([pa.field("x", pa.list_(pa.float32(), 4), metadata={"unit": "m"})])
     columns = to_columns(schema)
     first = to_json(columns)
@@ -282,7 +282,7 @@ NESTED = st.recursive(
 
 @pytest.mark.requirement("unity-table-columns-types")
 @given(NESTED, st.text(min_size=1))
-def test_nested_types_survive_both_ways(kind: pa.DataType, name: str) -> None:
+def test_nested_types_round_trip(kind: pa.DataType, name: str) -> None:
     schema = pa.schema([pa.field(name, kind)])
     columns = to_columns(schema)
     assert to_arrow(columns) == schema

@@ -1,4 +1,4 @@
-"""Changes of several processes, which the server does not keep apart."""
+"""Concurrent changes by several processes, which the server does not isolate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 20
 def test_one_machine_loses_no_change_in_many_rounds(
     main: UnityNamespace, unity: Unity, count: int, threads: int
 ) -> None:
-    """Between machines the server itself loses some, since it answers reads half-way through."""
+    """Between machines the server itself loses some, because it serves half-finished changes."""
     properties = {"endpoint": unity.uri, "catalog": "main"}
     lost: list[int] = []
     with processes(count) as pool:
@@ -39,12 +39,12 @@ def test_one_machine_loses_no_change_in_many_rounds(
         f"\n{type(unity).__name__}, namespace, {count} processes of {threads} threads: {ROUNDS} rounds of "
         f"{count * threads * CHANGES} acknowledged changes, lost {sum(lost)} {lost}"
     )
-    getattr(unity, "differences", []).clear()  # in races the double is no measure
+    getattr(unity, "differences", []).clear()  # the double's results differ in races
     assert lost == [0] * ROUNDS
 
 
 class _Overtaken(WebServer):
-    """A server where another writer, who had read the old properties, writes last."""
+    """A server on which another writer, which has read the old properties, writes last."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Overtaken(WebServer):
 
 
 @pytest.mark.parametrize("times", [0, 1, 9])
-def test_a_change_that_another_undid_is_made_again(times: int) -> None:
+def test_a_change_undone_by_another_client_is_retried(times: int) -> None:
     with (
         _Overtaken(times) as server,
         connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
@@ -74,7 +74,7 @@ def test_a_change_that_another_undid_is_made_again(times: int) -> None:
         assert answer.properties == server.properties == {"a": "new", "b": "1", **theirs}
 
 
-def test_a_change_that_is_undone_every_time() -> None:
+def test_a_change_that_is_always_undone_fails() -> None:
     with (
         _Overtaken(1000) as server,
         connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
@@ -84,7 +84,7 @@ def test_a_change_that_is_undone_every_time() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
-def test_the_second_look_leaves_another_writer_the_time_that_the_change_took(
+def test_the_check_waits_as_long_as_the_change_took(
     seconds: float,
 ) -> None:
     class Slow(_Overtaken):
@@ -107,7 +107,7 @@ def test_the_second_look_leaves_another_writer_the_time_that_the_change_took(
         assert server.looked - server.changed >= max(MIN_PAUSE, PAUSE_FACTOR * seconds)
 
 
-def test_what_another_sets_is_left_alone() -> None:
+def test_later_changes_of_other_clients_are_kept() -> None:
     class Later(_Overtaken):
         def respond(self, asked: Asked) -> Answer:
             answer = super().respond(asked)

@@ -27,8 +27,8 @@ def test_the_endpoint_is_required() -> None:
 
 
 @pytest.mark.requirement("unity-config-catalog")
-def test_without_a_catalog_the_first_level_is_any() -> None:
-    """The official packages' settings name the server alone."""
+def test_without_a_catalog_the_first_level_lists_all_catalogs() -> None:
+    """The settings of the official packages contain only the server."""
     catalogs = [
         {"catalogs": [{"name": "one"}], "next_page_token": "more"},
         {"catalogs": [{"name": "main"}]},
@@ -65,7 +65,7 @@ def test_defaults() -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:8080", "ftp://localhost", "http://", ""])
-def test_an_endpoint_is_an_http_address(endpoint: str) -> None:
+def test_an_endpoint_is_an_http_url(endpoint: str) -> None:
     with pytest.raises(InvalidInputError, match="'endpoint'"):
         UnityConfig.from_properties({**MINIMAL, "endpoint": endpoint})
 

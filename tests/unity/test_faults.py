@@ -18,7 +18,7 @@ CUT = Answer(cut=True)
 
 @pytest.fixture
 def through(unity: Unity, proxy: FaultProxy, connected: Connect) -> UnityNamespace:
-    """Connected through the proxy, with 250 tables: three pages."""
+    """A connection through the proxy, with 250 tables, which are three pages."""
     unity.add_schema(("main", "s"))
     for name in NAMES:
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})
@@ -40,7 +40,7 @@ def test_a_fault_in_the_middle_of_a_listing(
         through.list_tables({"id": ["main", "s"]})
 
 
-def test_a_change_whose_answer_is_cut_is_sent_once(
+def test_a_change_with_a_cut_response_is_sent_once(
     proxy: FaultProxy, through: UnityNamespace
 ) -> None:
     proxy.fail(lambda asked: asked.method == "POST", CUT)

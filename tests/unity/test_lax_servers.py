@@ -1,4 +1,4 @@
-"""Servers that see to less than the open-source one: nothing is lost where they answer yes to all."""
+"""Servers that check less than the open-source one: no data is lost if they accept everything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LANCE = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
 
 
 class Lax:
-    """A server of one schema and its tables, that does whatever it is told."""
+    """A server of one schema and its tables that accepts every change."""
 
     def __init__(self, folder: Path) -> None:
         self.tables = [
@@ -37,7 +37,7 @@ class Lax:
         ]
         self.changes: list[str] = []
         self.fails = ("", "")
-        """Method, and end of the path, of what is answered with `failure`."""
+        """The method and the end of the path of the requests that fail with `failure`."""
         self.failure = Answer()
 
     def respond(self, asked: Asked) -> Answer:
@@ -73,7 +73,7 @@ def lax(tmp_path: Path) -> Iterator[tuple[Lax, Any]]:
         yield server, namespace
 
 
-def test_a_schema_that_holds_tables_stays(lax: tuple[Lax, Any]) -> None:
+def test_a_schema_with_tables_is_kept(lax: tuple[Lax, Any]) -> None:
     server, namespace = lax
     with pytest.raises(NamespaceNotEmptyError, match="tables"):
         namespace.drop_namespace({"id": S})
@@ -120,7 +120,7 @@ def test_invalid_changes_are_not_sent(lax: tuple[Lax, Any], what: str) -> None:
     assert server.changes == []
 
 
-def test_a_table_of_another_kind_stays(lax: tuple[Lax, Any]) -> None:
+def test_a_table_of_another_kind_is_kept(lax: tuple[Lax, Any]) -> None:
     server, namespace = lax
     server.tables[0] = {**server.tables[0], "properties": {"table_type": "delta"}}
     for call in (namespace.drop_table, namespace.deregister_table):
@@ -133,7 +133,7 @@ def test_a_table_of_another_kind_stays(lax: tuple[Lax, Any]) -> None:
     assert server.changes == []
 
 
-# --- what happens between two requests: the one that fails, the call, what a missing object is then
+# --- changes between two requests: the failing request, the call, the error for a missing object
 
 Call = Callable[[Any], Any]
 BETWEEN: dict[str, tuple[tuple[str, str], Call, type[LanceNamespaceError]]] = {
@@ -179,7 +179,7 @@ def test_an_object_deleted_between_two_requests_is_missing(lax: tuple[Lax, Any],
     assert server.changes == ([] if server.fails[0] == "GET" else [server.fails[0]])
 
 
-def test_a_catalog_that_the_server_does_not_have_holds_no_schema(lax: tuple[Lax, Any]) -> None:
+def test_no_schema_is_created_in_a_missing_catalog(lax: tuple[Lax, Any]) -> None:
     server, namespace = lax
     server.fails, server.failure = ("GET", "/catalogs/main"), MISSING
     with pytest.raises(NamespaceNotFoundError):
@@ -197,7 +197,7 @@ def test_a_failed_request_reports_its_error(lax: tuple[Lax, Any], what: str) -> 
     assert server.changes == ([] if server.fails[0] == "GET" else [server.fails[0]])
 
 
-def test_a_schema_that_cannot_be_dropped_is_not_empty_only_if_the_server_says_so(
+def test_only_the_server_error_not_empty_means_not_empty(
     lax: tuple[Lax, Any],
 ) -> None:
     server, namespace = lax
@@ -216,10 +216,10 @@ def test_a_schema_that_cannot_be_dropped_is_not_empty_only_if_the_server_says_so
 
 
 @pytest.mark.parametrize("name", ["t", "new"])
-def test_a_location_that_is_taken_by_the_table_itself_is_a_taken_name(
+def test_a_location_conflict_with_the_same_table_means_it_exists(
     lax: tuple[Lax, Any], name: str
 ) -> None:
-    """Some servers look at the location first."""
+    """Some servers check the location first."""
     server, namespace = lax
     server.fails = ("POST", "/tables")
     said = {"error_code": "INVALID_PARAMETER_VALUE", "message": "it overlaps another"}
@@ -232,7 +232,7 @@ def test_a_location_that_is_taken_by_the_table_itself_is_a_taken_name(
         namespace.declare_table({"id": [*S, name]})
 
 
-def test_a_name_that_is_taken_between_two_requests(lax: tuple[Lax, Any]) -> None:
+def test_a_name_created_between_two_requests_already_exists(lax: tuple[Lax, Any]) -> None:
     server, namespace = lax
     server.failure = Answer(status=409, body={"error_code": "ALREADY_EXISTS", "message": "there"})
     server.fails = ("POST", "/schemas")

@@ -1,4 +1,4 @@
-"""What Unity Catalog's own server keeps, refuses, rewrites and loses."""
+"""What Unity Catalog's own server stores, rejects, changes and loses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LONG = [
 
 
 @pytest.mark.parametrize(("properties", "named"), LONG)
-def test_a_property_that_is_too_long(
+def test_a_property_that_is_too_long_is_rejected(
     main: UnityNamespace, unity: Unity, properties: dict[str, str], named: str
 ) -> None:
     before = unity.held()
@@ -53,14 +53,14 @@ def test_a_property_that_is_too_long(
     assert unity.held() == before
 
 
-def test_the_longest_property_is_kept(main: UnityNamespace) -> None:
+def test_the_longest_property_is_stored(main: UnityNamespace) -> None:
     properties = {"k" * 255: "ü" * 255, "pairs": "😀" * 127}
     assert main.create_namespace({"id": ["main", "new"], "properties": properties}).properties == (
         properties
     )
 
 
-def test_a_column_whose_name_is_too_long(
+def test_a_column_name_that_is_too_long_is_rejected(
     main: UnityNamespace, unity: Unity, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidInputError, match="the name of column 'ccc"):
@@ -88,9 +88,7 @@ def test_a_location_that_is_a_uri(main: UnityNamespace, tmp_path: Path, last: st
 
 
 @pytest.mark.parametrize("scheme", ["az", "oss"])
-def test_a_kind_of_location_that_the_server_does_not_know(
-    main: UnityNamespace, unity: Unity, scheme: str
-) -> None:
+def test_an_unknown_scheme_of_a_location(main: UnityNamespace, unity: Unity, scheme: str) -> None:
     before = unity.held()
     with (
         pytest.warns(UserWarning, match="cannot be read"),
@@ -101,7 +99,7 @@ def test_a_kind_of_location_that_the_server_does_not_know(
     assert unity.held() == before
 
 
-def test_a_view_is_no_lance_table(main: UnityNamespace, unity: Unity) -> None:
+def test_a_view_is_not_a_lance_table(main: UnityNamespace, unity: Unity) -> None:
     unity.add_table(tuple(T), "VIEW", {"table_type": "lance"})
     assert main.list_tables({"id": S}).tables == []
     for call in (
@@ -121,7 +119,7 @@ def test_a_view_is_no_lance_table(main: UnityNamespace, unity: Unity) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\x1fb", "s\x1ft"])
-def test_a_name_that_the_server_takes_apart(main: UnityNamespace, name: str) -> None:
+def test_a_name_that_the_server_splits(main: UnityNamespace, name: str) -> None:
     main.declare_table({"id": T})
     with pytest.raises(NamespaceNotFoundError):
         main.describe_namespace({"id": ["main", name]})
@@ -145,8 +143,8 @@ def test_an_endpoint_without_the_api(connected: Connect, unity: Unity) -> None:
         connected(endpoint=f"{unity.uri}/elsewhere").describe_namespace({"id": S})
 
 
-def test_of_many_that_make_one_name_one_does(connected: Connect, unity: Unity) -> None:
-    """Each has connections of its own; the server itself would let several in."""
+def test_one_of_several_concurrent_creations_succeeds(connected: Connect, unity: Unity) -> None:
+    """Each thread has its own connection; the server itself would let several creations succeed."""
     connections = [connected() for _ in range(4)]
     for round_ in range(5):
         schema, start = ["main", f"s{round_}"], threading.Barrier(4)
@@ -176,7 +174,7 @@ def test_of_many_that_make_one_name_one_does(connected: Connect, unity: Unity) -
         connections[0].describe_table({"id": [*schema, "t"]})
 
 
-def test_changes_of_many_writers_all_arrive(connected: Connect) -> None:
+def test_no_change_of_concurrent_writers_is_lost(connected: Connect) -> None:
     connections = [connected() for _ in range(4)]
     connections[0].create_namespace({"id": S})
 
@@ -192,7 +190,7 @@ def test_changes_of_many_writers_all_arrive(connected: Connect) -> None:
     assert properties == {f"w{writer}-{i}": "1" for writer in range(4) for i in range(10)}
 
 
-# --- what the server does in races, as recorded
+# --- responses of the server in races, as recorded
 
 ENTRY = {"name": "t", "table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
 
@@ -233,10 +231,10 @@ def test_a_conflicting_change_is_retried(failures: int, succeeds: bool) -> None:
 
 
 @pytest.mark.parametrize("location", [{}, {"storage_location": None}, {"storage_location": ""}])
-def test_an_answer_without_a_location(location: dict[str, str | None], tmp_path: Path) -> None:
+def test_a_response_without_a_location(location: dict[str, str | None], tmp_path: Path) -> None:
     entry = Answer(body={**ENTRY, **location})
     with answered(lambda asked: entry, root=str(tmp_path)) as (_, namespace):
         with pytest.raises(InvalidTableStateError, match="no storage_location"):
             namespace.describe_table({"id": T})
-        if location.get("storage_location") is None:  # where it was put is known
+        if location.get("storage_location") is None:  # the requested location is known
             assert namespace.declare_table({"id": T}).location == f"{tmp_path}/main/s/t"

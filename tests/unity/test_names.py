@@ -16,8 +16,8 @@ AWKWARD = (
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_names_that_the_server_refuses(unity: Unity, main: UnityNamespace, name: str) -> None:
-    """Unity Catalog's own server takes letters, digits and a few signs."""
+def test_names_that_the_server_rejects(unity: Unity, main: UnityNamespace, name: str) -> None:
+    """Unity Catalog's own server accepts letters, digits and a few other characters."""
     before = unity.held()
     with pytest.raises(InvalidInputError):
         main.create_namespace({"id": ["main", name]})
@@ -27,8 +27,8 @@ def test_names_that_the_server_refuses(unity: Unity, main: UnityNamespace, name:
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_names_are_never_mixed_up(unity: Unity, main: UnityNamespace, name: str) -> None:
-    """The server takes ``main.a.b`` apart and would look at the schema ``a``."""
+def test_names_do_not_resolve_to_others(unity: Unity, main: UnityNamespace, name: str) -> None:
+    """The server splits ``main.a.b`` and would read the schema ``a``."""
     for part in ("a", "50"):
         unity.add_schema(("main", part), {"wrong": "one"})
         unity.add_table(("main", "s", part), properties={"table_type": "lance"})
@@ -44,8 +44,8 @@ def test_names_are_never_mixed_up(unity: Unity, main: UnityNamespace, name: str)
 
 
 @pytest.mark.parametrize("name", [name for name in AWKWARD if not {".", "\x1f"} & set(name)])
-def test_names_are_encoded_once_for_servers_that_take_them(name: str) -> None:
-    """Databricks takes most names; the path must hold what its decoding gives back."""
+def test_names_are_encoded_once_for_servers_that_accept_them(name: str) -> None:
+    """Databricks accepts most names; decoding a path must return the original name."""
     from urllib.parse import unquote
 
     def respond(asked: Asked) -> Answer:
@@ -60,7 +60,7 @@ def test_names_are_encoded_once_for_servers_that_take_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "A", "a-b", "a_b", "a@b", "0", "null", "n" * 255])
-def test_names_that_the_server_takes(main: UnityNamespace, name: str) -> None:
+def test_names_that_the_server_accepts(main: UnityNamespace, name: str) -> None:
     main.create_namespace({"id": ["main", name], "properties": {"is": name}})
     assert main.describe_namespace({"id": ["main", name]}).properties == {"is": name}
     declared = main.declare_table({"id": ["main", name, name]})

@@ -61,7 +61,7 @@ def test_create_sends_name_catalog_and_properties(unity: Unity, connected: Conne
     [(409, ""), (409, "{}_ALREADY_EXISTS"), (400, "{}_ALREADY_EXISTS"), (400, "ALREADY_EXISTS"),
      (400, "RESOURCE_ALREADY_EXISTS")],
 )  # fmt: skip
-def test_existing_objects_arrive_in_several_ways(status: int, error_code: str) -> None:
+def test_servers_report_existing_objects_in_several_ways(status: int, error_code: str) -> None:
     def respond(asked: Asked) -> Answer:
         if asked.method == "GET":
             return Answer(body={"name": "the parent"})
@@ -153,7 +153,7 @@ def test_a_configured_catalog_that_is_missing(connected: Connect) -> None:
 
 
 @pytest.mark.requirement("unity-namespace-properties", "unity-describe-namespace")
-def test_describe_gives_the_properties(unity: Unity, main: UnityNamespace) -> None:
+def test_describe_returns_the_properties(unity: Unity, main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
     assert (unity.asked[-1].method, unity.asked[-1].path) == ("GET", f"{API}/schemas/main.s")
     assert main.describe_namespace({"id": ["main"]}).properties == {"kind": "demo"}
@@ -180,7 +180,7 @@ def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: Unit
 
 
 @pytest.mark.requirement("unity-drop-namespace", "unity-drop-namespace-restrict")
-def test_drop_gives_the_properties_and_is_final(unity: Unity, main: UnityNamespace) -> None:
+def test_drop_returns_the_properties_and_is_final(unity: Unity, main: UnityNamespace) -> None:
     assert main.drop_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
     sent = unity.asked[-1]
     assert (sent.method, sent.path, sent.query) == ("DELETE", f"{API}/schemas/main.s", {})
@@ -192,7 +192,7 @@ def test_drop_gives_the_properties_and_is_final(unity: Unity, main: UnityNamespa
 
 
 @pytest.mark.requirement("unity-drop-namespace-not-empty")
-def test_drop_of_a_schema_that_holds_anything(unity: Unity, main: UnityNamespace) -> None:
+def test_drop_of_a_nonempty_schema(unity: Unity, main: UnityNamespace) -> None:
     unity.add_table(("main", "s", "theirs"), "MANAGED")
     with pytest.raises(NamespaceNotEmptyError):
         main.drop_namespace({"id": ["main", "s"]})
@@ -216,14 +216,14 @@ def test_alter_sets_and_unsets(main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": ["main", "s"]}).properties == {}
 
 
-def test_alter_where_the_server_ignores_properties() -> None:
+def test_alter_on_a_server_that_ignores_properties() -> None:
     schema = {"name": "s", "properties": {"owner": "me"}}
     refused = pytest.raises(UnsupportedError, match="does not change the schema's properties")
     with answered(lambda asked: Answer(body=schema)) as (_, namespace), refused:
         namespace.alter_namespace({"id": ["main", "s"], "set_properties": {"a": "1"}})
 
 
-def test_null_properties_and_unknown_fields_are_fine() -> None:
+def test_null_properties_and_unknown_fields_are_accepted() -> None:
     schema = {"name": "s", "properties": {"a": None, "b": "1"}, "mask": {"x": []}}
     bodies: list[dict[str, Any]] = [schema, {"name": "s", "properties": None}, {"name": "s"}]
     with answered(lambda asked: Answer(body=bodies.pop(0))) as (_, namespace):
@@ -256,7 +256,7 @@ CALLS: dict[str, Call] = {
 )
 @pytest.mark.parametrize("operation", CALLS)
 def test_every_operation_reports_a_failure(operation: str) -> None:
-    """The code of every status is in tests/core/test_failure_tables.py."""
+    """The code of every status is tested in tests/core/test_failure_tables.py."""
     answers: list[Answer] = []
     with answered(lambda asked: answers[-1], max_retries="0") as (_, namespace):
         for status, error_code, code in (

@@ -27,7 +27,7 @@ def test_a_thousand_tables_in_the_fewest_pages(unity: Unity, main: UnityNamespac
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})
     unity.asked.clear()
     assert main.list_tables({"id": ["main", "s"]}).tables == names
-    # A full page tells nothing of what follows, so the server wants to be asked once more.
+    # A full page does not show whether another follows, so one more request is needed.
     assert len(unity.asked) == 1000 // PAGE_SIZE + 1
     assert all(asked.path == f"{API}/tables" for asked in unity.asked)
 
@@ -60,7 +60,7 @@ def test_pages_may_be_empty_and_an_empty_token_ends() -> None:
     assert len(server.asked) == 4
 
 
-def test_what_the_listing_gave_is_not_asked_for_again(unity: Unity, main: UnityNamespace) -> None:
+def test_listed_tables_are_not_requested_again(unity: Unity, main: UnityNamespace) -> None:
     for n in range(30):
         main.declare_table({"id": ["main", "s", f"t{n:02}"]})
     unity.asked.clear()
@@ -69,7 +69,7 @@ def test_what_the_listing_gave_is_not_asked_for_again(unity: Unity, main: UnityN
 
 
 def walked(namespace: UnityNamespace, limit: int, **more: object) -> list[list[str]]:
-    """Walk the tables of the schema ``s`` by pages of a limit."""
+    """Read the tables of the schema ``s`` in pages of a limit."""
     pages: list[list[str]] = []
     token: str | None = None
     while not pages or token:
@@ -93,7 +93,7 @@ def test_pages_read_each_page_of_the_server_once(
             properties={"table_type": "lance"},
             storage_location=(tmp_path / name).as_uri(),
         )
-    walked(main, 100)  # how the server sorts is known from here on
+    walked(main, 100)  # the namespace now knows how the server sorts
     unity.asked.clear()
     pages = walked(main, 70, **more)
     assert [name for page in pages for name in page] == names
@@ -105,11 +105,11 @@ def test_pages_read_each_page_of_the_server_once(
 
 
 @pytest.mark.parametrize("of", [["main", "s"], None], ids=["of a schema", "of all"])
-def test_pages_of_before_may_be_asked_for_again(
+def test_earlier_pages_can_be_requested_again(
     unity: Unity, main: UnityNamespace, of: list[str] | None
 ) -> None:
     main.create_namespace({"id": ["main", "t"]})
-    names = [f"t{n:03}" for n in range(130)]  # more than a page of the server
+    names = [f"t{n:03}" for n in range(130)]  # more than one page of the server
     for schema in ("s", "t"):
         for name in names:
             unity.add_table(("main", schema, name), properties={"table_type": "lance"})
@@ -133,7 +133,7 @@ def test_pages_of_before_may_be_asked_for_again(
         assert [name for _, page in pages_from(token) for name in page] == every[number * 40 :]
 
 
-def test_another_process_goes_on_at_the_name(unity: Unity, main: UnityNamespace) -> None:
+def test_another_process_continues_after_the_name(unity: Unity, main: UnityNamespace) -> None:
     for n in range(450):
         unity.add_table(("main", "s", f"t{n:04}"), properties={"table_type": "lance"})
     token = main.list_tables({"id": ["main", "s"], "limit": 300}).page_token
@@ -145,7 +145,7 @@ def test_another_process_goes_on_at_the_name(unity: Unity, main: UnityNamespace)
 
 
 def by_name(found: list[str]) -> AbstractContextManager[tuple[WebServer, UnityNamespace]]:
-    """Serve two names a page, from after the name that the token is, in the order of the list."""
+    """Serve two names per page in the order of the list; a token is the last name of a page."""
 
     def respond(asked: Asked) -> Answer:
         after = asked.query.get("page_token")
@@ -157,13 +157,13 @@ def by_name(found: list[str]) -> AbstractContextManager[tuple[WebServer, UnityNa
     return answered(respond)
 
 
-def test_a_server_with_another_order_is_listed_whole() -> None:
+def test_a_server_with_another_order_is_listed_completely() -> None:
     with by_name(["b", "a", "d", "c", "e"]) as (server, namespace):
         assert walked(namespace, 2) == [["a", "b"], ["c", "d"], ["e"]]
         assert len(server.asked) == 3
 
 
-def test_an_order_that_turns_out_otherwise_fails_once_and_is_known_then() -> None:
+def test_an_unexpected_order_fails_once_and_is_remembered() -> None:
     with by_name(["a", "b", "C", "d"]) as (_, namespace):
         with pytest.raises(InternalError, match="without a page token"):
             walked(namespace, 2)

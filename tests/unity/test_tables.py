@@ -107,7 +107,7 @@ def test_columns_are_sent_as_spark_types(
 def test_overwrite_with_other_properties_writes_nothing(
     unity: Unity, main: UnityNamespace, change: dict[str, Any]
 ) -> None:
-    """The entry cannot be changed, so rows and properties would not belong together."""
+    """The entry cannot be changed, so rows and properties would no longer match."""
     location = main.create_table({"id": T, "properties": {"k": "v"}}, ROWS).location
     before = unity.held()
     with pytest.raises(UnsupportedError, match=r"cannot change properties .* drop the table first"):
@@ -122,12 +122,12 @@ def test_overwrite_with_the_same_properties(unity: Unity, main: UnityNamespace) 
     unity.asked.clear()
     same = {"id": T, "mode": "Overwrite", "properties": {"k": "v"}}
     assert main.create_table(same, pa.table({"z": ["a"]})).version == 2
-    # The schema is there; the name is taken; by which table? Is it still, when the rows are written?
+    # The schema is read, the creation conflicts, and the table is read before and after the write.
     assert [asked.method for asked in unity.asked] == ["GET", "POST", "GET", "GET"]
     assert main.count_table_rows({"id": T}).count == 1
 
 
-def test_a_declared_table_is_filled_with_the_properties_that_it_has(main: UnityNamespace) -> None:
+def test_filling_a_declared_table_keeps_its_properties(main: UnityNamespace) -> None:
     declared = main.declare_table({"id": T, "properties": {"k": "v"}})
     with pytest.raises(UnsupportedError, match="cannot change properties"):
         main.create_table({"id": T, "properties": {"k": "w"}}, ROWS)
@@ -136,7 +136,7 @@ def test_a_declared_table_is_filled_with_the_properties_that_it_has(main: UnityN
     assert main.describe_table({"id": T}).properties == declared.properties
 
 
-def test_unreadable_storage_leaves_the_columns_empty_and_says_so(
+def test_unreadable_storage_warns_and_leaves_columns_empty(
     main: UnityNamespace, tmp_path: Path
 ) -> None:
     lance.write_dataset(ROWS, tmp_path / "data")
@@ -148,14 +148,14 @@ def test_unreadable_storage_leaves_the_columns_empty_and_says_so(
 
 
 def add_others(unity: Unity) -> None:
-    """Put tables in that are not Lance tables, for one reason each."""
+    """Add tables that are not Lance tables, each for another reason."""
     unity.add_table(("main", "s", "managed"), "MANAGED", properties={"table_type": "lance"})
     unity.add_table(("main", "s", "delta"), properties={"table_type": "delta"})
     unity.add_table(("main", "s", "plain"), properties={})
 
 
 @pytest.mark.requirement("unity-table-lance", "unity-list-tables")
-def test_list_gives_the_lance_tables_in_order(unity: Unity, main: UnityNamespace) -> None:
+def test_list_returns_the_lance_tables_in_order(unity: Unity, main: UnityNamespace) -> None:
     add_others(unity)
     for name in ("b", "a", "C"):
         main.declare_table({"id": ["main", "s", name]})
@@ -181,7 +181,7 @@ def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     "unity-table-lance-not", "unity-describe-table-other", "unity-deregister-table-other"
 )
 @pytest.mark.parametrize("name", ["managed", "delta", "plain"])
-def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, name: str) -> None:
+def test_other_tables_are_not_lance_tables(unity: Unity, main: UnityNamespace, name: str) -> None:
     add_others(unity)
     for method in (main.describe_table, main.deregister_table, main.drop_table, main.table_exists):
         with pytest.raises(InvalidInputError, match="not a Lance table"):
@@ -190,7 +190,7 @@ def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, na
 
 
 @pytest.mark.requirement("unity-deregister-table-data")
-def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
+def test_deregister_keeps_the_data(main: UnityNamespace) -> None:
     made = main.create_table({"id": T}, ROWS)
     schema = main.describe_table({"id": T}).schema
     assert schema is not None
@@ -200,7 +200,7 @@ def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
 
 
 @pytest.mark.requirement("unity-deregister-table")
-def test_deregister_looks_before_it_deletes(unity: Unity, main: UnityNamespace) -> None:
+def test_deregister_reads_a_table_before_it_deletes(unity: Unity, main: UnityNamespace) -> None:
     main.declare_table({"id": T})
     unity.asked.clear()
     main.deregister_table({"id": T})
@@ -210,7 +210,7 @@ def test_deregister_looks_before_it_deletes(unity: Unity, main: UnityNamespace) 
     ]
 
 
-def test_register_overwrite_puts_the_old_entry_back_where_it_fails(
+def test_a_failed_register_overwrite_restores_the_old_entry(
     proxy: FaultProxy, connected: Connect, tmp_path: Path
 ) -> None:
     namespace = connected(endpoint=proxy.uri)
@@ -218,7 +218,7 @@ def test_register_overwrite_puts_the_old_entry_back_where_it_fails(
     namespace.declare_table({"id": T, "properties": {"k": "v"}})
     before = namespace.describe_table({"id": T})
     request = {"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"}
-    # The first finds the old entry in the way, the second is the new entry.
+    # The first request conflicts with the old entry, the second creates the new one.
     proxy.fail(lambda asked: asked.method == "POST", None, Answer(status=500, body={}))
     with pytest.raises(InternalError):
         namespace.register_table(request)
@@ -241,7 +241,7 @@ def test_a_table_written_by_pylance_opens(main: UnityNamespace) -> None:
 
 
 def test_tables_of_other_writers_with_fields_missing() -> None:
-    """Other tools leave out columns and properties, and add fields of their own."""
+    """Other tools leave out columns and properties, and add their own fields."""
     bodies: list[dict[str, Any]] = [
         {"name": "t", "table_type": "EXTERNAL", "storage_location": "s3://b/t/", "mask": 1,
          "properties": {"table_type": "Lance", "x": None}},
@@ -263,7 +263,7 @@ def test_tables_of_other_writers_with_fields_missing() -> None:
 
 
 @pytest.mark.requirement("unity-table-columns-types")
-def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
+def test_columns_of_every_type_round_trip(main: UnityNamespace) -> None:
     schema = pa.schema([(f"c{n}", kind) for n, (kind, *_) in enumerate(MAPPING)])
     main.add_table_for(("main", "s", "t"), None, {}, schema)
     assert main.describe_table({"id": T}).schema == to_json_schema(schema)
