@@ -47,7 +47,7 @@ class World:
     namespace: Identifier | None = None
     """The namespace of the last call."""
 
-    def look_at(self, call: Call) -> None:
+    def remember_call(self, call: Call) -> None:
         """Remember the table or namespace of a call."""
         identifier = call.request.get("id")
         if not isinstance(identifier, list) or not identifier:

@@ -107,7 +107,7 @@ class NamespaceMachine(RuleBasedStateMachine):
         self.compare(data, call)
         for numbers in list(self.tree.unnumbered()):
             self.compare(None, numbers)
-        self.world.look_at(call)
+        self.world.remember_call(call)
 
     def compare(self, data: DataObject | None, call: Call) -> None:
         """Run one call and compare its answer or its error with the model."""

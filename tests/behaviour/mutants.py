@@ -137,13 +137,13 @@ class IncludesDeclared(DirectoryNamespace):
 
 
 @mutant("leaves declared tables out of ListAllTables")
-class AllTablesShrinks(DirectoryNamespace):
+class ExcludesDeclared(DirectoryNamespace):
     def list_all_tables(self, request: Any) -> ListTablesResponse:
         return super().list_all_tables(_without(request, include_declared=False))
 
 
 @mutant("takes a child of the root for the root")
-class ForgivesDepth(DirectoryNamespace):
+class IgnoresDepth(DirectoryNamespace):
     def check_identifier(self, operation: str, request: Any) -> None:
         if operation == "ListTables" and request.id and len(request.id) == 1:
             request.id = []
@@ -254,7 +254,7 @@ class KeepsProperties(DirectoryNamespace):
 
 
 @mutant("sets and unsets one property at once")
-class BothAtOnce(DirectoryNamespace):
+class SetsAndUnsets(DirectoryNamespace):
     def alter_table(self, request: Any) -> AlterTableResponse:
         given = _without(request)
         changed = given.get("set_properties")
@@ -312,7 +312,7 @@ class CountsNothing(DirectoryNamespace):
 
 
 @mutant("makes a new table of a deregistered one")
-class TakesDeregisteredBack(DirectoryNamespace):
+class ReusesDeregistered(DirectoryNamespace):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
@@ -323,7 +323,7 @@ class TakesDeregisteredBack(DirectoryNamespace):
 
 
 @mutant("puts a new table onto the rows of another")
-class OldRowsComeBack(MemoryNamespace):
+class ReusesOldRows(MemoryNamespace):
     def create_table(self, request: Any, data: Any) -> CreateTableResponse:
         with patch.object(Placement, "new_location", _anywhere):
             return super().create_table(request, data)
@@ -338,14 +338,14 @@ def _anywhere(*_: Any, **__: Any) -> NewLocation:
 
 
 @mutant("gives away the place of a table that was renamed before it had rows")
-class GivesPlaceAway(MemoryNamespace):
+class ReleasesLocation(MemoryNamespace):
     def rename_table(self, request: Any) -> Any:
         with patch.object(Placement, "reserve_location"):
             return super().rename_table(request)
 
 
 @mutant("takes no rows for a declared table")
-class TakesNoFirstRows(MemoryNamespace):
+class RejectsFirstRows(MemoryNamespace):
     def insert_into_table(self, request: Any, data: Any) -> Any:
         with patch.object(Placement, "fill_declared", _refuse_rows):
             return super().insert_into_table(request, data)
@@ -401,7 +401,7 @@ class IgnoresRestrict(MemoryNamespace):
 
 
 @mutant("counts only Lance tables before it drops a namespace")
-class OverlooksOthers(MemoryNamespace):
+class IgnoresOtherTables(MemoryNamespace):
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         held = self._catalog.holds(identifier)
         others = [t for t in held if self._catalog.tables.get(t, t) is None]

@@ -38,7 +38,7 @@ PROPERTIES: SearchStrategy[dict[str, str]] = st.dictionaries(
 """Properties that a catalog without restrictions stores unchanged."""
 
 STORAGE_OPTIONS = ("kit_note", "kit_option")
-"""Names of the storage options of the suite's tables; no object store has options named so."""
+"""Names of the storage options of the suite's tables; no object store uses them."""
 
 
 def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> int | None:

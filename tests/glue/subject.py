@@ -106,7 +106,7 @@ def _subject(
     properties: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Subject:
-    """Return a subject on the double whose root is the catalog `given`."""
+    """Return a subject on the double whose root is the namespace `given`."""
     settings = {"endpoint": server.endpoint, "region": REGION, "root": str(root), **KEYS}
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:

@@ -50,7 +50,7 @@ def test_the_message_names_operation_and_object(namespace: GlueNamespace, glue: 
     assert isinstance(caught.value.__cause__, ClientError)
 
 
-def test_throttled_calls_are_repeated_as_configured(
+def test_throttled_calls_are_retried_as_configured(
     connected: Connect, glue: GlueServer, database: str
 ) -> None:
     glue.fail("GetTable", "ThrottlingException", times=1)

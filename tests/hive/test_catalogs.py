@@ -59,7 +59,7 @@ def test_other_clients_see_a_created_catalog(form: Form, catalog: str) -> None:
     "hive3.create-namespace.catalog",
     "hive3.describe-namespace.catalog",
 )
-def test_its_properties(form: Form, catalog: str) -> None:
+def test_properties_of_a_catalog(form: Form, catalog: str) -> None:
     given = {"catalog.description": "all", "catalog.location-uri": str(form.root / "there")}
     other = {"id": [f"{catalog}_p"]}
     assert form.namespace.create_namespace({**other, "properties": given}).properties == given
@@ -194,12 +194,12 @@ def test_a_failed_catalog_drop_is_undone(
     client = form.metastore.connect()
     drop = Client.drop_catalog
 
-    def someone_is_faster(self: Client, name: str) -> None:
+    def lose_the_race(self: Client, name: str) -> None:
         place = f"file:{form.root}/late"
         client.create_database(Database(name="late", catalogName=name, locationUri=place))
         drop(self, name)
 
-    monkeypatch.setattr(Client, "drop_catalog", someone_is_faster)
+    monkeypatch.setattr(Client, "drop_catalog", lose_the_race)
     with pytest.raises(NamespaceNotEmptyError):
         form.namespace.drop_namespace({"id": [catalog]})
     assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["default", "late"]

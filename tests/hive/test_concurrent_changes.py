@@ -245,14 +245,14 @@ def test_a_change_returns_its_own_result(
     changing = bare._locked_for_change
 
     @contextmanager
-    def then_another(*where: Any) -> Iterator[Any]:
+    def then_change_again(*where: Any) -> Iterator[Any]:
         with changing(*where) as last:
             yield last
         monkeypatch.undo()
         with form.connect() as other:
             other.alter_namespace({"id": identifier, "set_properties": {key: "another's"}})
 
-    monkeypatch.setattr(bare, "_locked_for_change", then_another)
+    monkeypatch.setattr(bare, "_locked_for_change", then_change_again)
     answer = form.namespace.alter_namespace({"id": identifier, "set_properties": {key: "mine"}})
     assert (answer.properties or {})[key] == "mine"
     assert (form.namespace.describe_namespace({"id": identifier}).properties or {})[

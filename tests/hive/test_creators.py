@@ -142,11 +142,11 @@ def test_a_concurrently_created_object_already_exists(
     for client_call, create, identifier in creatable_objects(form):
         store = getattr(Client, client_call)
 
-        def someone_is_faster(client: Client, record: object, store: Make = store) -> None:
+        def lose_the_race(client: Client, record: object, store: Make = store) -> None:
             store(client, record)
             raise answer
 
-        monkeypatch.setattr(Client, client_call, someone_is_faster)
+        monkeypatch.setattr(Client, client_call, lose_the_race)
         is_table = client_call == "create_table"
         with pytest.raises(TableAlreadyExistsError if is_table else NamespaceAlreadyExistsError):
             create({"id": identifier})

@@ -38,11 +38,8 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
     for name, kind, parameters in (
         ("plain", "MANAGED_TABLE", {}),
         ("iceberg", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "ICEBERG"}),
-        (
-            "managed",
-            "EXTERNAL_TABLE",
-            {"table_type": "lance"},
-        ),  # managed without EXTERNAL=TRUE
+        # Without EXTERNAL=TRUE the table is managed.
+        ("managed", "EXTERNAL_TABLE", {"table_type": "lance"}),
         ("managed_upper", "EXTERNAL_TABLE", {"table_type": "LANCE"}),
         ("lancelot", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "lancelot"}),
         ("upper", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "LANCE"}),

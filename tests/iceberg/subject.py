@@ -152,7 +152,7 @@ def nessie_subject(folder: Path) -> Iterator[Subject]:
         yield evolve(
             subject,
             # In a table's name, Nessie interprets @ and # as a branch and a timestamp. It copies
-            # names into locations unchanged, where ?, % and : have a meaning.
+            # names into locations unchanged, where ?, % and : have special meanings.
             names=NAMES.filter(lambda name: not set(name) & set("@#?%:`")),
             # Nessie chooses the folder name of a table itself.
             location=lambda identifier, properties: None,

@@ -128,7 +128,7 @@ def test_rejected_calls_have_a_code_and_change_nothing(
     assert (bare.tables(["db"]), bare.tables(["db", "a"])) == (["other", "plain", "t"], ["theirs"])
 
 
-def test_the_root_and_the_warehouses_are_there(iceberg: IcebergNamespace) -> None:
+def test_the_root_and_the_warehouses_exist(iceberg: IcebergNamespace) -> None:
     for identifier in ([], ["wh"]):
         assert iceberg.describe_namespace({"id": identifier}).properties == {}
         iceberg.namespace_exists({"id": identifier})

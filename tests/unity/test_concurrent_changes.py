@@ -24,7 +24,7 @@ ROUNDS = 20
 def test_one_machine_loses_no_change_in_many_rounds(
     main: UnityNamespace, unity: Unity, count: int, threads: int
 ) -> None:
-    """Between machines the server itself loses some, because it serves half-finished changes."""
+    """Between machines the server itself loses some, because it answers reads during a change."""
     properties = {"endpoint": unity.uri, "catalog": "main"}
     lost: list[int] = []
     with processes(count) as pool:
