@@ -1,4 +1,4 @@
-"""Glue subjects for the behaviour suite."""
+"""Glue subjects for the behavior suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The behaviour suite on Glue.
+"""The behavior suite on Glue.
 
 With ``LANCE_NS_TEST_GLUE=1`` it also runs against AWS, with the caller's own credentials, in a
 database that it creates and deletes. ``LANCE_NS_TEST_GLUE_ROOT`` sets the location of the data.

@@ -1,4 +1,4 @@
-"""Hive Metastore subjects for the behaviour suite."""
+"""Hive Metastore subjects for the behavior suite."""
 
 from __future__ import annotations
 

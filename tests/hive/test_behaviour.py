@@ -1,4 +1,4 @@
-"""The behaviour suite on real metastores."""
+"""The behavior suite on real metastores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iceberg REST catalog subjects for the behaviour suite."""
+"""Iceberg REST catalog subjects for the behavior suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subjects of the behaviour suite for generic tables of Apache Polaris."""
+"""Subjects of the behavior suite for generic tables of Apache Polaris."""
 
 from __future__ import annotations
 

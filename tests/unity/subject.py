@@ -1,4 +1,4 @@
-"""Unity Catalog subjects for the behaviour suite."""
+"""Unity Catalog subjects for the behavior suite."""
 
 from __future__ import annotations
 
