@@ -30,7 +30,7 @@ CLASSES = {
 }
 
 
-class Within:
+class NamespaceConnection:
     """A connection that is restricted to the tables of one namespace."""
 
     def __init__(self, db: Any, levels: tuple[str, ...]) -> None:
@@ -62,6 +62,6 @@ def _control() -> dict[str, str | None]:
 @on_backends("dir")
 def test_calls_behave_as_on_pylances_directory(home: Home) -> None:
     db = lancedb.connect_namespace(f"{INTEROP}.{CLASSES[home.impl]}", home.properties)
-    ours = call_all(Within(db, home.identifier))
+    ours = call_all(NamespaceConnection(db, home.identifier))
     unavailable = set() if home.nests else NEED_NAMESPACES
     compare(CLIENT, home.name, _control(), ours, unavailable)

@@ -161,7 +161,7 @@ def test_the_output_does_not_depend_on_the_environment(
     assert contents(elsewhere / "made") == contents(out)
 
 
-def test_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
+def test_the_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
     run()
     text = (out / PACKAGE / "namespace.py").read_text("utf-8")
     places = [text.index(f"def {name}(") for name in ("paint_table", "list_colors", "pour_table")]

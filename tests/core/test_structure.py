@@ -47,7 +47,7 @@ def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]
         if name.startswith("lance_namespace_impls")
         and re.match(r"lance_namespace_client\.(.*\.)?_", other)
     ] == []
-    # Imports that only annotations need are missing from the import graph.
+    # Also search the text for private names, and for imports that are not in the graph.
     written = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "lance_namespace_impls").rglob("*.py"))

@@ -47,7 +47,7 @@ def broken(failure: Exception) -> RowStream:
 
 
 def consume(rows: RowStream) -> None:
-    """Raise a storage error if the rows fail, as a library does that cannot tell the difference."""
+    """Raise a storage error if the rows fail, as a library does that does not know the cause."""
     try:
         rows.reader().read_all()
     except Exception as error:

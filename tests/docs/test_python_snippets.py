@@ -64,7 +64,7 @@ def setting(page: str) -> Callable[[Setting], Setting]:
     return register
 
 
-def with_tables(folder: Path, *names: str) -> None:
+def create_tables(folder: Path, *names: str) -> None:
     """Create tables in the directory that the snippets call /tmp/lake or /data/lance."""
     with connect("dir", {"path": str(folder / "lake")}) as namespace:
         for name in names:
@@ -102,7 +102,7 @@ def partitioned(folder: Path) -> Iterator[Around]:
 
 @setting("guide")
 def guide(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "flights")
+    create_tables(folder, "flights")
     lake = repr(str(folder / "lake"))
     # After the sections that work in memory, the page returns to its initial directory.
     yield Around(
@@ -144,7 +144,7 @@ def spark_in_an_hour(folder: Path) -> Iterator[Around]:
 
 @setting("jobs")
 def jobs(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "letters")
+    create_tables(folder, "letters")
     yield Around()
 
 
@@ -155,7 +155,7 @@ def serving_page(folder: Path) -> Iterator[Around]:
 
 @setting("rest")
 def rest(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "letters")
+    create_tables(folder, "letters")
     with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
         yield Around(
             replaced={"http://localhost:2333": uri}, prints="10 described concurrently\n2\n"

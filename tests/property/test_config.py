@@ -100,7 +100,7 @@ def test_a_mistyped_key_is_rejected_with_a_suggestion(
 
 
 @given(key=PRINTABLE)
-def test_an_unknown_key_is_refused(key: str) -> None:
+def test_an_unknown_key_is_rejected(key: str) -> None:
     assume(not key.startswith(("kitchen.", "headers.", "header.", "storage.")))
     known = {row["key"] for row in KitchenConfig.describe()} | {"timeout"}
     assume(key not in known)
@@ -128,7 +128,7 @@ def test_keys_of_another_backend_are_ignored(properties: dict[str, Any], other: 
         ("endpoint", {"x": 1}),
     ],
 )
-def test_a_value_of_the_wrong_type_is_refused(key: str, value: Any) -> None:
+def test_a_value_of_the_wrong_type_is_rejected(key: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=key) as caught:
         KitchenConfig.from_properties({"endpoint": "x", key: value})
     assert caught.value.code == 13

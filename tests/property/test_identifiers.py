@@ -51,7 +51,7 @@ def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str)
 
 @pytest.mark.requirement("general-027")
 @given(identifier=identifiers, delimiter=delimiters, at=st.integers(0, 3))
-def test_a_name_with_the_delimiter_is_refused(
+def test_a_name_with_the_delimiter_is_rejected(
     identifier: list[str], delimiter: str, at: int
 ) -> None:
     identifier.insert(at, f"a{delimiter}b")

@@ -54,7 +54,7 @@ def _drawn(data: DataObject, row: Operation[Any, Any], delimiter: str) -> Model:
     return model
 
 
-def _carried(request: Model) -> dict[str, Any]:
+def _body_fields(request: Model) -> dict[str, Any]:
     """Return the content of a request, without the fields that are sent as headers."""
     said = {k: v for k, v in request.to_dict().items() if k not in ("identity", "context")}
     said["id"] = said.get("id") or []
@@ -78,7 +78,7 @@ def test_a_request_survives_its_route(name: str, data: DataObject) -> None:
     endpoint = found.methods[sent.method]
     assert endpoint.operation is row
     read = read_request(endpoint, found.segments, query, Headers(sent.headers.raw), sent.read())
-    assert _carried(read) == _carried(request)
+    assert _body_fields(read) == _body_fields(request)
 
 
 @pytest.mark.parametrize("name", WITH_JSON)
@@ -93,7 +93,7 @@ def test_a_request_survives_the_route_by_name(name: str, data: DataObject) -> No
         found = ROUTES.find(f"/{alias}")
         assert found is not None
         read = read_request(found.methods["POST"], found.segments, b"", Headers([]), body)
-        assert _carried(read) == _carried(request)
+        assert _body_fields(read) == _body_fields(request)
 
 
 @given(identifier=st.lists(names, min_size=1, max_size=3), delimiter=st.sampled_from(DELIMITERS))
