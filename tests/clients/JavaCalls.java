@@ -33,10 +33,10 @@ import org.lance.namespace.client.apache.api.TableApi;
 import org.lance.namespace.model.*;
 
 /**
- * What the Java clients can do, call by call: lance-core's own ("core") and the REST client ("apache").
+ * The calls of the Java clients: the one in lance-core ("core") and the REST client ("apache").
  *
  * <p>java JavaCalls.java core|apache URI '["level", ...]' prints one JSON object: each call's failure, or
- * null. In the place of the URI a folder stands for lance-core's own server of it.
+ * null. If the URI is a directory, lance-core's own server serves it.
  */
 public class JavaCalls {
   static final int ROWS = 300;
@@ -82,7 +82,7 @@ public class JavaCalls {
     return client;
   }
 
-  /** The REST client behind the interface that lance-core's implements: its methods have the same names. */
+  /** Adapts the REST client to the interface of lance-core's client; the methods share names. */
   static LanceNamespace apache(String uri) {
     ApiClient client = new ApiClient();
     client.setBasePath(uri);
@@ -117,7 +117,7 @@ public class JavaCalls {
         };
     for (Object part : parts) {
       for (Method method : part.getClass().getMethods()) {
-        // Each has a form with further headers as its last argument.
+        // Skip the overload with additional headers as its last argument.
         if (method.getName().equals(name) && method.getParameterCount() == wanted.length
             && method.getParameterTypes()[wanted.length - 1] != Map.class) {
           try {
@@ -135,7 +135,7 @@ public class JavaCalls {
     return each;
   }
 
-  /** A client, and the identifier of a table that is free. */
+  /** A client, and the identifier of a table that does not exist. */
   static class Table {
     final LanceNamespace client;
     final List<String> levels;
@@ -225,7 +225,7 @@ public class JavaCalls {
     return new ArrowStreamReader(new ByteArrayReadableSeekableByteChannel(stream(from, count)), MEMORY);
   }
 
-  /** Ids of the rows of an answer, which is an Arrow file. */
+  /** Returns the ids of the rows in a response, which is an Arrow file. */
   static List<Object> ids(byte[] answer) throws Exception {
     List<Object> found = new java.util.ArrayList<>();
     try (ArrowFileReader reader =
@@ -472,7 +472,7 @@ public class JavaCalls {
     return calls;
   }
 
-  /** What lance-core does with a table by the namespace that has it. */
+  /** Returns calls of lance-core that access a table through its namespace. */
   static Map<String, Call> datasets() {
     Map<String, Call> calls = new LinkedHashMap<>();
     calls.put("write_and_open_a_dataset", t -> {

@@ -1,1 +1,1 @@
-"""Clients that others wrote, as they are, against what this project serves."""
+"""Unmodified third-party clients against the servers and catalogs of this project."""

@@ -1,4 +1,4 @@
-"""The catalogs that clients are tried on, each with an empty namespace for their tables."""
+"""The catalogs that clients are tested with, each with an empty namespace for tables."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["BACKENDS", "Backend", "Home", "on_backends"]
 
 
 class Home(NamedTuple):
-    """A namespace that holds tables, in a catalog."""
+    """A namespace for tables in a catalog."""
 
     namespace: Namespace
     name: str
     """The catalog's name in the documentation."""
     impl: str
     properties: dict[str, str]
-    """What the namespace was connected with."""
+    """The properties of the connection."""
     identifier: tuple[str, ...]
-    """Of the namespace that the tables go to; empty is the root."""
+    """The identifier of the namespace for tables; empty for the root."""
     nests: bool
-    """Whether there can be namespaces in it."""
+    """Whether the namespace can contain namespaces."""
 
 
 Backend: TypeAlias = Callable[[Path], AbstractContextManager[Home]]
@@ -53,7 +53,7 @@ def _home(
         for depth in range(given, len(identifier)):
             namespace.create_namespace({"id": list(identifier[: depth + 1])})
         nests = namespace.capabilities.namespace_depth
-        # What holds tables in Glue is a database, and holds nothing else.
+        # In Glue, a namespace with tables is a database, which cannot contain namespaces.
         deeper = impl != "glue" and (nests is None or nests > len(identifier))
         yield Home(namespace, name or impl, impl, properties, identifier, deeper)
 
@@ -137,7 +137,7 @@ BACKENDS: dict[str, Backend] = {
 
 
 def on_backends(*fast: str) -> pytest.MarkDecorator:
-    """Run a test that has the fixture ``home`` on every backend; all but those named are slow."""
+    """Run a test with the fixture ``home`` on every backend; all except the named ones are slow."""
     return pytest.mark.parametrize(
         "home",
         [

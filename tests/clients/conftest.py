@@ -1,4 +1,4 @@
-"""A catalog for clients; writes the table of the documentation where the run is asked to."""
+"""A catalog for clients; on request, the run updates the tables in the documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .outcomes import OUTCOMES
 
 @pytest.fixture
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
-    """A namespace on the backend that `on_backends` names."""
+    """Open a namespace on the backend that `on_backends` selects."""
     with BACKENDS[request.param](tmp_path) as home:
         yield home
 

@@ -1,4 +1,4 @@
-"""What daft-lance can do by a namespace, call by call.
+"""The calls of daft-lance with a namespace.
 
 python -m tests.clients.daft_calls URI '["level", ...]'
 """
@@ -20,7 +20,7 @@ ROWS = {"id": list(range(300)), "x": [float(n) for n in range(300)]}
 
 
 class Lake:
-    """A table's name, and how daft-lance reaches it."""
+    """A table identifier, and the arguments with which daft-lance accesses the table."""
 
     def __init__(self, uri: str, levels: list[str], name: str) -> None:
         self.properties = {"uri": uri}

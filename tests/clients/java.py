@@ -1,4 +1,4 @@
-"""The Java clients, from their Maven coordinates."""
+"""Runs the Java clients, which are downloaded from Maven."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def java_calls(client: str, uri: str, levels: tuple[str, ...]) -> dict[str, str 
 
     Args:
         client: ``core`` or ``apache``.
-        uri: the server's address; a folder is served by lance-core.
+        uri: the server's address; if it is a directory, lance-core serves it.
         levels: the namespace of the tables.
     """
     path = os.pathsep.join(map(str, jars(JARS)))
-    # Arrow reaches into the JDK; the class is compiled as it is run.
+    # Arrow accesses internals of the JDK. Java compiles the source file when it runs it.
     java = [str(java_command()), "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", path]
     done = subprocess.run(
         [*java, str(CALLS), client, uri, json.dumps(levels)],

@@ -1,4 +1,4 @@
-"""What a call of lancedb is given, and the rows that it works on."""
+"""The argument of each lancedb call, and the rows of its table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def call(function: Call) -> Call:
 
 
 class Lance:
-    """A connection, and the table that one call works on."""
+    """A connection, and the table of one call."""
 
     def __init__(self, db: Any, name: str) -> None:
         self.db = db
@@ -34,19 +34,19 @@ class Lance:
 
     @property
     def table(self) -> Any:
-        """The table, made where it is first asked for."""
+        """The table, which is created at the first access."""
         if self._table is None:
             self._table = self.db.create_table(self.name, rows())
         return self._table
 
     def close(self) -> None:
-        """Remove what the call has left."""
+        """Drop the tables that the call created."""
         for name in self.db.table_names(limit=1000):
             self.db.drop_table(name)
 
 
 def call_all(db: Any) -> dict[str, str | None]:
-    """Return each call with its failure on a connection, or None."""
+    """Make all calls on a connection; return the failure of each call, or None."""
     found: dict[str, str | None] = {}
     for name, function in CALLS.items():
         it = Lance(db, "t")
@@ -61,7 +61,7 @@ def call_all(db: Any) -> dict[str, str | None]:
 
 
 def rows(start: int = 0, count: int = ROWS) -> pa.Table:
-    """Return rows with a key, a vector that tells its key, two texts, a label list and a number."""
+    """Return rows with a key, a vector near the key, two texts, a label list and a number."""
     keys = np.arange(start, start + count)
     spread = np.random.default_rng(7).normal(0, 0.01, (start + count, DIMENSION))[start:]
     vectors = (keys[:, None] + spread).astype(np.float32)
@@ -78,7 +78,7 @@ def rows(start: int = 0, count: int = ROWS) -> pa.Table:
 
 
 def near(key: float) -> list[float]:
-    """Return a vector to search the row of a key with."""
+    """Return a vector whose nearest row has this key."""
     return [float(key)] * DIMENSION
 
 
@@ -87,7 +87,7 @@ def ids(found: Any) -> list[int]:
 
 
 def failing(action: Callable[[], Any], *texts: str, kind: type[Exception] = Exception) -> None:
-    """Check that something fails, with a message that has one of these texts in it."""
+    """Check that an action fails, and that the message contains one of the texts."""
     try:
         action()
     except kind as error:

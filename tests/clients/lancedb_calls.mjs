@@ -1,4 +1,4 @@
-// The API of @lancedb/lancedb, call by call, with what each call has to give.
+// The API of @lancedb/lancedb, call by call, with the expected result of each call.
 // usage: node lancedb_calls.mjs MODULES URI [HOST]; prints {call: null | failure} as JSON.
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
-"""The whole API of lancedb, call by call, with what each call has to give.
+"""The whole API of lancedb, call by call, with the expected result of each call.
 
-Every call starts from a table of its own, so that one that fails leaves the others alone.
+Every call creates its own table, so that a failed call does not affect the others.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def branches(it: Lance) -> None:
     assert "dev" not in it.table.branches.list()
 
 
-# --- upkeep
+# --- maintenance
 
 
 @call

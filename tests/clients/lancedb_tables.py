@@ -1,4 +1,4 @@
-"""Calls of lancedb that make, list and drop tables, and say what one is."""
+"""Calls of lancedb that create, list, drop and describe tables."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def tables_in_a_namespace(it: Lance) -> None:
         it.db.drop_namespace(["inner"])
 
 
-# --- what a table is
+# --- attributes of a table
 
 
 @call

@@ -1,4 +1,4 @@
-"""@lancedb/lancedb from npm, run by Node."""
+"""Runs @lancedb/lancedb from npm with Node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT = 3600
 
 @cache
 def _modules() -> Path:
-    """Return the folder with the packages, fetched once a machine."""
+    """Return the directory with the packages, which are downloaded once per machine."""
     target = cache_folder() / "node" / PACKAGES[0].rpartition("@")[2]
     with fetching(target) as folder:
         if folder is not None:
@@ -29,10 +29,10 @@ def _modules() -> Path:
 
 
 def node_calls(uri: str, host: str | None = None) -> dict[str, str | None]:
-    """Return each call of the Node client with its failure, or None.
+    """Make all calls of the Node client; return the failure of each call, or None.
 
     Args:
-        uri: what it connects to.
+        uri: the URI to connect to.
         host: address of the server for ``db://``.
     """
     command = ["node", str(CALLS), str(_modules()), uri, *([host] if host else [])]

@@ -1,4 +1,4 @@
-"""Python packages of clients, in folders of their own under the cache, fetched once a machine."""
+"""Python packages of clients, each in its own cache directory, downloaded once per machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[2]
 
 @cache
 def packages(*wanted: str) -> Path:
-    """Return a folder with packages of those versions, and what they need, for ``PYTHONPATH``."""
+    """Return a directory for ``PYTHONPATH`` with the packages and their dependencies."""
     target = cache_folder() / "python" / "+".join(wanted)
     with fetching(target) as folder:
         if folder is not None:
@@ -30,11 +30,11 @@ def packages(*wanted: str) -> Path:
 
 
 def run_module(module: str, wanted: Sequence[str], *arguments: str, given: str = "") -> Any:
-    """Return the JSON in the last line that a module of this folder prints.
+    """Run a module of this package, and return the JSON in its last line of output.
 
     Args:
         module: its name.
-        wanted: packages of those versions that it has before the installed ones.
+        wanted: packages, with versions, that take precedence over the installed ones.
         arguments: its arguments.
         given: its standard input.
     """
@@ -53,7 +53,7 @@ def run_module(module: str, wanted: Sequence[str], *arguments: str, given: str =
 
 
 def _install(folder: Path, wanted: Sequence[str]) -> None:
-    """Install with uv, or with pip where there is none."""
+    """Install packages with uv, or with pip if uv is missing or fails."""
     said = ""
     for command in (
         ["uv", "pip", "install", "--python", sys.executable],

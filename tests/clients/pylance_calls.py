@@ -1,4 +1,4 @@
-"""What pylance's own REST client can do, call by call; runs in an interpreter of each version.
+"""The calls of pylance's own REST client; each version runs in a separate interpreter.
 
 python -m tests.clients.pylance_calls URI '["level", ...]'
 """
@@ -31,7 +31,7 @@ def body(rows: pa.Table) -> bytes:
 
 
 class It:
-    """A client, and the identifier of a table that is free."""
+    """A client, and the identifier of a table that does not exist."""
 
     def __init__(self, client: Any, levels: list[str], name: str) -> None:
         self.client = client

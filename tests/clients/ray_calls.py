@@ -1,4 +1,4 @@
-"""What lance-ray can do by a namespace, call by call.
+"""The calls of lance-ray with a namespace.
 
 python -m tests.clients.ray_calls URI '["level", ...]'
 """
@@ -31,7 +31,7 @@ ROWS = pa.table(
 
 
 class Lake:
-    """A table's name, and how lance-ray reaches it."""
+    """A table identifier, and the arguments with which lance-ray accesses the table."""
 
     def __init__(self, uri: str, levels: list[str], name: str) -> None:
         self.id = [*levels, name]
@@ -196,7 +196,7 @@ def main(uri: str, levels: list[str]) -> None:
 
 
 def start_ray() -> None:
-    """Start Ray, again where its processes gave up waiting for each other, as on a busy machine."""
+    """Start Ray; retry if its processes time out while they start, as on a busy machine."""
     for left in reversed(range(STARTS)):
         try:
             ray.init(

@@ -1,4 +1,4 @@
-"""A client's calls, made one after the other in an interpreter of their own."""
+"""Makes the calls of a client, one after another, in a separate interpreter."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ T = TypeVar("T")
 
 
 class Calls(dict[str, Callable[[T], None]]):
-    """Calls by name, each a function of what it is made on."""
+    """Calls by name; each is a function of the object that `make_calls` creates for it."""
 
     def __call__(self, function: Callable[[T], None]) -> Callable[[T], None]:
-        """Add a function under its own name; a decorator."""
+        """Add a function under its name; used as a decorator."""
         self[function.__name__] = function
         return function
 
 
 def make_calls(calls: Calls[T], make: Callable[[str], T]) -> None:
-    """Make all calls and print one JSON object: each one's failure, or null.
+    """Make all calls and print one JSON object: the failure of each call, or null.
 
     Args:
         calls: the calls.
-        make: returns what a call is made on, from the name of a table that is free.
+        make: returns the argument of a call, for the name of a table that does not exist.
     """
     found: dict[str, str | None] = {}
     for name, function in calls.items():

@@ -1,7 +1,7 @@
-"""What lance-spark can do in SQL, call by call, each on tables of its own, with the rows that it gives.
+"""The SQL calls of lance-spark with the expected rows; each call uses its own tables.
 
-In a statement ``{t}`` is a table of five rows (``id`` from 0, ``x`` twice that), ``{new}`` a name that
-is free, ``{ns}`` the namespace of both.
+In a statement, ``{t}`` is a table of five rows (``id`` from 0, ``x`` is twice the id), ``{new}`` is
+the name of a missing table, and ``{ns}`` is the namespace of both.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ MAKE = "CREATE TABLE {t} AS SELECT id, id * 2 AS x, concat('name ', id) AS s FRO
 
 
 class Call(NamedTuple):
-    """Statements, of which the last gives rows to compare; None where any will do."""
+    """Statements, and the expected rows of the last one; None accepts any rows."""
 
     statements: Sequence[str]
     rows: list[list[Any]] | None = None
     on_table: bool = True
-    """Whether it wants the table of five rows."""
+    """Whether the call needs the table of five rows."""
 
 
 SUM = "SELECT count(*), sum(x) FROM {t}"

@@ -1,4 +1,4 @@
-"""Runs SQL on a catalog that `sql_catalog` makes, or on lance-spark's own, under a PySpark that it is for.
+"""Runs SQL on a catalog of `sql_catalog` or on lance-spark's own, with a PySpark that it supports.
 
 python -m tests.clients.spark_sql < {"impl": ..., "properties": ..., "statements": [...]}
 prints one JSON list of [rows or null, failure or null].
@@ -19,13 +19,13 @@ __all__ = ["OWN", "run_sql"]
 
 PYSPARK = "pyspark==3.5.7"
 OWN = "own"
-"""In the place of an implementation: lance-spark's own directory catalog."""
+"""Stands for lance-spark's own directory catalog, instead of an implementation."""
 
 
 def run_sql(
     impl: str, properties: dict[str, str], statements: Sequence[str]
 ) -> list[tuple[list[list[Any]] | None, str | None]]:
-    """Return what each statement gives: its rows, or its failure; one session for all."""
+    """Run statements in one session; return the rows or the failure of each."""
     given = {"impl": impl, "properties": properties, "statements": statements}
     found = run_module("spark_sql", (PYSPARK,), given=json.dumps(given))
     return [tuple(each) for each in found]

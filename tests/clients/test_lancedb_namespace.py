@@ -1,4 +1,4 @@
-"""Embedded lancedb on our namespaces, with lancedb on pylance's own directory as the control."""
+"""Embedded lancedb on this project's namespaces; lancedb on pylance's directory is the control."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .lancedb_calls import call_all
 from .outcomes import compare
 
 CLIENT = "lancedb (namespace)"
-# By its class, as ours are: under "dir" lancedb knows it without Python, whose errors it wraps.
+# Use the class name, as for this project's namespaces: lancedb implements "dir" without Python, and
+# it wraps the errors of Python namespaces.
 CONTROL = "lance.namespace.DirectoryNamespace"
 INTEROP = "lance_namespace_impls.interop"
-# What the client says no to with every namespace, or asks of the catalog's levels.
+# Calls that need nested namespaces, which some catalogs do not support.
 NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
 CLASSES = {
     "dir": "DirectoryNamespace",
@@ -29,8 +30,8 @@ CLASSES = {
 }
 
 
-class Within:
-    """A connection whose tables are those of one namespace."""
+class NamespaceConnection:
+    """A connection that is restricted to the tables of one namespace."""
 
     def __init__(self, db: Any, levels: tuple[str, ...]) -> None:
         self._db = db
@@ -59,8 +60,8 @@ def _control() -> dict[str, str | None]:
 
 
 @on_backends("dir")
-def test_it_does_what_it_does_on_pylances_directory(home: Home) -> None:
+def test_calls_behave_as_on_pylances_directory(home: Home) -> None:
     db = lancedb.connect_namespace(f"{INTEROP}.{CLASSES[home.impl]}", home.properties)
-    ours = call_all(Within(db, home.identifier))
+    ours = call_all(NamespaceConnection(db, home.identifier))
     unavailable = set() if home.nests else NEED_NAMESPACES
     compare(CLIENT, home.name, _control(), ours, unavailable)

@@ -1,4 +1,4 @@
-"""LanceDB's remote clients on what this project serves, with embedded LanceDB as the control."""
+"""LanceDB's remote clients on this project's server; embedded LanceDB is the control."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .outcomes import compare
 DATABASE = "tests"
 MERGES = 6
 QUIET = {"retry_config": {"retries": 0}}
-# The remote client refuses these itself, whatever the server.
+# The remote client itself rejects these calls, independent of the server.
 CLIENTS_OWN = {"to_arrow", "to_pandas", "uses_v2_manifest_paths"}
 NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
 
@@ -51,20 +51,20 @@ def address(home: Home) -> Iterator[str]:
 
 
 @on_backends("dir", "hive")
-def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
+def test_python_calls_behave_as_embedded(home: Home, address: str) -> None:
     db = lancedb.connect(
         f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
     )
     ours = call_all(db)
     unavailable = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
     compare("lancedb (Python)", home.name, _embedded(), ours, unavailable)
-    # 77 of 86 are asked for: as large a share of these calls.
+    # The requirement is 77 of 86 calls; the same share of these calls must succeed.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
 
 @pytest.mark.needs("npm")
 @on_backends("dir", "hive")
-def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
+def test_node_calls_behave_as_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
     compare("@lancedb/lancedb (Node)", home.name, _embedded_node(), ours, set())
 
@@ -100,7 +100,7 @@ def test_concurrent_merges_insert_a_new_key_once(tmp_path: Path) -> None:
             assert sorted(found["id"].to_pylist()) == [0, 7], repetition
 
 
-def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:
+def test_a_database_is_a_namespace_below_the_root_by_default(tmp_path: Path) -> None:
     with BACKENDS["unity"](tmp_path) as home, serving(home.namespace) as address:
         lancedb.connect("db://main", api_key="any", host_override=address).table_names(
             namespace_path=["db"]
@@ -112,7 +112,7 @@ def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -
             db.table_names()
 
 
-def test_a_renamed_table_goes_where_it_is_told_or_stays(tmp_path: Path) -> None:
+def test_a_rename_moves_a_table_only_to_an_explicit_namespace(tmp_path: Path) -> None:
     with BACKENDS["manifest"](tmp_path) as home, serving(home.namespace) as address:
         db = lancedb.connect("db://db", api_key="any", host_override=address)
         for levels in ([], ["n"]):
@@ -126,7 +126,7 @@ def test_a_renamed_table_goes_where_it_is_told_or_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "", "a/b", "$"])
-def test_a_database_that_is_not_there_is_404(tmp_path: Path, name: str) -> None:
+def test_a_missing_database_is_404(tmp_path: Path, name: str) -> None:
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace) as address,
@@ -138,7 +138,7 @@ def test_a_database_that_is_not_there_is_404(tmp_path: Path, name: str) -> None:
     assert "--lancedb-database" in answer.json()["error"]
 
 
-def test_other_clients_get_the_protocols_answers(tmp_path: Path) -> None:
+def test_other_clients_get_the_responses_of_the_protocol(tmp_path: Path) -> None:
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace, ServerOptions(lancedb_databases={DATABASE: ()})) as address,
@@ -159,7 +159,7 @@ def test_other_clients_get_the_protocols_answers(tmp_path: Path) -> None:
     assert not any("phalanx-version" in answer.headers for answer in plain)
 
 
-def test_what_is_no_query_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_invalid_query_is_rejected_in_one_line(tmp_path: Path) -> None:
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace, ServerOptions(lancedb_databases={DATABASE: ()})) as address,

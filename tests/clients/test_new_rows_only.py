@@ -1,4 +1,4 @@
-"""A table that is dropped and created again has the new rows only, and the old data stays as it was."""
+"""A table that is created again has only the new rows, and deregistered data is unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATABASE = "tests"
 
 
 class Client(NamedTuple):
-    """A client's own ways to make, drop and count a table ``t``."""
+    """The functions of a client that create, drop and count the table ``t``."""
 
     create: Callable[[pa.Table], object]
     drop: Callable[[], object]
@@ -42,14 +42,14 @@ def ours(home: Home) -> Iterator[Client]:
 
 @contextmanager
 def rest(home: Home) -> Iterator[Client]:
-    """This project's client of its server."""
+    """Yield this project's client, connected to its server."""
     with serving(home.namespace) as uri, connect("rest", {"uri": uri}) as namespace:
         yield _client(namespace, [*home.identifier, "t"])
 
 
 @contextmanager
 def lancedb_remote(home: Home) -> Iterator[Client]:
-    """lancedb's client of the server."""
+    """Yield lancedb's remote client, connected to the server."""
     options = ServerOptions(lancedb_databases={DATABASE: home.identifier})
     with serving(home.namespace, options) as uri:
         db = lancedb.connect(f"db://{DATABASE}", api_key="any", host_override=uri)

@@ -1,4 +1,4 @@
-"""Clients of the protocol on our server, with pylance's or their own as the control."""
+"""REST clients on this project's server; pylance's server or the client's own is the control."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _python(
 
 
 CLIENTS: dict[str, Calls] = {
-    # The first that has a client of the protocol of its own, with the pyarrow that it is for; the last.
+    # The first pylance with its own REST client, with a matching pyarrow; and the latest pylance.
     "pylance 1.0.0": partial(_python, "pylance_calls", ("pylance==1.0.0", "pyarrow==22.0.0")),
     "pylance 14.0.2": partial(_python, "pylance_calls", ()),
     "lance-ray 0.5.0": partial(_python, "ray_calls", ()),
@@ -54,8 +54,8 @@ def _control(client: str) -> dict[str, str | None]:
 
 @on_backends()
 @pytest.mark.parametrize("client", CLIENTS)
-def test_it_does_what_it_does_on_its_own_server(home: Home, client: str) -> None:
-    # The clients write to storage themselves, and have no credentials but those that are vended.
+def test_calls_behave_as_on_the_control_server(home: Home, client: str) -> None:
+    # The clients write to storage directly, and have only the vended credentials.
     with serving(home.namespace, ServerOptions(vend_storage_options=True)) as uri:
         ours = CLIENTS[client](uri, home.identifier)
     unavailable = set() if home.nests else NEED_NAMESPACES

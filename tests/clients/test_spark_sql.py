@@ -1,4 +1,4 @@
-"""Spark SQL on any catalog, by lance-spark and a server in the driver."""
+"""Spark SQL on any catalog, through lance-spark and a server in the driver."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def test_sql_reads_writes_and_merges(home: Home) -> None:
         assert failure is None, f"{statement}: {failure}"
         assert rows == wanted or not wanted, statement
     assert home.namespace.count_table_rows({"id": [*home.identifier, "t"]}).count == 0
-    # DROP TABLE takes the table out of the catalog, and its rows stay where they were.
+    # DROP TABLE removes the table from the catalog, but keeps its data.
     new = home.namespace.describe_table({"id": [*home.identifier, "t"]})
     assert new.location is not None
-    place = _old_place(home, new.location)
+    place = _previous_location(home, new.location)
     assert place != new.location
     assert lance.dataset(place, storage_options=new.storage_options).count_rows() == 5
 
 
-def _old_place(home: Home, new: str) -> str:
-    """Return where the table was that another of its name took the place of."""
+def _previous_location(home: Home, new: str) -> str:
+    """Return the location of the table that a new one with the same name replaced."""
     if home.properties.get("manifest"):
-        # Each has a folder of its own, by a random name.
+        # Each table has its own directory with a random name.
         (found,) = (
             each.parent
             for each in Path(home.properties["path"]).glob("*_db$t/_versions")
@@ -73,7 +73,7 @@ def _old_place(home: Home, new: str) -> str:
 
 
 def _script(namespace: str) -> list[tuple[str, str]]:
-    """Return each statement with the name of its call."""
+    """Return the statements, each with the name of its call."""
     found = []
     for number, (name, call) in enumerate(CALLS.items()):
         names = {
@@ -91,7 +91,7 @@ def _script(namespace: str) -> list[tuple[str, str]]:
 def _outcomes(
     script: list[tuple[str, str]], found: list[tuple[list[list[Any]] | None, str | None]]
 ) -> dict[str, str | None]:
-    """Return each call with its first failure, or None."""
+    """Return the first failure of each call, or None."""
     outcomes: dict[str, str | None] = dict.fromkeys(CALLS)
     last: dict[str, list[list[Any]] | None] = {}
     for (name, _), (rows, failure) in zip(script, found, strict=True):
@@ -105,7 +105,7 @@ def _outcomes(
 
 @cache
 def _control() -> dict[str, str | None]:
-    """Return what lance-spark does on its own directory."""
+    """Return the outcomes of lance-spark on its own directory catalog."""
     script = _script("lake.db")
     with TemporaryDirectory() as folder:
         made, *found = run_sql(
@@ -116,14 +116,14 @@ def _control() -> dict[str, str | None]:
 
 
 @on_backends()
-def test_sql_does_what_it_does_on_its_own_directory(home: Home) -> None:
+def test_sql_behaves_as_on_lance_sparks_directory(home: Home) -> None:
     script = _script(".".join(("lake", *(home.identifier or ("default",)))))
     found = run_sql(home.impl, home.properties, [each for _, each in script])
     compare("lance-spark", home.name, _control(), _outcomes(script, found), set())
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "a b"])
-def test_a_name_that_spark_cannot_have_is_refused(name: str) -> None:
+def test_an_invalid_catalog_name_is_rejected(name: str) -> None:
     from pyspark.sql import SparkSession
 
     with pytest.raises(InvalidInputError, match="cannot be the name of a catalog"):
@@ -152,18 +152,18 @@ def test_only_the_session_reaches_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("coordinates", ["a", "a:b", "a:b:", ":::", "a:b:c:d"])
-def test_coordinates_that_are_none_are_refused(coordinates: str) -> None:
+def test_invalid_coordinates_are_rejected(coordinates: str) -> None:
     with pytest.raises(InvalidInputError, match="write group:artifact:version"):
         lance_spark_jars(coordinates)
 
 
-def test_a_pyspark_without_lance_spark_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pyspark_version_without_lance_spark_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "4.3.0")
     with pytest.raises(InvalidInputError, match=r"no lance-spark artifact for PySpark 4\.3\.0"):
         lance_spark_jars()
 
 
-def test_a_pyspark_without_ivy_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_pyspark_without_ivy_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("pyspark.__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(InvalidInputError, match="no Ivy to fetch lance-spark with; pass jars"):
@@ -182,7 +182,7 @@ REFUSED = subprocess.CompletedProcess("java", 1, ":: UNRESOLVED DEPENDENCIES\nmo
     ],
     ids=["slow", "refused"],
 )
-def test_jars_that_do_not_come_are_code_17_and_leave_nothing(
+def test_a_failed_download_is_code_17_and_leaves_no_jars(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: Any, told: str
 ) -> None:
     def fetch(*_: Any, **__: Any) -> Any:

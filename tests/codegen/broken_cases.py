@@ -1,4 +1,4 @@
-"""Ways to break the small specification, and the complaint about each."""
+"""Changes that break the small specification, and the expected error for each."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Case(NamedTuple):
-    """One way to break the small specification."""
+    """A change that breaks the small specification."""
 
     old: str
     new: str
     cause: str
     at: str = ""
-    """Text that ends on the line to be named; by default that is the one with `#!`, or the first changed."""
+    """Text that ends on the reported line; by default, `#!` or the first change marks this line."""
     others: int = 0
-    """Complaints that follow from the first one."""
+    """Number of further errors that follow from the first one."""
 
 
 COLOR = "        color: {type: string, enum: [red, green], description: The color.}"
@@ -41,7 +41,7 @@ COMMON = "x-common-codes: [0, 13, 15, 16, 17, 18, 21]"
 
 
 def route(path: str, operation: str, rest: str) -> str:
-    """A route that is not there yet, before the one of PourTable by its name."""
+    """Return a new route, followed by the first line of the route /PourTable."""
     name = path.replace("/", "")
     return (
         f"  {path}:\n    post:  #!\n      operationId: {name}\n      x-operation: {operation}\n"

@@ -1,4 +1,4 @@
-"""More ways to break the small specification: kinds of values, names, and what belongs together."""
+"""More changes that break the small specification: types of values, names, and mismatches."""
 
 from __future__ import annotations
 

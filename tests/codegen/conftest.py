@@ -25,7 +25,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    """A small specification of its own for each test."""
+    """Return a new copy of the small specification."""
     path = tmp_path / "spec.yaml"
     path.write_text((HERE / "small.yaml").read_text("utf-8"), "utf-8")
     return path
@@ -38,7 +38,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(spec: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run codegen on `spec` into `out`."""
+    """Return a function that runs codegen on `spec` into `out`."""
 
     def call(*options: str | Path) -> Ran:
         status = main(["--spec", str(spec), "--out", str(out), *map(str, options)])
@@ -50,7 +50,7 @@ def run(spec: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> Callable[.
 
 @pytest.fixture
 def change(spec: Path) -> Callable[[str, str], None]:
-    """Change the one place in `spec` that reads `old`."""
+    """Return a function that replaces the only occurrence of `old` in `spec`."""
 
     def call(old: str, new: str) -> None:
         text = spec.read_text("utf-8")
@@ -67,7 +67,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a fresh environment with the wheel, to generate and to serve."""
+    """Return the interpreter of a new environment with the wheel, for codegen and for servers."""
     home = tmp_path_factory.mktemp("environment") / "venv"
     python = home / "bin" / "python"
     requirement = f"lance-namespace-kit[codegen,server] @ {wheel.as_uri()}"
@@ -87,7 +87,10 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed_run(python: Path, cwd: Path, *arguments: str, path: str = "", status: int = 0) -> str:
-    """Run a program without this checkout on its path; return what it prints, errors if it fails."""
+    """Run a program without this checkout on its path, and return its output.
+
+    If a failure status is expected, the output includes stderr.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     if path:
         environment["PYTHONPATH"] = path

@@ -1,4 +1,4 @@
-"""What the specification bounds, the models refuse beyond it: lengths, minimums, enumerations."""
+"""The models enforce the bounds of the specification: lengths, minimums, enumerations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPEC = json.loads((files("lance_namespace_client") / "openapi.json").read_text("
         (model.boolean, False, 0),
     ],
 )
-def test_a_bound_of_the_specification_is_kept(decode: Any, good: Any, bad: Any) -> None:
+def test_a_decoder_enforces_its_bounds(decode: Any, good: Any, bad: Any) -> None:
     assert decode(good, "x") == good
     with pytest.raises(InvalidInputError, match="x must be"):
         decode(bad, "x")
@@ -38,7 +38,7 @@ def test_a_bound_of_the_specification_is_kept(decode: Any, good: Any, bad: Any) 
 
 @pytest.mark.parametrize("bound", ["minItems", "minimum", "enum"])
 def test_every_bound_of_the_specification_is_in_its_model(bound: str) -> None:
-    """A value past each bound is refused by the model that has the field."""
+    """Each model rejects a value beyond each bound of its fields."""
     refused = 0
     for name, schema in SPEC["components"]["schemas"].items():
         cls = getattr(models, name, None)

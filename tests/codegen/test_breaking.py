@@ -1,4 +1,4 @@
-"""Changes that break what is published are refused; what only adds is not."""
+"""Changes that break the published protocol are rejected; additions are accepted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ARROW = "application/vnd.apache.arrow"
 TAGS = "      additionalProperties: {type: integer}\n    Limit:"
 FROM_NUMBER = "          x-field: from\n          schema: {type: integer}"
 
-# name: edits, complaint, and text that ends on the line to be named
+# name: edits, error, and text that ends on the reported line
 BREAKING = {
     "field removed": (
         [(f"{COATS}\n", "")],
@@ -217,7 +217,7 @@ BREAKING = {
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The document of the small specification as it was published."""
+    """Return the published document of the small specification."""
     out = tmp_path_factory.mktemp("released")
     assert main(["--spec", str(HERE / "small.yaml"), "--out", str(out)]) == 0
     return out / PUBLISHED
@@ -225,7 +225,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def out(tmp_path: Path, released: Path) -> Path:
-    """A package of which only the published document is there, which is all that is compared."""
+    """Return a package that contains only the published document; nothing else is compared."""
     out = tmp_path / "out"
     (out / PUBLISHED).parent.mkdir(parents=True)
     (out / PUBLISHED).write_bytes(released.read_bytes())
@@ -234,7 +234,9 @@ def out(tmp_path: Path, released: Path) -> Path:
 
 @pytest.mark.requirement("general-051", "general-052")
 @pytest.mark.parametrize("name", BREAKING)
-def test_refused(name: str, spec: Path, out: Path, released: Path, run: Run) -> None:
+def test_a_breaking_change_is_rejected(
+    name: str, spec: Path, out: Path, released: Path, run: Run
+) -> None:
     edits, cause, at = BREAKING[name]
     text = spec.read_text("utf-8")
     for old, new in edits:
@@ -259,7 +261,7 @@ def content(*kinds: str) -> dict[str, Any]:
     return {"content": {kind: {} for kind in kinds}}
 
 
-# name: route, what was published of it, and complaint
+# name: route, published parts of it, and error
 CONTENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "one body less": (
         "POST /PourTable",
@@ -290,7 +292,7 @@ CONTENTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_every_kind_of_content_that_was_published_counts(name: str, out: Path, run: Run) -> None:
+def test_every_published_content_type_is_compared(name: str, out: Path, run: Run) -> None:
     route, published, cause = CONTENTS[name]
     document = json.loads((out / PUBLISHED).read_text("utf-8"))
     method, path = route.split()
@@ -304,14 +306,14 @@ def test_every_kind_of_content_that_was_published_counts(name: str, out: Path, r
     assert line.endswith(f": the {cause}")
 
 
-def test_check_refuses_too(run: Run, change: Change) -> None:
+def test_check_rejects_a_breaking_change(run: Run, change: Change) -> None:
     change(f"{COATS}\n", "")
     ran = run("--check")
     assert ran.status == 1
     assert "PaintTableRequest no longer has the field 'coats'" in ran.err[0]
 
 
-def test_allowed_when_told_so(out: Path, run: Run, change: Change) -> None:
+def test_a_breaking_change_can_be_allowed(out: Path, run: Run, change: Change) -> None:
     change(f"{COATS}\n", "")
     assert run("--allow-breaking").status == 0
     assert '"coats"' not in (
@@ -321,7 +323,7 @@ def test_allowed_when_told_so(out: Path, run: Run, change: Change) -> None:
 
 
 @pytest.mark.requirement("general-051")
-def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
+def test_a_removed_operation_is_rejected(spec: Path, out: Path, run: Run) -> None:
     text = spec.read_text("utf-8")
     start, end = text.index("  /v1/table/{id}/pour:"), text.index("components:\n  parameters:")
     spec.write_text(text[:start] + text[end:], "utf-8")
@@ -333,7 +335,7 @@ def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
 
 
 @pytest.mark.requirement("general-051")
-def test_a_parameter_that_goes(spec: Path, run: Run, change: Change) -> None:
+def test_a_removed_parameter_is_rejected(spec: Path, run: Run, change: Change) -> None:
     other = (
         "        - {name: most, in: query, description: M., x-field: limit, "
         "schema: {type: integer}}\n"
@@ -348,7 +350,7 @@ def test_a_parameter_that_goes(spec: Path, run: Run, change: Change) -> None:
     ]
 
 
-def test_additions_are_fine(out: Path, run: Run, change: Change) -> None:
+def test_additions_are_accepted(out: Path, run: Run, change: Change) -> None:
     change(COLOR, COLOR.replace("green]", "green, blue]"))
     change(COATS, f"{COATS}\n        shine: {{type: boolean, description: Whether it shines.}}")
     change("required: [coats, until]", "required: [coats]")
@@ -371,8 +373,10 @@ def test_additions_are_fine(out: Path, run: Run, change: Change) -> None:
     assert "shine" in (out / PUBLISHED).read_text("utf-8")
 
 
-def test_published_document_of_another_place(released: Path, run: Run, change: Change) -> None:
-    """In CI the document of the last release counts, not the one that the change brings along."""
+def test_the_published_document_can_be_another_file(
+    released: Path, run: Run, change: Change
+) -> None:
+    """CI compares with the document of the last release, not with the document in the change."""
     change(f"{COATS}\n", "")
     assert run("--allow-breaking").status == 0
     assert run("--check").status == 0
@@ -383,12 +387,12 @@ def test_published_document_of_another_place(released: Path, run: Run, change: C
     assert "PaintTableRequest no longer has the field 'coats'" in ran.err[0]
 
 
-def test_published_document_that_is_not_there(run: Run, tmp_path: Path) -> None:
+def test_a_missing_published_document(run: Run, tmp_path: Path) -> None:
     ran = run("--published", tmp_path / "none.json")
     assert ran == Ran(1, "", [f"{tmp_path / 'none.json'}: No such file or directory"])
 
 
-def test_published_document_that_is_damaged(run: Run, out: Path) -> None:
+def test_a_damaged_published_document(run: Run, out: Path) -> None:
     text = (out / PUBLISHED).read_text("utf-8")
     (out / PUBLISHED).write_text(text[:100], "utf-8")
     (ran_err,) = run().err

@@ -15,7 +15,7 @@ ALL = {**CASES, **PARTS}
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_names_file_line_and_cause(
+def test_an_error_names_file_line_and_cause(
     name: str, spec: Path, out: Path, run: Callable[..., Ran], change: Callable[[str, str], None]
 ) -> None:
     case = ALL[name]
@@ -38,7 +38,7 @@ def test_names_file_line_and_cause(
     assert not out.exists()
 
 
-def test_two_operations_of_one_python_name(
+def test_two_operations_with_the_same_python_name(
     spec: Path, run: Callable[..., Ran], change: Callable[[str, str], None]
 ) -> None:
     text = spec.read_text("utf-8")
@@ -75,7 +75,7 @@ def test_two_documents(spec: Path, run: Callable[..., Ran]) -> None:
     assert run().err[0].startswith(f"{spec}:2: but found another document")
 
 
-def test_byte_order_mark_is_fine(spec: Path, run: Callable[..., Ran]) -> None:
+def test_a_byte_order_mark_is_accepted(spec: Path, run: Callable[..., Ran]) -> None:
     spec.write_bytes(b"\xef\xbb\xbf" + spec.read_bytes())
     assert run().status == 0
 
@@ -87,7 +87,9 @@ def test_output_that_cannot_be_written(spec: Path, out: Path, run: Callable[...,
     assert ran.err == [f"{out / 'lance_namespace_client'}: Not a directory"]
 
 
-def test_all_problems_at_once(run: Callable[..., Ran], change: Callable[[str, str], None]) -> None:
+def test_all_errors_are_reported(
+    run: Callable[..., Ran], change: Callable[[str, str], None]
+) -> None:
     change(COLOR, "        color: {type: string}")
     change(FROM, "        from: {type: string}")
     assert [err.split(": ", 1)[1] for err in run().err] == [

@@ -1,4 +1,4 @@
-"""A change of rest.yaml reaches model, client and server without another edit."""
+"""A change of rest.yaml affects the models, the client and the server without further edits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SCHEMAS = """\
 ERROR = """\
   - {code: 24, name: TableWet, status: 409, description: The paint is not dry yet. Wait.}
 """
-# What every script below starts with: a client that shows what it sends.
+# The start of each script below: a client that records its requests.
 START = """
 import json
 import httpx
@@ -89,19 +89,19 @@ def remote(uri):
 
 
 def add(text: str, after: str, what: str) -> str:
-    """Put a part into rest.yaml behind the one place that `after` matches."""
+    """Insert text into rest.yaml after the only match of `after`."""
     changed, count = re.subn(f"(?m){after}", lambda found: found[0] + what, text)
     assert count == 1, f"{after} is there {count} times"
     return changed
 
 
 def fields_of(schema: str) -> str:
-    """A pattern for the beginning of a schema up to its first field."""
+    """Return a pattern for the start of a schema, up to its first field."""
     return rf"^    {schema}:\n(?:      .*\n)*?      properties:\n"
 
 
 def script(code: str, generated: Path) -> Any:
-    """Run code against a regenerated client and this project's server; read the JSON it prints."""
+    """Run code with the regenerated client and this project's server; return the JSON it prints."""
     path = os.pathsep.join([str(generated), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-c", START + code],
@@ -116,7 +116,7 @@ def script(code: str, generated: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a copy of rest.yaml makes that has a field, a parameter, an operation and an error more."""
+    """Generate a client from rest.yaml with a new field, parameter, operation and error."""
     text = (ROOT / "rest.yaml").read_text("utf-8")
     for schema in ("DescribeTableRequest", "DescribeTableResponse"):
         field = "        paintJob: {type: string, description: How the table is painted.}\n"
@@ -139,7 +139,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "generated"
 
 
-def test_a_field_in_a_body(generated: Path) -> None:
+def test_a_new_field_in_a_body(generated: Path) -> None:
     code = """
 class Painted(LanceNamespace):
     def describe_table(self, request):
@@ -163,7 +163,7 @@ print(json.dumps([answer.paint_job, sent, by_name["paintJob"], wrong.status_code
     assert "DescribeTableRequest.paintJob must be a string" in failure["error"]
 
 
-def test_a_field_in_the_query(generated: Path) -> None:
+def test_a_new_field_in_the_query(generated: Path) -> None:
     code = """
 class Named(LanceNamespace):
     def list_tables(self, request):
@@ -182,7 +182,7 @@ print(json.dumps([tables, sent[0][1], by_name["tables"]]))
     ]
 
 
-def test_an_operation(generated: Path) -> None:
+def test_a_new_operation(generated: Path) -> None:
     code = """
 import tempfile
 from lance_namespace_impls import connect
@@ -232,7 +232,7 @@ print(json.dumps(out))
     assert out["document"] is True
 
 
-def test_an_error(generated: Path) -> None:
+def test_a_new_error(generated: Path) -> None:
     code = """
 class Wet(LanceNamespace):
     def drop_table(self, request):

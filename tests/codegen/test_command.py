@@ -1,4 +1,4 @@
-"""`python -m codegen`: what it writes, what it compares, and that it does so alike everywhere."""
+"""`python -m codegen`: generation, comparison, and reproducible output."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_the_committed_package_is_what_the_specification_makes(
     assert main(["--check"]) == 0, capsys.readouterr().err
 
 
-def test_check_of_what_was_just_written(run: Run, out: Path) -> None:
+def test_check_passes_after_generation(run: Run, out: Path) -> None:
     assert run().status == 0
     before = contents(out)
     assert run("--check") == Ran(0, "", [])
     assert contents(out) == before
 
 
-def test_check_names_what_differs_and_writes_nothing(run: Run, out: Path) -> None:
+def test_check_lists_differences_and_writes_nothing(run: Run, out: Path) -> None:
     run()
     package = out / PACKAGE
     model = package / "models" / "mix.py"
@@ -68,21 +68,21 @@ def test_check_names_what_differs_and_writes_nothing(run: Run, out: Path) -> Non
     assert contents(out) == before
 
 
-def test_check_sees_a_line_ending(run: Run, out: Path) -> None:
+def test_check_detects_a_changed_line_ending(run: Run, out: Path) -> None:
     run()
     model = out / PACKAGE / "models" / "mix.py"
     model.write_bytes(model.read_bytes().replace(b"\n", b"\r\n"))
     assert run("--check").err == [f"{model}: differs", "1 file differs; run python -m codegen"]
 
 
-def test_check_of_nothing(run: Run, out: Path) -> None:
+def test_check_of_a_missing_package(run: Run, out: Path) -> None:
     ran = run("--check")
     assert ran.status == 1
     assert f"{out / PACKAGE / 'rest.py'}: is missing" in ran.err
     assert not out.exists()
 
 
-def test_writes_only_what_changed(run: Run, out: Path, change: Change) -> None:
+def test_only_changed_files_are_written(run: Run, out: Path, change: Change) -> None:
     run()
     times = {path: path.stat().st_mtime_ns for path in out.rglob("*.py")}
     change(FROM, FROM.replace("first", "very first"))
@@ -93,7 +93,7 @@ def test_writes_only_what_changed(run: Run, out: Path, change: Change) -> None:
     assert {path.name for path in touched} == {"list_colors_request.py"}
 
 
-def test_what_is_no_longer_generated_goes(run: Run, out: Path, change: Change) -> None:
+def test_stale_files_are_deleted(run: Run, out: Path, change: Change) -> None:
     run()
     stale = out / PACKAGE / "models" / "mix.py"
     assert stale.exists()
@@ -106,7 +106,7 @@ def test_what_is_no_longer_generated_goes(run: Run, out: Path, change: Change) -
     assert (out / PACKAGE / "models" / "blend.py").exists()
 
 
-def test_an_object_of_nothing_in_particular_is_a_map(run: Run, out: Path, change: Change) -> None:
+def test_an_object_without_fields_is_a_map(run: Run, out: Path, change: Change) -> None:
     change(
         FROM,
         f"{FROM}\n        any: {{type: object, description: Whatever.}}\n"
@@ -120,7 +120,7 @@ def test_an_object_of_nothing_in_particular_is_a_map(run: Run, out: Path, change
         assert f'Wire("{name}", "{name}", mapping(anything))' in made
 
 
-def test_files_of_other_hands_are_left_alone(run: Run, out: Path) -> None:
+def test_foreign_files_are_not_deleted(run: Run, out: Path) -> None:
     run()
     foreign = out / PACKAGE / "notes.py"
     foreign.write_text("# mine\n", "utf-8")
@@ -133,7 +133,9 @@ def test_files_of_other_hands_are_left_alone(run: Run, out: Path) -> None:
     assert not (out / PACKAGE / "rest.py").exists()
 
 
-def test_same_bytes_wherever_it_runs(spec: Path, out: Path, run: Run, tmp_path: Path) -> None:
+def test_the_output_does_not_depend_on_the_environment(
+    spec: Path, out: Path, run: Run, tmp_path: Path
+) -> None:
     run()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -147,7 +149,7 @@ def test_same_bytes_wherever_it_runs(spec: Path, out: Path, run: Run, tmp_path: 
         "COLUMNS": "40",
         "PYTHONUTF8": "0",
     }
-    # Settings that lie around must not reach the formatter.
+    # A configuration file in the working directory must not affect the formatter.
     (elsewhere / "ruff.toml").write_text("line-length = 60\n", "utf-8")
     subprocess.run(
         [sys.executable, "-m", "codegen", "--spec", str(spec), "--out", str(elsewhere / "made")],
@@ -159,14 +161,14 @@ def test_same_bytes_wherever_it_runs(spec: Path, out: Path, run: Run, tmp_path: 
     assert contents(elsewhere / "made") == contents(out)
 
 
-def test_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
+def test_the_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
     run()
     text = (out / PACKAGE / "namespace.py").read_text("utf-8")
     places = [text.index(f"def {name}(") for name in ("paint_table", "list_colors", "pour_table")]
     assert places == sorted(places)
 
 
-def test_another_version_of_a_tool_is_refused(
+def test_another_version_of_a_tool_is_rejected(
     run: Run, monkeypatch: pytest.MonkeyPatch, out: Path
 ) -> None:
     monkeypatch.setitem(VERSIONS, "ruff", "0.0.1")

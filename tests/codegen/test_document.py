@@ -1,4 +1,4 @@
-"""What the general specification asks of the document and its operations."""
+"""Requirements of the general specification for the document and its operations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPEC = json.loads((files("lance_namespace_client") / "openapi.json").read_text("
 
 @pytest.mark.requirement("general-052", "general-053")
 @pytest.mark.parametrize("version", ["V2", "V3"])
-def test_a_change_that_breaks_is_a_new_operation_beside_the_old(
+def test_a_breaking_change_is_a_new_operation_next_to_the_old_one(
     tmp_path: Path, version: str
 ) -> None:
     published = Document(SMALL).data
@@ -77,10 +77,10 @@ def test_request_and_response_are_schemas_of_the_document(row: Any) -> None:
         ("/a/b", None),
     ],
 )
-def test_a_reference_leads_to_one_place(reference: str, found: Any) -> None:
+def test_a_reference_is_resolved(reference: str, found: Any) -> None:
     assert resolve({"a": {"b": 1}, "a/b": 2, "a~b": 3, "a~1b": 4}, reference) == found
 
 
 @pytest.mark.requirement("general-055")
-def test_the_document_is_one_of_json_schemas() -> None:
-    assert SPEC["openapi"].startswith("3.1.")  # whose schemas are JSON Schema
+def test_the_document_uses_json_schemas() -> None:
+    assert SPEC["openapi"].startswith("3.1.")  # in OpenAPI 3.1, schemas are JSON Schema

@@ -1,4 +1,4 @@
-"""What is generated: plain models, small imports, and code that checkers pass."""
+"""The generated code: plain models, small imports, and no findings of type checkers and linters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ IGNORED = ",".join(
 
 
 def python(code: str, *paths: Path) -> Any:
-    """Run code in a fresh interpreter and read the JSON it prints."""
+    """Run code in a new interpreter and return the JSON that it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths or (GENERATED,)))},
@@ -60,7 +60,7 @@ def loaded(code: str) -> set[str]:
     return set(python(LOADED.format(code)))
 
 
-def test_import_costs_almost_nothing() -> None:
+def test_importing_the_package_loads_almost_nothing() -> None:
     plain = loaded("pass")
     new = loaded("import lance_namespace_client") - plain
     assert {name for name in new if name.startswith("lance_namespace_client")} == {
@@ -69,7 +69,7 @@ def test_import_costs_almost_nothing() -> None:
     assert not new & {"attrs", "attr", "httpx", "pyarrow", "enum", "typing_extensions"}
 
 
-def test_a_model_loads_its_own_module_only() -> None:
+def test_a_model_loads_only_its_module() -> None:
     new = loaded("import lance_namespace_client as c; c.DescribeTableRequest(id=['t']).to_dict()")
     ours = {name for name in new if name.startswith("lance_namespace_client")}
     assert ours == {
@@ -81,13 +81,13 @@ def test_a_model_loads_its_own_module_only() -> None:
     assert not new & {"httpx", "pyarrow"}
 
 
-def test_the_interface_and_the_table_need_no_models_http_or_arrow() -> None:
+def test_the_interface_and_the_operations_need_no_models_http_or_arrow() -> None:
     new = loaded("from lance_namespace_client import LanceNamespace, OPERATIONS")
     assert not {name for name in new if name.startswith("lance_namespace_client.models.")}
     assert not new & {"httpx", "pyarrow"}
 
 
-def test_the_client_needs_no_arrow_until_rows_travel() -> None:
+def test_the_client_loads_arrow_lazily() -> None:
     new = loaded("from lance_namespace_client import RestNamespace")
     assert "httpx" in new
     assert "pyarrow" not in new
@@ -134,7 +134,7 @@ def test_annotations_resolve() -> None:
                 assert hint in (dict[str, str] | None, dict[str, str]), (model, field)
 
 
-def test_absent_is_none_and_defaults_stand() -> None:
+def test_absent_fields_are_none_or_have_their_default() -> None:
     request = models.DescribeTableRequest()
     assert request.version is None
     assert request.context is None
@@ -160,7 +160,7 @@ class Nothing(LanceNamespace):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_is_unsupported_until_written(name: str) -> None:
+def test_an_operation_is_unsupported_until_implemented(name: str) -> None:
     operation = OPERATIONS[name]
     arguments: list[Any] = [{}, b""] if operation.body.value == "arrow" else [{}]
     with pytest.raises(UnsupportedError) as caught:
@@ -172,12 +172,12 @@ def test_an_operation_is_unsupported_until_written(name: str) -> None:
     assert f"``{operation.http_method} {operation.path}``" in " ".join(own.__doc__.split())
 
 
-def test_methods_are_those_of_the_table() -> None:
+def test_the_methods_match_the_operations() -> None:
     methods = {name for name in vars(LanceNamespace) if not name.startswith("_")}
     assert methods == {row.method_name for row in OPERATIONS.values()} | {"namespace_id"}
 
 
-def test_documentation_names_the_codes() -> None:
+def test_the_documentation_lists_the_error_codes() -> None:
     doc = " ".join((LanceNamespace.create_table.__doc__ or "").split())
     assert "NamespaceNotFoundError: code 1." in doc
     assert "TableAlreadyExistsError: code 5." in doc
@@ -194,8 +194,8 @@ def small(run: Callable[..., Ran], out: Path) -> Path:
     return out
 
 
-def test_names_that_python_needs(small: Path) -> None:
-    """Keywords, builtins and names of decoders are fine as names of fields."""
+def test_fields_can_have_names_that_python_uses(small: Path) -> None:
+    """Keywords, builtins and names of decoders are valid field names."""
     code = """
 import json
 from lance_namespace_client import OPERATIONS, ListColorsRequest, Mix
@@ -218,7 +218,7 @@ print(json.dumps([
     ]
 
 
-def test_a_keyword_travels_as_query_parameter(small: Path) -> None:
+def test_a_keyword_can_be_a_query_parameter(small: Path) -> None:
     code = """
 import json, httpx
 from lance_namespace_client import RestNamespace
@@ -306,7 +306,7 @@ def test_linter_passes(which: str, request: pytest.FixtureRequest) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_file_says_where_it_comes_from() -> None:
+def test_every_file_names_its_source() -> None:
     for path in (GENERATED / "lance_namespace_client").rglob("*.py*"):
         if path.suffix in (".py", ".pyi"):
             first = path.read_text("utf-8").partition("\n")[0]

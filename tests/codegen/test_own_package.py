@@ -1,4 +1,4 @@
-"""A client of one's own: its name, what may change in it, and how it differs from others."""
+"""A custom client: its package name, the changes that are allowed, and comparisons."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ COATS = (
 PAINT = "      x-operation: PaintTable\n"
 
 
-def test_a_package_of_another_name_works(run: Run, out: Path) -> None:
-    # It is a first run: what is installed is another protocol, which the small one breaks.
+def test_a_package_can_have_another_name(run: Run, out: Path) -> None:
+    # The first run compares with the installed protocol, which the small specification breaks.
     assert run("--package", "my_client").status == 1
     ran = run("--package", "my_client", "--allow-breaking")
     assert ran.status == 0, ran.err
@@ -40,7 +40,7 @@ def test_a_package_of_another_name_works(run: Run, out: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["my-client", "class", "a.b", ""])
-def test_a_name_that_no_package_has(
+def test_an_invalid_package_name_is_rejected(
     run: Run, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -49,7 +49,7 @@ def test_a_name_that_no_package_has(
     assert f"{name!r} is not the name of a Python package; see " in line
 
 
-def test_one_operation_may_break(run: Run, change: Change) -> None:
+def test_breaking_changes_can_be_allowed_for_one_operation(run: Run, change: Change) -> None:
     assert run().status == 0
     change(f"{COATS}\n", "")
     assert run("--allow-breaking=PourTable").status == 1
@@ -58,7 +58,7 @@ def test_one_operation_may_break(run: Run, change: Change) -> None:
     assert run().status == 0
 
 
-def test_a_draft_may_change(run: Run, spec: Path, change: Change) -> None:
+def test_a_draft_can_change(run: Run, spec: Path, change: Change) -> None:
     text = spec.read_text("utf-8")
     spec.write_text(text.replace(PAINT, f"{PAINT}      x-draft: true\n"), "utf-8")
     assert run().status == 0
@@ -75,7 +75,7 @@ def test_a_draft_is_true_or_false(run: Run, spec: Path) -> None:
     assert any("x-draft must be true or false" in line for line in ran.err)
 
 
-def test_a_document_is_compared_with_itself(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_a_document_equals_itself(run: Run, spec: Path, tmp_path: Path) -> None:
     assert run("--check-upstream", spec).status == 0
     (tmp_path / "bad.yaml").write_text("[1, 2]")
     assert "parts of an OpenAPI document" in run("--check-upstream", tmp_path / "bad.yaml").err[0]
@@ -84,14 +84,14 @@ def test_a_document_is_compared_with_itself(run: Run, spec: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "cause"), [("none.yaml", "No such file or directory"), ("", "Is a directory")]
 )
-def test_a_document_to_compare_with_that_cannot_be_read_is_named(
+def test_an_unreadable_upstream_document_is_named(
     run: Run, tmp_path: Path, name: str, cause: str
 ) -> None:
     path = tmp_path / name
     assert run("--check-upstream", path) == Ran(1, "", [f"{path}: cannot be read: {cause}"])
 
 
-def test_lance_ns_generates_too(spec: Path, out: Path) -> None:
+def test_the_command_lance_ns_codegen(spec: Path, out: Path) -> None:
     arguments = ["codegen", "--spec", str(spec), "--out", str(out), "--package", "paints"]
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code == 1

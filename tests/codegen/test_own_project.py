@@ -1,4 +1,4 @@
-"""A project that has nothing but the installed wheel, and a specification of its own."""
+"""A project with its own specification that uses only the installed wheel."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ with tempfile.TemporaryDirectory() as home, serving(connect("dir", {"path": home
 """
 
 
-def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
-    """From the installed wheel, in an empty folder: a package of its own name with one more operation."""
+def test_a_custom_project(python: Path, tmp_path: Path) -> None:
+    """Generate a package with a custom name and a new operation, in an empty directory."""
     lance_ns = python.with_name("lance-ns")
     both = os.pathsep.join(str(tmp_path / name) for name in ("src", "generated"))
     where = "import lance_namespace_codegen as c; print(c.__path__[0])"
@@ -75,7 +75,7 @@ def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
     header = (tmp_path / "src" / "my_client" / "rest.py").read_text("utf-8").splitlines()
     assert header[1] == "# lance-ns codegen --spec my.yaml --package my_client --out src"
 
-    # Served and called: in process, over REST, and refused with code 0 where nobody implements it.
+    # Call it in process and over REST; an operation without an implementation fails with code 0.
     (tmp_path / "painter.py").write_text(PAINTER)
     called = run(python, tmp_path, "painter.py", path=both)
     assert called.splitlines() == ["3 in process", "3 over REST", "0 in process", "0 over REST"]
@@ -88,13 +88,13 @@ def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
     run(lance_ns, tmp_path, "conformance", *own[:-1], *report, path=both)
     assert "An answer to PaintTable has every required field" in (tmp_path / "r.json").read_text()
 
-    # What is generated is typed and tidy.
+    # The generated code passes the type checker and the linter.
     strict = ("-m", "mypy", "--strict", "--python-executable", str(python), "src/my_client")
     assert "no issues found" in run(Path(sys.executable), tmp_path, *strict)
     run(python, tmp_path, "-m", "ruff", "check", "src")
     run(python, tmp_path, "-m", "ruff", "format", "--check", "src")
 
-    # A renamed field stops with file and line, unless the operation is a draft.
+    # A renamed field is an error with file and line, unless the operation is a draft.
     renamed = text.replace(
         "        color: {type: string, desc", "        colour: {type: string, desc"
     )
@@ -113,7 +113,7 @@ def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
         mine.write_text(draft, "utf-8")
         run(lance_ns, tmp_path, *generate)
 
-    # The official client's newest release lacks this project's operations and parameters of types.
+    # The newest official client lacks some operations and type parameters of this project.
     (tmp_path / "upstream.json").write_text(json.dumps(upstream.document()))
     compare = (*generate[:3], "--check-upstream", "upstream.json")
     compared = run(lance_ns, tmp_path, *compare, status=1)

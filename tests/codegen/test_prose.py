@@ -1,4 +1,4 @@
-"""The prose of rest.yaml: there for everything, and in line with the codes."""
+"""The descriptions in rest.yaml: they exist for everything, and match the error codes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .test_protocol import ROUTES, SPEC
 
 NAMES = {row["name"]: row["code"] for row in SPEC["x-error-codes"] if "extends" not in row}
 OPERATIONS = {row["x-operation"]: row for row in ROUTES.values() if "x-request" in row}
-# The parent of a table that is not there is a missing table, where a table is named.
+# For operations on a table, a missing parent namespace is a missing table.
 IMPLIED = {1}
 
 
 def described(node: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Yield every description and where it stands."""
+    """Yield every description with its location."""
     if isinstance(node, dict):
         if isinstance(node.get("description"), str):
             yield place, node["description"]
@@ -49,7 +49,7 @@ def test_everything_is_described() -> None:
     ]
 
 
-def test_sentences() -> None:
+def test_descriptions_are_sentences() -> None:
     for place, text in DESCRIPTIONS.items():
         assert text == " ".join(text.split()), place
         assert text[0].isupper() or text[0] == "`", place
@@ -69,7 +69,7 @@ def test_errors_are_named_with_their_code() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_tells_when_it_answers_each_code(name: str) -> None:
+def test_an_operation_describes_each_of_its_error_codes(name: str) -> None:
     operation = OPERATIONS[name]
     codes = {NAMES[error] for error in named(operation["description"])}
     assert codes <= {*operation["x-codes"], *SPEC["x-common-codes"]}

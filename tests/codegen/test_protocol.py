@@ -1,4 +1,4 @@
-"""rest.yaml has all routes and models of the official client, and its own rules hold for every route."""
+"""rest.yaml has all routes and models of the official client, and every route follows its rules."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ EXPECTED = re.compile(
         [
             r"only here$",
             r"request body: required upstream, optional here$",
-            # The server refuses an empty name or a longer list itself, with the reason.
+            # The server itself rejects an empty name or a longer list, with a specific message.
             r"minLength is 1 upstream, 0 here$",
             r"UpdateTableRequest\.updates\[\]: maxItems is 2 upstream",
-            # The code of the client has no schemas of parameters, no formats, no enumerations, and takes
-            # None for every optional field.
+            # The code of the client has no schemas of parameters, no formats, no enumerations, and
+            # accepts None for every optional field.
             r"is (not set|anything) upstream, ",
             r"minItems is 0 upstream, ",
             r": (not )?nullable upstream, ",
@@ -67,14 +67,14 @@ def parameters(operation: Json, place: str) -> dict[str, Json]:
     return {each["name"]: each for each in found if each["in"] == place}
 
 
-def test_everything_of_the_official_client_is_there(tmp_path: Path) -> None:
+def test_every_part_of_the_official_client_exists(tmp_path: Path) -> None:
     official = tmp_path / "official.json"
     official.write_text(json.dumps(upstream.document()))
     found = [each.cause for each in differences(read(ROOT / "rest.yaml"), read(official))]
     assert [cause for cause in found if not EXPECTED.search(cause)] == []
 
 
-def test_versions_agree() -> None:
+def test_the_version_matches_the_official_one() -> None:
     assert SPEC["info"]["version"].startswith("0.13.")
 
 
@@ -88,7 +88,7 @@ def test_the_error_codes_are_the_official_ones() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_the_path_has_the_parameters(name: str) -> None:
+def test_the_path_contains_its_parameters(name: str) -> None:
     ((route, operation),) = [each for each in ROUTES.items() if each[1] is OPERATIONS[name]]
     found = parameters(operation, "path")
     assert sorted(found) == sorted(re.findall(r"{(\w+)}", route))

@@ -1,4 +1,4 @@
-"""What of a schema can be generated, keyword by keyword."""
+"""The parts of a schema that can be generated, keyword by keyword."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("schema", TAKEN.values(), ids=TAKEN)
-def test_what_can_be_generated(schema: dict[str, Any]) -> None:
+def test_a_supported_schema_has_no_problems(schema: dict[str, Any]) -> None:
     assert list(_schema(TOP, schema)) == []
 
 
 @pytest.mark.parametrize(("schema", "place", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_is_named_with_its_place(
+def test_an_unsupported_keyword_is_reported_with_its_location(
     schema: dict[str, Any], place: tuple[str, ...], said: str
 ) -> None:
     ((found, message),) = _schema(TOP, schema)
@@ -74,7 +74,7 @@ def test_what_cannot_is_named_with_its_place(
     assert said in message
 
 
-def test_fields_within_fields_need_a_name() -> None:
+def test_nested_fields_need_a_separate_schema() -> None:
     inner = {"type": "object", "properties": {"a": {"type": "string"}}}
     ((place, message),) = _schema((*TOP, "properties", "shade"), inner)
     assert place == () and "a separate schema" in message

@@ -55,7 +55,7 @@ def parameter(document: Json, name: str) -> Json:
 
 
 def answer(document: Json, operation: str, status: str = "200") -> Json:
-    """Return a response of its own for the operation, a copy of the shared one."""
+    """Return the response of an operation, after replacing a shared response by a copy."""
     found = route(document, operation)["responses"]
     if "$ref" in found[status]:
         name = found[status]["$ref"].rsplit("/", 1)[1]
@@ -150,7 +150,7 @@ MAP = "DropTableResponse.properties"
 QUERY_200 = "QueryTable, response 200"
 DECLARED = "parameter query include_declared"
 PURGE = {"name": "purge", "in": "query", "schema": {"type": "boolean"}}
-# Name of the change: what makes it, and the cause that is reported for it (a part, at its start).
+# Name of the change -> function that makes it, and the start of the reported cause.
 MUTATIONS: dict[str, tuple[Change, str]] = {
     "operation added": (
         added("paths", **{"/v1/paint": {"post": {"operationId": "PaintTable", "responses": {}}}}),
@@ -456,7 +456,7 @@ def project() -> Document:
 
 @pytest.fixture(scope="module")
 def official(project: Document, tmp_path_factory: pytest.TempPathFactory) -> Document:
-    """The official document; on a machine without it, this project's without its extensions."""
+    """Return the official document or, without it, this project's document without extensions."""
     if OFFICIAL.exists():
         return read(OFFICIAL)
     plain = json.loads(
@@ -473,7 +473,7 @@ def known(project: Document, official: Document) -> set[str]:
     return set(causes(project, official))
 
 
-def test_lines_are_those_of_the_document_that_has_the_part(project: Document) -> None:
+def test_the_line_is_that_of_the_document_with_the_part(project: Document) -> None:
     (found,) = differences(project, changed(project, rule(K, minimum=7)))
     lines = project.path.read_text("utf-8").splitlines()
     start = lines.index("    QueryTableRequest:")
@@ -538,7 +538,7 @@ def single(tmp_path: Path, name: str, schema: Any) -> Document:
 
 
 @pytest.mark.parametrize("name", EQUAL)
-def test_spellings_of_one_thing_are_equal(tmp_path: Path, name: str) -> None:
+def test_equivalent_schemas_are_equal(tmp_path: Path, name: str) -> None:
     mine, other = (single(tmp_path, str(n), each) for n, each in enumerate(EQUAL[name]))
     assert causes(mine, other) == []
     assert causes(other, mine) == []
@@ -689,7 +689,7 @@ VALUES = st.recursive(
 
 @settings(deadline=None, max_examples=150)
 @given(data=st.data())
-def test_any_value_at_any_place_is_compared_or_refused(
+def test_any_value_at_any_location_is_compared_or_rejected(
     data: st.DataObject, legal: Document
 ) -> None:
     place = data.draw(st.sampled_from(places(legal.data)))
@@ -716,7 +716,7 @@ def test_any_value_at_any_place_is_compared_or_refused(
 
 
 @pytest.mark.parametrize("alternate", [True, False])
-def test_references_that_lead_back_at_different_depths_end(tmp_path: Path, alternate: bool) -> None:
+def test_cyclic_references_of_different_depths_terminate(tmp_path: Path, alternate: bool) -> None:
     def chain(first: str, second: str) -> Any:
         inner = {"properties": {second: {"$ref": "#/components/schemas/Model"}}}
         return {"properties": {first: inner}}
@@ -754,7 +754,7 @@ DYNAMO = {
         ({"openapi": "3.1.0", "paths": []}, "is not an OpenAPI document"),
     ],
 )  # fmt: skip
-def test_a_document_of_another_api_is_named_in_one_line(
+def test_a_document_of_another_api_is_reported_in_one_line(
     run: Run, tmp_path: Path, document: Json, cause: str
 ) -> None:
     path = tmp_path / "other.json"
@@ -767,7 +767,9 @@ def test_a_document_of_another_api_is_named_in_one_line(
 @pytest.mark.parametrize(
     "text", ["a: &a {b: *a}", "[" * 1200, "{" * 1200, "openapi: 3.1.0\npaths: &p {/v1/x: *p}"]
 )
-def test_what_cannot_be_read_is_one_line(run: Run, tmp_path: Path, text: str) -> None:
+def test_an_unreadable_document_is_reported_in_one_line(
+    run: Run, tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "odd.yaml"
     path.write_text(text, "utf-8")
     ran = run("--check-upstream", path)

@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and that it regenerates the client where there is no checkout."""
+"""The wheel: its contents, and regeneration of the client without a checkout."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_contents(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
 
 
-def test_every_module_of_the_checkout_is_there(wheel: Path) -> None:
+def test_the_wheel_contains_every_module_of_the_checkout(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for folder, shipped in (
         ("generated/lance_namespace_client", "lance_namespace_client"),
@@ -54,9 +54,7 @@ def test_every_module_of_the_checkout_is_there(wheel: Path) -> None:
             assert f"{shipped}/{path.relative_to(ROOT / folder).as_posix()}" in names
 
 
-def test_shipped_client_is_what_the_shipped_specification_makes(
-    python: Path, tmp_path: Path
-) -> None:
+def test_the_client_in_the_wheel_matches_its_specification(python: Path, tmp_path: Path) -> None:
     where = (
         "import lance_namespace_client as c, pathlib; print(pathlib.Path(c.__file__).parents[1])"
     )
@@ -65,7 +63,7 @@ def test_shipped_client_is_what_the_shipped_specification_makes(
     run(python, tmp_path, "-m", "lance_namespace_codegen", "--check", "--out", packages)
 
 
-def test_a_changed_specification_makes_another_client(python: Path, tmp_path: Path) -> None:
+def test_a_changed_specification_changes_the_client(python: Path, tmp_path: Path) -> None:
     spec = tmp_path / "my-rest.yaml"
     text = (ROOT / "rest.yaml").read_text("utf-8")
     changed, count = re.subn(

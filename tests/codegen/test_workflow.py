@@ -1,4 +1,4 @@
-"""The example of a workflow that regenerates a client when the protocol changes."""
+"""The example workflow that regenerates a client when the protocol changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEPS = {step["name"]: step for step in WORKFLOW["jobs"]["regenerate"]["steps"] 
 
 
 def run(step: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a step as GitHub does, with what upstream has taken from a file."""
+    """Run a step as GitHub does, with a file as the upstream document."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -44,7 +44,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_runs_by_a_schedule() -> None:
+def test_it_runs_on_a_schedule() -> None:
     # YAML reads the key `on` as true.
     assert WORKFLOW[True]["schedule"] == [{"cron": "17 5 * * 1"}]
 
@@ -53,7 +53,7 @@ def test_it_downloads_the_document_from_its_current_path() -> None:
     assert WORKFLOW["env"]["UPSTREAM"].endswith("/lance-namespace/main/docs/src/spec.yaml")
 
 
-def test_what_has_changed_is_told_and_the_client_made(project: Path) -> None:
+def test_the_differences_are_reported_and_the_client_is_generated(project: Path) -> None:
     compared = run("Compare", project)
     assert compared.returncode == 0, compared.stderr
     told = (project / "temp" / "differences.txt").read_text("utf-8")
@@ -64,7 +64,7 @@ def test_what_has_changed_is_told_and_the_client_made(project: Path) -> None:
     assert (project / "src" / "my_client" / "rest.py").is_file()
 
 
-def test_an_upstream_that_cannot_be_read_ends_it(project: Path) -> None:
+def test_an_unreadable_upstream_document_fails_the_step(project: Path) -> None:
     (project / "newest.yaml").write_text("no: {document", "utf-8")
     assert run("Compare", project).returncode != 0
     (project / "newest.yaml").unlink()

@@ -1,4 +1,4 @@
-"""The protocol of the official client that is installed, as an OpenAPI document."""
+"""The protocol of the installed official client, as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIMPLE: Json = {
     "str": {"type": "string"},
     "Dict[str, str]": TEXTS,
 }
-"""Schemas of bodies that are no models, by their Python type."""
+"""Schemas of bodies that are not models, by their Python type."""
 
 
 def document() -> Json:
@@ -86,7 +86,7 @@ def _is_required(called: Any, name: str) -> bool:
 
 
 def _content(kind: str, header: re.Pattern[str], source: str) -> Json:
-    """Return a body of a Python type: JSON, or bytes of the other media type in a header."""
+    """Return the content of a body: JSON, or bytes with the other media type of the header."""
     found = header.search(source)
     assert found is not None
     media = set(re.findall(r"'([^']+)'", found[1])) - {"application/json"}
@@ -104,13 +104,13 @@ def _schemas() -> Json:
 
 
 def _whole(name: str, schema: Json) -> Json:
-    """Return a schema itself where it is one that refers to itself."""
+    """Return the schema itself, also if pydantic returns a reference to it."""
     whole: Json = schema["$defs"][name] if "$ref" in schema else schema
     return whole
 
 
 def _plain(value: Any) -> Any:
-    """Return a schema of pydantic as OpenAPI documents write it."""
+    """Convert a schema of pydantic to the notation of OpenAPI documents."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What several tests of the ground floor need."""
+"""Fixtures that several tests of the core package share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.servers.web import Answer, Asked, WebServer
 
 @pytest.fixture
 def web() -> Iterator[tuple[WebServer, list[Answer]]]:
-    """A server and the answers that it gives first; then it gives empty objects."""
+    """Start a web server that returns the scripted answers first, and then empty objects."""
     script: list[Answer] = []
 
     def answer(asked: Asked) -> Answer:

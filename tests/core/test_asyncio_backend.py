@@ -1,4 +1,4 @@
-"""Connections of an event loop: what is sent, what waits, and how each way to fail is told."""
+"""Connections on an event loop: buffering, backpressure, and the exception for each failure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import pytest
 from lance_namespace_impls.core.asyncio_backend import LoopBackend
 
 MUCH = b"0123456789abcdef" * (1 << 21)
-"""More than the system keeps for two ends of a connection."""
+"""More data than the socket buffers of both ends of a connection can hold."""
 
 Talk = Callable[[Any, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def talk(of: Talk, **options: Any) -> None:
-    """Call with a connection's end here and both streams of the server's, within a minute."""
+    """Open a connection and call ``of`` with the client's stream and the server's two streams.
+
+    The call must finish within a minute.
+    """
 
     async def main() -> None:
         accepted: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -43,19 +46,19 @@ def talk(of: Talk, **options: Any) -> None:
 
 
 async def turns(count: int = 20) -> None:
-    """Let the event loop do what it can do."""
+    """Let the event loop run its pending tasks."""
     for _ in range(count):
         await asyncio.sleep(0.001)
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """End a connection as a server does that is killed."""
+    """Reset a connection, as a killed server does."""
     made = writer.get_extra_info("socket")
     made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
 
 
-def test_parts_of_a_small_request_go_out_with_the_read_that_follows() -> None:
+def test_small_writes_are_sent_with_the_next_read() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         await stream.write(b"head ")
         await stream.write(b"body")
@@ -70,7 +73,7 @@ def test_parts_of_a_small_request_go_out_with_the_read_that_follows() -> None:
     talk(of)
 
 
-def test_a_server_that_does_not_read_is_waited_for() -> None:
+def test_a_write_waits_for_the_server_to_read() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         sent = asyncio.create_task(stream.write(MUCH, 60))
         await turns()
@@ -83,7 +86,7 @@ def test_a_server_that_does_not_read_is_waited_for() -> None:
     talk(of)
 
 
-def test_no_more_of_an_answer_is_taken_than_is_read() -> None:
+def test_only_the_part_of_a_response_that_is_read_is_received() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         writer.write(MUCH)
         drained = asyncio.create_task(writer.drain())
@@ -102,7 +105,7 @@ def test_no_more_of_an_answer_is_taken_than_is_read() -> None:
     talk(of)
 
 
-def test_an_answer_ends_where_the_server_closes() -> None:
+def test_a_response_ends_when_the_server_closes() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         assert not stream.get_extra_info("is_readable")
         waiting = asyncio.create_task(stream.read(100, 60))
@@ -114,7 +117,7 @@ def test_an_answer_ends_where_the_server_closes() -> None:
     talk(of)
 
 
-def test_a_connection_that_breaks_is_told_as_what_was_under_way() -> None:
+def test_a_reset_connection_raises_the_error_of_the_current_call() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         waiting = asyncio.create_task(stream.read(100, 60))
         await turns()
@@ -127,7 +130,7 @@ def test_a_connection_that_breaks_is_told_as_what_was_under_way() -> None:
     talk(of)
 
 
-def test_a_write_that_is_waiting_ends_with_the_connection() -> None:
+def test_a_waiting_write_fails_when_the_connection_is_reset() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         waiting = asyncio.create_task(stream.write(MUCH, 60))
         await turns()
@@ -138,7 +141,7 @@ def test_a_write_that_is_waiting_ends_with_the_connection() -> None:
     talk(of)
 
 
-def test_a_write_that_is_waiting_ends_where_the_server_says_no_more() -> None:
+def test_a_waiting_write_fails_when_the_server_sends_eof() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         waiting = asyncio.create_task(stream.write(MUCH, 30))
         await turns()
@@ -149,7 +152,7 @@ def test_a_write_that_is_waiting_ends_where_the_server_says_no_more() -> None:
     talk(of)
 
 
-def test_a_connection_is_made_from_the_address_and_with_the_options_asked_for() -> None:
+def test_the_local_address_and_socket_options_are_applied() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         made = stream.get_extra_info("socket")
         assert stream.get_extra_info("client_addr") == writer.get_extra_info("peername")
@@ -161,14 +164,14 @@ def test_a_connection_is_made_from_the_address_and_with_the_options_asked_for() 
     talk(of, local_address="127.0.0.2", socket_options=[keep])
 
 
-def test_a_server_that_is_not_there_is_told_so() -> None:
-    with socket.socket() as taken:  # bound, and listens to nobody
+def test_an_unreachable_server_raises_a_connect_error() -> None:
+    with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(httpcore.ConnectError):
             asyncio.run(LoopBackend().connect_tcp("127.0.0.1", taken.getsockname()[1], 60))
 
 
-def test_a_handshake_that_does_not_come_about_is_told_so() -> None:
+def test_a_failed_handshake_raises_a_connect_error() -> None:
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     async def silent(stream: Any, reader: Any, writer: Any) -> None:
@@ -184,7 +187,7 @@ def test_a_handshake_that_does_not_come_about_is_told_so() -> None:
         talk(way)
 
 
-def test_another_library_that_runs_the_loop_opens_connections_itself(
+def test_without_asyncio_the_anyio_backend_opens_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def connect(self: Any, *given: Any) -> Any:

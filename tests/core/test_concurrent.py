@@ -1,4 +1,4 @@
-"""Look-ups and walks at once: their order, their failures, and the threads that they share."""
+"""Concurrent lookups and walks: their order, their failures, and the threads that they share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from lance_namespace_impls.core.concurrent import (
 )
 
 
-def test_what_is_found_comes_in_order_and_without_what_is_left_out() -> None:
+def test_results_are_ordered_and_skip_none() -> None:
     found = ordered_map(range(100), lambda n: n if n % 3 else None, max_concurrency=7, wanted=None)
     assert list(found) == [n for n in range(100) if n % 3]
 
 
-def test_no_more_than_wanted_is_looked_up() -> None:
+def test_only_the_wanted_number_is_looked_up() -> None:
     asked: list[int] = []
 
     def look_up(n: int) -> int:
@@ -42,7 +42,7 @@ def test_no_more_than_wanted_is_looked_up() -> None:
     assert sorted(asked) == [0, 1, 2]
 
 
-def test_one_at_a_time_is_looked_up_by_the_caller_and_none_ahead() -> None:
+def test_a_concurrency_of_one_looks_up_lazily_on_the_calling_thread() -> None:
     asked: list[tuple[int, int]] = []
 
     def look_up(n: int) -> int | None:
@@ -56,7 +56,7 @@ def test_one_at_a_time_is_looked_up_by_the_caller_and_none_ahead() -> None:
     assert len(asked) == 4
 
 
-def test_so_many_are_under_way_and_no_more() -> None:
+def test_the_concurrency_reaches_its_limit_and_does_not_exceed_it() -> None:
     lock, reached = threading.Lock(), threading.Event()
     under_way = most = 0
 
@@ -76,7 +76,7 @@ def test_so_many_are_under_way_and_no_more() -> None:
     assert most == 5
 
 
-def test_a_failure_comes_when_its_turn_does() -> None:
+def test_a_lookup_failure_is_raised_in_order() -> None:
     def look_up(n: int) -> int:
         if n == 3:
             raise KeyError(n)
@@ -106,7 +106,7 @@ def test_many_listings_share_their_threads() -> None:
 
 
 def tree(depth: int, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """Walk a tree with five branches on each level, all of one level at once."""
+    """Walk a tree with five branches on each level; the branches are walked concurrently."""
     if depth == 0:
         yield path
         return
@@ -114,13 +114,13 @@ def tree(depth: int, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
         yield from inside
 
 
-def test_walks_lead_to_walks_in_order() -> None:
+def test_nested_walks_are_ordered() -> None:
     leaves = list(tree(4))
     assert leaves == sorted(leaves)
     assert len(leaves) == 5**4
 
 
-def test_walks_are_under_way_at_once() -> None:
+def test_walks_run_concurrently() -> None:
     together = threading.Barrier(WALKS)
 
     def walk(n: int) -> list[int]:
@@ -130,18 +130,18 @@ def test_walks_are_under_way_at_once() -> None:
     assert [list(found) for found in ahead(range(WALKS), walk)] == [[n] for n in range(WALKS)]
 
 
-def test_others_are_walked_while_the_first_is_waited_for() -> None:
+def test_later_walks_start_before_the_first_ends() -> None:
     others_began = threading.Barrier(2)
 
     def walk(n: int) -> list[int]:
-        if n in (0, WALKS + 3):  # more than begin at once
+        if n in (0, WALKS + 3):  # more than start concurrently
             others_began.wait(300)
         return [n]
 
     assert [list(found) for found in ahead(range(99), walk)] == [[n] for n in range(99)]
 
 
-def test_an_only_item_takes_no_thread_from_the_walks_that_it_leads_to() -> None:
+def test_a_single_item_is_walked_on_the_calling_thread() -> None:
     together = threading.Barrier(WALKS)
 
     def walk(n: int) -> list[int]:
@@ -157,12 +157,12 @@ def test_an_only_item_takes_no_thread_from_the_walks_that_it_leads_to() -> None:
     assert [list(found) for found in ahead([0], above)] == [list(range(WALKS))]
 
 
-def test_an_only_item_is_looked_up_by_the_caller() -> None:
+def test_a_single_item_is_looked_up_on_the_calling_thread() -> None:
     found = ordered_map([0], lambda _: threading.get_ident(), max_concurrency=4, wanted=None)
     assert list(found) == [threading.get_ident()]
 
 
-def test_a_walk_that_fails_does_so_at_its_turn() -> None:
+def test_a_walk_failure_is_raised_in_order() -> None:
     def walk(n: int) -> Iterator[int]:
         if n == 1:
             raise KeyError(n)
@@ -174,7 +174,7 @@ def test_a_walk_that_fails_does_so_at_its_turn() -> None:
         list(next(walks))
 
 
-def test_others_are_looked_up_while_the_first_is_waited_for() -> None:
+def test_later_lookups_start_before_the_first_ends() -> None:
     last_began = threading.Event()
 
     def look_up(n: int) -> bool:
@@ -192,7 +192,7 @@ def test_a_call_stays_on_a_thread_that_python_started() -> None:
 CALLER: ContextVar[str] = ContextVar("CALLER", default="nobody")
 
 
-def test_a_call_of_a_foreign_thread_is_made_on_one_of_python_for_the_same_caller() -> None:
+def test_a_call_from_a_foreign_thread_runs_on_a_python_thread_in_the_same_context() -> None:
     found: SimpleQueue[tuple[bool, str, bool]] = SimpleQueue()
 
     def called() -> tuple[bool, str]:
@@ -208,7 +208,7 @@ def test_a_call_of_a_foreign_thread_is_made_on_one_of_python_for_the_same_caller
     assert found.get(timeout=60) == (False, "ana", False)
 
 
-def test_whatever_is_looked_up_or_walked_is_for_the_same_caller() -> None:
+def test_lookups_and_walks_run_in_the_context_of_the_caller() -> None:
     def look_up(_: int) -> str:
         return CALLER.get()
 
@@ -223,7 +223,7 @@ def test_whatever_is_looked_up_or_walked_is_for_the_same_caller() -> None:
 
 @pytest.fixture
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave look-ups and walks a thread each."""
+    """Limit lookups and walks to one thread each."""
     pools = concurrent._Pools()
     pools.lookups, pools.walks = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
     monkeypatch.setattr(concurrent, "_pools", pools)
@@ -234,7 +234,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("kind", ["looked up", "walked"])
-def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
+def test_closing_the_iterator_starts_no_more_work(kind: str) -> None:
     begun: list[int] = []
     others, over = threading.Event(), threading.Event()
 
@@ -260,7 +260,7 @@ def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_a_failure_of_what_nobody_waits_for_leaves_room_for_others() -> None:
+def test_failed_background_calls_free_their_slots() -> None:
     made_by: list[int] = []
 
     def fail() -> None:
@@ -279,14 +279,14 @@ def test_a_failure_of_what_nobody_waits_for_leaves_room_for_others() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:lance is not fork-safe")
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    """The parent's threads are not in it, though their pools are."""
+def test_a_forked_process_has_its_own_threads() -> None:
+    """The child inherits the parent's pools, but not their threads."""
 
     def look_up_all() -> list[int]:
         return list(ordered_map(range(4), lambda n: n, max_concurrency=2, wanted=None))
 
     assert look_up_all() == [0, 1, 2, 3]
-    time.sleep(0.05)  # the threads wait for more now
+    time.sleep(0.05)  # the threads are idle now
     child = multiprocessing.get_context("fork").Process(target=look_up_all)
     child.start()
     child.join(300)
@@ -295,7 +295,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     assert ended == 0
 
 
-def test_what_nobody_waits_for_is_done_by_another_thread_or_at_once() -> None:
+def test_a_background_call_runs_on_the_calling_thread_if_the_queue_is_full() -> None:
     done: list[int] = []
     go_on, begun = threading.Event(), threading.Event()
 

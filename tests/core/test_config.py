@@ -1,4 +1,4 @@
-"""Typed, strict configuration, and how implementations are found."""
+"""Typed, strict configuration, and the lookup of implementations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(**properties: Any) -> ShopConfig:
     return ShopConfig.from_properties({k.replace("__", "."): v for k, v in properties.items()})
 
 
-def test_values_are_read_as_their_type() -> None:
+def test_values_are_converted_to_their_type() -> None:
     found = ShopConfig.from_properties(
         {"endpoint": "x", "timeout": "2.5", "strict": "TRUE", "hosts": "a, b,,c", "max-retries": 1}
     )
@@ -67,13 +67,13 @@ def test_values_are_read_as_their_type() -> None:
         ("cache_mib", "x", "shop: property 'cache_mib' must be whole number (MiB), not 'x'"),
     ],
 )  # fmt: skip
-def test_a_refusal_says_what_is_wanted(key: str, value: Any, said: str) -> None:
+def test_an_error_states_the_expected_type(key: str, value: Any, said: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         ShopConfig.from_properties({"endpoint": "x", key: value})
     assert refused.value.message == said
 
 
-def test_keys_of_other_backends_are_left_alone() -> None:
+def test_keys_of_other_backends_are_ignored() -> None:
     properties = {"endpoint": "x", "bakery.oven": "hot"}
     assert ShopConfig.from_properties(properties, ["bakery"]).endpoint == "x"
     with pytest.raises(InvalidInputError, match=r"bakery\.oven"):
@@ -86,7 +86,7 @@ def test_keys_of_other_backends_are_left_alone() -> None:
 COMMON = {"cache_mib": "256", "skip_unreadable": "false", "confine_locations": "false"}
 
 
-def test_properties_are_all_text_and_those_that_say_nothing_are_left_out() -> None:
+def test_properties_are_text_and_omit_empty_values() -> None:
     found = read(endpoint="x", hosts=["a", "b"], places=(), token="t0ken", headers__A="1")
     written = {
         **COMMON, "endpoint": "x", "max-retries": "3", "timeout": "10.0", "strict": "false",
@@ -121,7 +121,7 @@ def test_properties_are_described() -> None:
     assert found["headers.*"] == row | {"type": "text", "also": ["header.*"], "doc": "headers"}
 
 
-def test_a_property_of_another_name_is_described_by_it() -> None:
+def test_a_property_with_a_different_name_is_described_under_that_name() -> None:
     @attrs.define(kw_only=True)
     class Waiting(Config):
         impl: ClassVar[str] = "waiting"
@@ -137,7 +137,7 @@ def test_a_property_of_another_name_is_described_by_it() -> None:
     assert "wait=" not in repr(Waiting())
 
 
-def test_one_key_of_a_group_has_one_value() -> None:
+def test_a_key_of_a_group_has_one_value() -> None:
     assert read(endpoint="x", headers__A=1, header__A="1").headers == {"A": "1"}
     with pytest.raises(InvalidInputError, match=r"'header\.A' is set under two keys"):
         read(endpoint="x", headers__A="1", header__A="2")
@@ -153,7 +153,7 @@ def test_a_value_that_is_a_path_or_a_number_is_text(tmp_path: Path) -> None:
     assert read(endpoint="x", token=None, timeout=None) == read(endpoint="x")
 
 
-def test_what_may_be_shown_of_short_and_common_values() -> None:
+def test_common_values_and_parts_of_urls_are_secrets_only_if_sensitive() -> None:
     found = ShopConfig.secrets_among(
         {"token": "abc", "key": "ab", "shop.token": "true", "endpoint": "http://u:word@h?q#f",
          "unheard-of": "whatever", "storage.region": "here", "storage.master_key": "mine"}
@@ -196,7 +196,7 @@ def test_secrets_are_not_shown() -> None:
         ("x", "a:B:C", "module:Class"),
     ],
 )
-def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> None:
+def test_an_invalid_registration_is_rejected(name: str, target: str, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):
         register(name, target)
 
@@ -206,12 +206,12 @@ def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> No
     [("nothing.here:X", "cannot be imported"), ("json:Nothing", "has no Nothing"),
      ("json:JSONDecoder", "not a Namespace"), ("json:loads", "not a Namespace")],
 )  # fmt: skip
-def test_a_target_that_is_no_namespace_is_refused(target: str, match: str) -> None:
+def test_a_target_that_is_not_a_namespace_is_rejected(target: str, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):
         connect(target, {})
 
 
-def test_a_namespace_pickles_and_reconnects_where_it_lands(
+def test_an_unpickled_namespace_reconnects_to_the_same_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -223,7 +223,7 @@ def test_a_namespace_pickles_and_reconnects_where_it_lands(
         assert list(again.iter_tables()) == ["t"]
 
 
-def test_pylances_directory_namespace_and_ours_see_the_same_tables(tmp_path: Path) -> None:
+def test_pylance_and_this_library_see_the_same_directory_tables(tmp_path: Path) -> None:
     import pyarrow as pa
     from lance.namespace import DirectoryNamespace as Theirs
     from lance_namespace_urllib3_client import models as official

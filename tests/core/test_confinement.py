@@ -1,4 +1,4 @@
-"""Where tables may be put, where that is confined."""
+"""Confinement of table locations to the allowed directories and buckets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ OUTSIDE = (
 
 
 @pytest.mark.parametrize(("location", "place"), INSIDE)
-def test_a_place_is_known_however_it_is_written(location: str, place: str) -> None:
+def test_equivalent_spellings_of_a_location_are_inside(location: str, place: str) -> None:
     assert is_within(location, place)
 
 
@@ -83,7 +83,7 @@ def test_what_is_elsewhere_or_may_be_is_outside(location: str, place: str) -> No
     assert not is_within(location, place)
 
 
-def test_bounds_end_where_they_end() -> None:
+def test_nested_confinements_are_restored() -> None:
     outer, inner = Confinement(), Confinement(allowed_locations=("/srv",))
     assert confinement() is None
     with confined(outer):
@@ -94,7 +94,7 @@ def test_bounds_end_where_they_end() -> None:
     assert confinement() is None
 
 
-def test_a_refusal_says_what_was_asked_for_and_not_all_of_it() -> None:
+def test_an_error_contains_a_truncated_location() -> None:
     bounds = Confinement(allowed_locations=("/srv/shared",))
     bounds.refuse_outside("/srv/shared/t", [], "DeclareTable t")
     bounds.refuse_outside("/srv/own/t", ["/srv/other", "/srv/own"], "DeclareTable t")
@@ -117,7 +117,7 @@ def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=20), st.sampled_from(["s3://b/p", "/srv/lake"]))
-def test_nothing_below_leads_out(tail: str, place: str) -> None:
+def test_no_tail_leads_outside(tail: str, place: str) -> None:
     if is_within(f"{place}/{tail}", place):
         assert ".." not in tail.split("/")
     assert not is_within(f"{place}/{tail}/../../../x", place)
@@ -127,20 +127,20 @@ def test_nothing_below_leads_out(tail: str, place: str) -> None:
     ("location", "local"),
     [("/x", True), ("x", True), ("file:///x", True), ("FILE:/x", True), ("s3://b", False)],
 )
-def test_what_is_on_this_machine(location: str, local: bool) -> None:
+def test_local_locations(location: str, local: bool) -> None:
     assert is_local(location) is local
 
 
-# --- in process, where it is asked for
+# --- in process, if configured
 
 
-def test_in_process_a_caller_goes_anywhere(tmp_path: Path) -> None:
+def test_in_process_locations_are_not_confined_by_default(tmp_path: Path) -> None:
     with Mixed(MemoryConfig(root=str(tmp_path / "lake"))) as namespace:
         namespace.create_namespace({"id": ["ns"]})
         namespace.declare_table({"id": ["ns", "t"], "location": "s3://elsewhere/t"})
 
 
-def test_a_property_confines_everybody(tmp_path: Path) -> None:
+def test_a_property_confines_every_caller(tmp_path: Path) -> None:
     properties = {
         "root": str(tmp_path / "lake"),
         "confine_locations": "true",
@@ -160,7 +160,7 @@ def test_a_property_confines_everybody(tmp_path: Path) -> None:
         namespace.declare_table({"id": ["ns", "u"]})
 
 
-def test_a_table_on_disk_that_was_there_before_is_refused(tmp_path: Path) -> None:
+def test_an_existing_table_outside_is_rejected(tmp_path: Path) -> None:
     open_config = MemoryConfig(root=str(tmp_path / "lake"))
     with Mixed(open_config) as namespace:
         namespace.create_namespace({"id": ["ns"]})
@@ -172,9 +172,9 @@ def test_a_table_on_disk_that_was_there_before_is_refused(tmp_path: Path) -> Non
         assert str(tmp_path / "x") not in caught.value.message
 
 
-def test_the_place_of_a_namespaces_tables_is_its_own(tmp_path: Path) -> None:
+def test_the_default_location_of_a_namespace_is_allowed(tmp_path: Path) -> None:
     class Elsewhere(MemoryNamespace):
-        """A catalog whose databases have places of their own."""
+        """A catalog whose databases have custom locations."""
 
         capabilities = Mixed.capabilities
 
@@ -197,7 +197,7 @@ LEVELS = st.sampled_from(["a", "b", "link", "out", ".", "..", "", "a%2Fb", "%2e%
     st.lists(LEVELS, max_size=4).map("/".join),
     st.sampled_from(["", "/", "/a", "/link", "/a/..", "/.", "//"]),
 )
-def test_the_short_way_never_disagrees_with_following_links(
+def test_the_fast_path_agrees_with_following_links(
     tmp_path_factory: pytest.TempPathFactory, tail: str, place: str
 ) -> None:
     base = tmp_path_factory.getbasetemp() / "confined"
@@ -213,7 +213,7 @@ def test_the_short_way_never_disagrees_with_following_links(
         assert short == is_within(f"{root}/{tail}", root)
 
 
-def test_a_table_of_the_namespace_follows_no_links(
+def test_a_plain_subdirectory_is_checked_without_following_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "t.lance").mkdir()
@@ -228,7 +228,7 @@ def test_a_table_of_the_namespace_follows_no_links(
     assert not is_within(f"{tmp_path}/u.lance", str(tmp_path))
 
 
-def test_a_link_below_a_place_leads_out_of_it(tmp_path: Path) -> None:
+def test_a_link_inside_a_location_can_lead_outside(tmp_path: Path) -> None:
     place, outside = tmp_path / "place", tmp_path / "outside"
     place.mkdir(), outside.mkdir()
     (place / "plain").mkdir()

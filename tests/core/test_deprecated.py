@@ -1,4 +1,4 @@
-"""What is deprecated works as before, and says at its caller's line what takes its place."""
+"""Deprecated names work as before, and warn at the caller's line which name replaces them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_function_warns_its_caller() -> None:
     assert old_name.__deprecated__ == TEXT  # type: ignore[attr-defined]
 
 
-def test_a_class_warns_who_creates_or_extends_it() -> None:
+def test_a_class_warns_when_it_is_instantiated_or_subclassed() -> None:
     with pytest.warns(DeprecationWarning, match="use new_name") as caught:
         assert OldName(4).number == 4
     assert [(str(each.message), each.filename) for each in caught] == [(TEXT, __file__)]
@@ -40,7 +40,7 @@ def test_a_class_warns_who_creates_or_extends_it() -> None:
         type("Newer", (OldName,), {})
 
 
-def test_nothing_warns_before_it_is_used() -> None:
+def test_an_unused_deprecation_does_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
 

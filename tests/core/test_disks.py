@@ -1,4 +1,4 @@
-"""Which disks are of this machine."""
+"""Detection of local file systems."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from lance_namespace_impls.core import disks
 from lance_namespace_impls.core.disks import on_local_disk
 
 
-def test_a_remote_file_system_is_none_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remote_file_systems_are_not_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(
         "/dev/vda / ext4 rw 0 0\n"

@@ -1,4 +1,4 @@
-"""Waits among the properties: the unit of their specification, a suffix, the keys of others."""
+"""Durations in properties: the unit of the specification, suffixes, and alternative keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lance_namespace_impls.rest import RestConfig
 from lance_namespace_impls.unity import UnityConfig
 
 URI = "http://localhost:1"
-# Each backend with what it requires, and how many of its units a second has.
+# Each backend with its required properties, and the number of its units per second.
 CONFIGS = [
     pytest.param(GlueConfig, {}, 1, id="glue"),
     pytest.param(HiveConfig, {}, 1, id="hive"),
@@ -36,7 +36,7 @@ each_backend = pytest.mark.parametrize(("config", "required", "second"), CONFIGS
 @pytest.mark.parametrize(
     ("text", "seconds"), [("10s", 10), ("500ms", 0.5), ("2m", 120), (" 1.5 s ", 1.5)]
 )
-def test_a_suffix_says_the_unit(
+def test_a_suffix_specifies_the_unit(
     config: type[Config], required: dict[str, str], second: int, key: str, text: str, seconds: float
 ) -> None:
     found = config.from_properties({**required, key: text})
@@ -56,7 +56,7 @@ def test_a_bare_number_has_the_unit_of_the_specification(
 
 @each_backend
 @pytest.mark.parametrize("key", ["connect_timeout", "read_timeout"])
-def test_milliseconds_by_the_key(
+def test_a_key_with_the_suffix_millis_is_in_milliseconds(
     config: type[Config], required: dict[str, str], second: int, key: str
 ) -> None:
     for prefix in ("", f"{config.impl}."):
@@ -70,7 +70,7 @@ def test_milliseconds_by_the_key(
 
 @each_backend
 @pytest.mark.parametrize("text", ["soon", "10 parsecs", "10x", "", "-1s", "inf", "nan", "1s1s"])
-def test_what_is_no_wait_is_refused(
+def test_an_invalid_duration_is_rejected(
     config: type[Config], required: dict[str, str], second: int, text: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=r"'read_timeout'.*'10s'"):
@@ -78,7 +78,7 @@ def test_what_is_no_wait_is_refused(
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("3600s", 3600), ("1h", 3600), ("900", 900)])
-def test_a_wait_of_whole_seconds(text: str, seconds: int) -> None:
+def test_a_duration_in_whole_seconds(text: str, seconds: int) -> None:
     assert GlueConfig.from_properties(
         {"assume_role_arn": "arn:aws:iam::123456789012:role/r", "assume_role_timeout_sec": text}
     ).assume_role_timeout_sec == seconds  # fmt: skip
@@ -90,5 +90,7 @@ def test_a_wait_of_whole_seconds(text: str, seconds: int) -> None:
     ("text", "unit", "seconds"),
     [("2", "seconds", 2), ("2", "milliseconds", 0.002), ("2s", "milliseconds", 2)],
 )
-def test_a_unit_counts_for_a_bare_number_alone(text: str, unit: Any, seconds: float) -> None:
+def test_the_default_unit_applies_only_to_a_bare_number(
+    text: str, unit: Any, seconds: float
+) -> None:
     assert parse_duration(text, unit).total_seconds() == seconds

@@ -1,4 +1,4 @@
-"""What failures of the system and of libraries become, and how much of their text is told."""
+"""Translation of system and library failures, and truncation of their messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_long_text_is_cut_in_the_middle() -> None:
     assert excerpt("abcde", 2) == "ab ... de"
 
 
-def test_a_secret_that_holds_another_is_taken_out_whole() -> None:
+def test_a_secret_that_contains_another_is_masked_completely() -> None:
     assert scrub("of abcdef and abc", {"abc", "abcdef", "bc"}) == "of *** and ***"
     assert scrub("of abcdef", ()) == "of abcdef"
 
@@ -53,7 +53,7 @@ def test_a_secret_that_holds_another_is_taken_out_whole() -> None:
     ],
     ids=repr,
 )
-def test_a_failure_of_the_system_has_a_code(failure: BaseException, code: int, text: str) -> None:
+def test_a_system_failure_has_an_error_code(failure: BaseException, code: int, text: str) -> None:
     found = from_system_failure(failure, "DropTable t")
     assert (found.code, found.text, found.subject) == (code, text, "DropTable t")
 
@@ -67,9 +67,7 @@ def test_a_failure_of_the_system_has_a_code(failure: BaseException, code: int, t
         ("", "", "GET /t returned HTTP 404"),
     ],
 )
-def test_a_failure_over_http_says_what_was_asked_and_pickles(
-    kind: str, message: str, text: str
-) -> None:
+def test_an_http_failure_states_the_request_and_pickles(kind: str, message: str, text: str) -> None:
     failure = HttpFailure(request="GET /t", status=404, kind=kind, message=message, retry_after=7.0)
     for each in (failure, pickle.loads(pickle.dumps(failure))):
         assert str(each) == text

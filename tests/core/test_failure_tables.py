@@ -1,4 +1,4 @@
-"""What the failures of the catalogs over HTTP become: a row a failure."""
+"""Translation of the failures of HTTP catalogs: one row per failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lance_namespace_impls.core.json_api import FailureTable, HttpFailure
 from lance_namespace_impls.iceberg_rest import errors as iceberg
 from lance_namespace_impls.unity import errors as unity
 
-# What the protocol calls a failure, by what the catalog calls it.
+# The catalog's name of a failure -> the protocol's error code.
 UNITY = {
     "ABORTED": 14,
     "BAD_REQUEST": 13,
@@ -147,7 +147,7 @@ NAMED: list[tuple[Callable[[HttpFailure], bool], tuple[int, str, str], bool]] = 
 
 
 @pytest.mark.parametrize(("question", "given", "answer"), NAMED)
-def test_what_a_failure_is_of(
+def test_failures_are_classified(
     question: Callable[[HttpFailure], bool], given: tuple[int, str, str], answer: bool
 ) -> None:
     assert question(failure(*given)) is answer
@@ -170,7 +170,7 @@ def test_what_a_failure_is_of(
         (iceberg.read_failure, {}, ("", "")),
     ],
 )
-def test_what_is_taken_out_of_a_body(
+def test_the_kind_and_message_are_read_from_the_body(
     read: Callable[[Mapping[str, Any]], tuple[str, str]],
     body: dict[str, Any],
     found: tuple[str, str],

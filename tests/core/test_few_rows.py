@@ -1,4 +1,4 @@
-"""Few rows in memory: read past Python, checked as a stream of any length is, and read again."""
+"""Small data in memory: it is validated like any stream, and can be read repeatedly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_stream(compression: str | None) -> bytes:
 
 
 def rows_of(data: Any) -> int | None:
-    """Read all rows and count them; None where they are refused."""
+    """Read all rows and return their number, or None if they are rejected."""
     try:
         return int(to_reader(data).read_all().num_rows)
     except (InvalidInputError, pa.ArrowException, OSError):
@@ -40,7 +40,7 @@ def rows_of(data: Any) -> int | None:
 
 
 @pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
-def test_bytes_are_refused_where_a_file_of_them_is(compression: str | None) -> None:
+def test_bytes_are_accepted_exactly_if_the_same_file_is(compression: str | None) -> None:
     whole, dice = as_stream(compression), random.Random(7)
     assert rows_of(whole) == rows_of(io.BytesIO(whole)) == 5
     refused = 0
@@ -56,21 +56,21 @@ def test_bytes_are_refused_where_a_file_of_them_is(compression: str | None) -> N
 
 
 @pytest.mark.parametrize("make", [lambda: TABLE, lambda: as_stream(None)], ids=["table", "bytes"])
-def test_they_are_read_as_often_as_wanted(make: Callable[[], Any]) -> None:
+def test_small_data_can_be_read_repeatedly(make: Callable[[], Any]) -> None:
     rows = RowStream.of(make())
     assert [rows.reader().read_all() for _ in range(3)] == [TABLE] * 3
     assert (rows.are_few, rows.can_begin_again, rows.rows) == (True, True, 5)
 
 
-def test_many_rows_are_read_once() -> None:
+def test_a_reader_can_be_read_once() -> None:
     rows = RowStream.of(TABLE.to_reader(max_chunksize=1))
     assert rows.reader().read_all() == TABLE
     assert (rows.are_few, rows.can_begin_again) == (False, False)
 
 
-def test_why_rows_break_off_is_raised_as_it_was() -> None:
+def test_an_error_of_the_producer_is_raised_unchanged() -> None:
     class Lost(LanceNamespaceError):
-        """A failure of whoever makes the rows."""
+        """A failure of the producer of the rows."""
 
     def broken(error: Exception) -> Iterator[pa.RecordBatch]:
         yield TABLE.to_batches()[0]
@@ -87,7 +87,7 @@ def test_why_rows_break_off_is_raised_as_it_was() -> None:
     assert RowStream.of(rows) is rows
 
 
-def test_the_first_of_many_batches_is_read_again_and_prepared_each_time() -> None:
+def test_the_first_batch_can_be_read_again_and_is_prepared_each_time() -> None:
     rows = RowStream.of(TABLE.to_reader(max_chunksize=2))
     assert rows.reader().read_next_batch().num_rows == 2
     assert rows.can_begin_again
@@ -101,7 +101,7 @@ def test_the_first_of_many_batches_is_read_again_and_prepared_each_time() -> Non
 
 
 class Exporter:
-    """Anything that exports an Arrow C stream and is nothing else that is known."""
+    """An unknown type that exports an Arrow C stream."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return TABLE.__arrow_c_stream__(requested_schema)
@@ -126,7 +126,7 @@ IN_MEMORY = {"table", "batch", "bytes", "bytearray", "memoryview", "buffer", "ro
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_are_taken_in_every_form(form: str) -> None:
+def test_rows_are_accepted_in_every_form(form: str) -> None:
     assert to_reader(FORMS[form]()).read_all().to_pylist() == TABLE.to_pylist()
     rows = RowStream.of(FORMS[form]())
     assert rows.are_few == (form in IN_MEMORY)
@@ -134,7 +134,7 @@ def test_rows_are_taken_in_every_form(form: str) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda table: table, lambda table: table.to_batches()[0]])
-def test_rows_of_many_bytes_are_not_kept(make: Callable[[pa.Table], Any]) -> None:
+def test_large_data_is_not_kept_in_memory(make: Callable[[pa.Table], Any]) -> None:
     large = pa.table({"x": pa.array(bytes(1 << 17), pa.uint8())})
     assert not RowStream.of(make(large)).are_few
     sink = io.BytesIO()
@@ -147,13 +147,13 @@ def test_rows_of_many_bytes_are_not_kept(make: Callable[[pa.Table], Any]) -> Non
 
 
 @pytest.mark.parametrize("bad", [5, None, "text", [1], object(), {1, 2}])
-def test_what_is_no_rows_is_bad_input(bad: Any) -> None:
+def test_a_value_without_rows_is_invalid_input(bad: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"rows must be|cannot be read") as caught:
         RowStream.of(bad)
     assert caught.value.code == 13
 
 
-def test_a_long_cause_is_cut() -> None:
+def test_a_long_cause_is_truncated() -> None:
     def broken() -> Iterator[pa.RecordBatch]:
         yield from ()
         raise ValueError("x" * 400)
@@ -165,7 +165,7 @@ def test_a_long_cause_is_cut() -> None:
 
 
 @pytest.mark.parametrize("write", [stream_chunks, file_chunks])
-def test_each_batch_is_a_chunk_of_its_own(write: Callable[[Any], Iterator[bytes]]) -> None:
+def test_each_batch_is_a_separate_chunk(write: Callable[[Any], Iterator[bytes]]) -> None:
     read = 0
 
     def batches() -> Iterator[pa.RecordBatch]:

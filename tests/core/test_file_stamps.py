@@ -1,4 +1,4 @@
-"""Whether files are still what they were: no change goes unseen."""
+"""File stamps: every change of a file or directory is detected."""
 
 from __future__ import annotations
 
@@ -53,28 +53,26 @@ def written_and_set_back(file):
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_shows(folder, change):
+def test_a_change_is_detected(folder, change):
     stamp = Stamp.take(str(folder), str(folder / "file"))
     assert stamp.is_current()
     change(folder)
     assert not stamp.is_current()
 
 
-def test_what_has_just_changed_may_change_again_unseen(tmp_path):
+def test_a_recently_changed_directory_has_no_stamp(tmp_path):
     assert Stamp.take(str(tmp_path)) is None
 
 
-def test_what_is_missing_or_a_link_has_no_stamp(folder):
+def test_a_missing_file_or_a_link_has_no_stamp(folder):
     (folder / "link").symlink_to(folder / "file")
     assert Stamp.take(str(folder), str(folder / "missing")) is None
     assert Stamp.take(str(folder), str(folder / "link")) is None
 
 
 @pytest.mark.parametrize(("ago", "stamped"), [(0, False), (2.5, False), (3, True)])
-def test_what_changed_within_a_step_of_the_file_systems_time_has_no_stamp(
-    tmp_path, monkeypatch, ago, stamped
-):
-    """The steps of the coarsest are two seconds long."""
+def test_a_change_within_the_time_resolution_has_no_stamp(tmp_path, monkeypatch, ago, stamped):
+    """The coarsest file systems have a time resolution of two seconds."""
     now = tmp_path.lstat().st_ctime_ns + int(ago * 1e9)
     monkeypatch.setattr(file_stamps, "time", SimpleNamespace(time_ns=lambda: now))
     assert (Stamp.take(str(tmp_path)) is not None) is stamped

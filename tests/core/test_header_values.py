@@ -1,4 +1,4 @@
-"""A secret that cannot be a header's value is refused at connect, and shown nowhere."""
+"""A secret that is not a valid header value is rejected when connecting, and never shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shown(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
 @pytest.mark.parametrize("value", ENDS, ids=repr)
 @pytest.mark.parametrize("key", ["auth_token", "headers.x-secret", "headers.Authorization"])
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place["impl"])
-def test_a_blank_at_an_end_is_refused_at_connect(
+def test_a_leading_or_trailing_space_is_rejected_when_connecting(
     place: dict[str, str], key: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -38,7 +38,7 @@ def test_a_blank_at_an_end_is_refused_at_connect(
     assert SECRET not in shown(caught.value, caplog)
 
 
-def test_an_api_key_and_an_empty_token_are_refused_too() -> None:
+def test_an_api_key_with_a_space_and_an_empty_token_are_rejected() -> None:
     uri = {"uri": "http://127.0.0.1:1"}
     with pytest.raises(InvalidInputError, match="starts or ends with a space"):
         connect("rest", {**uri, "api_key": f"{SECRET} "})
@@ -56,7 +56,7 @@ def test_an_api_key_and_an_empty_token_are_refused_too() -> None:
     ],
     ids=["token before", "token behind", "key", "context"],
 )
-def test_a_call_s_own_secret_is_refused_before_it_is_sent(
+def test_a_secret_of_a_request_is_rejected_before_it_is_sent(
     request_: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -66,6 +66,6 @@ def test_a_call_s_own_secret_is_refused_before_it_is_sent(
         assert SECRET not in shown(caught.value, caplog)
 
 
-def test_a_blank_within_is_fine() -> None:
+def test_an_inner_space_is_accepted() -> None:
     with connect("rest", {"uri": "http://127.0.0.1:1", "headers.x-note": "a b"}) as namespace:
         assert namespace.properties["headers.x-note"] == "a b"

@@ -1,4 +1,4 @@
-"""What every backend over HTTP does with waits, connections, cookies and repeats."""
+"""Timeouts, connections, cookies and retries of every HTTP backend."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BUSY = Answer(status=503, body={})
 CUT = Answer(body={"never": "whole"}, cut=True)
 
 
-def test_every_wait_has_its_limit() -> None:
+def test_every_wait_has_a_timeout() -> None:
     config = HttpConfig(connect_timeout=1.5, read_timeout=7.0)
     with new_client(config, "http://127.0.0.1:9") as client:
         assert client.timeout == httpx.Timeout(connect=1.5, pool=1.5, read=7.0, write=7.0)
 
 
-def test_a_call_that_finds_no_free_connection_does_not_wait_for_ever() -> None:
+def test_waiting_for_a_free_connection_times_out() -> None:
     busy, go = threading.Event(), threading.Event()
 
     def answer(asked: Asked) -> Answer:
@@ -65,7 +65,7 @@ def api_of(server: WebServer) -> JsonApi:
 
 @pytest.mark.parametrize("fault", [CUT, BUSY], ids=["cut", "503"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_with_an_unclear_outcome_is_not_made_again(
+def test_a_change_with_an_unclear_outcome_is_not_retried(
     web: tuple[WebServer, list[Answer]], change: str, fault: Answer
 ) -> None:
     server, script = web
@@ -78,9 +78,7 @@ def test_a_change_with_an_unclear_outcome_is_not_made_again(
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_that_was_turned_away_is_made_again(
-    web: tuple[WebServer, list[Answer]], change: str
-) -> None:
+def test_a_throttled_change_is_retried(web: tuple[WebServer, list[Answer]], change: str) -> None:
     server, script = web
     script.append(Answer(status=429, body={}))
     api = api_of(server)
@@ -90,7 +88,7 @@ def test_a_change_that_was_turned_away_is_made_again(
 
 
 @pytest.mark.parametrize("fault", [CUT, BUSY], ids=["cut", "503"])
-def test_a_question_is_asked_again(web: tuple[WebServer, list[Answer]], fault: Answer) -> None:
+def test_a_read_is_retried(web: tuple[WebServer, list[Answer]], fault: Answer) -> None:
     server, script = web
     script.append(fault)
     api = api_of(server)
@@ -128,7 +126,7 @@ def test_what_cannot_be_meant_is_refused() -> None:
     assert attrs.evolve(HttpConfig(), max_retries=0).max_retries == 0
 
 
-def test_an_answer_that_breaks_off_gives_its_connection_back(
+def test_a_truncated_response_releases_its_connection(
     web: tuple[WebServer, list[Answer]],
 ) -> None:
     server, script = web
@@ -140,7 +138,7 @@ def test_an_answer_that_breaks_off_gives_its_connection_back(
         assert client.get(f"{server.uri}/second").json() == {}
 
 
-def test_json_is_asked_for(web: tuple[WebServer, list[Answer]]) -> None:
+def test_the_accept_header_requests_json(web: tuple[WebServer, list[Answer]]) -> None:
     server, _ = web
     api_of(server).get("/x")
     assert server.asked[-1].headers["accept"] == "application/json"

@@ -1,4 +1,4 @@
-"""The key impl, and keys with the implementation as their prefix."""
+"""The key ``impl``, and keys that are prefixed with the name of the implementation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_key_impl_chooses_the_implementation(impl: str, module: str) -> None
 
 
 @pytest.mark.requirement("general-116", "general-117", "general-123")
-def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
+def test_the_key_impl_is_required_and_must_be_known(tmp_path: Path) -> None:
     with connect_config({"impl": "dir", "dir.path": str(tmp_path)}) as directory:
         assert directory.config.impl == "dir"
     with pytest.raises(InvalidInputError, match="no 'impl'"):
@@ -49,7 +49,7 @@ PROPERTIES = {
     "polaris": {"endpoint": "http://host"},
 }
 
-"""Implementation -> properties as they are written without it."""
+"""Implementation -> properties without the prefix."""
 
 
 @pytest.mark.requirement("general-122", "general-123")
@@ -67,7 +67,7 @@ def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
 
 
 @pytest.mark.requirement("general-122")
-def test_keys_of_another_implementation_are_left_alone(tmp_path: Path) -> None:
+def test_keys_of_another_implementation_are_ignored(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://host", "hive.x": "y"}
     with connect_config(config) as directory:
         assert directory.properties["path"] == str(tmp_path)

@@ -1,4 +1,4 @@
-"""A bare number that was probably meant in the other unit is warned about; one with a unit is not."""
+"""A bare number that probably has the wrong unit causes a warning; an explicit unit does not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEEDED: dict[Any, dict[str, str]] = {
         (PolarisConfig, "read_timeout", "60", "or '60ms' to confirm"),
     ],
 )
-def test_a_number_of_the_other_unit_is_warned_about(
+def test_a_number_in_the_wrong_unit_causes_a_warning(
     config: Any, key: str, value: Any, words: str
 ) -> None:
     with pytest.warns(UserWarning, match=words):
@@ -59,7 +59,9 @@ def test_a_number_of_the_other_unit_is_warned_about(
         (PolarisConfig, "read_timeout", "300000"),
     ],
 )
-def test_other_numbers_and_those_with_a_unit_are_not(config: Any, key: str, value: str) -> None:
+def test_plausible_numbers_and_numbers_with_a_unit_cause_no_warning(
+    config: Any, key: str, value: str
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         config.from_properties({**NEEDED[config], key: value})

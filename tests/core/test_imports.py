@@ -1,4 +1,4 @@
-"""Packages that are imported at their first use, by several threads at a time."""
+"""Lazy imports of packages by several threads concurrently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lance_namespace_impls.core.imports import load
 ROOT = Path(__file__).parents[2]
 
 
-# One thread may begin with either, and uses both: the second thread must not see half of one.
+# The two modules import each other. No thread may see a partially initialized module.
 PART = """
 import time
 time.sleep(0.3)
@@ -43,7 +43,7 @@ def cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cycle")
-def test_threads_that_begin_in_different_places_get_whole_modules() -> None:
+def test_threads_that_import_a_cycle_get_complete_modules() -> None:
     ready = threading.Barrier(8)
 
     def use(number: int) -> str:
@@ -94,7 +94,7 @@ with ThreadPoolExecutor(len(calls)) as threads:
 """
 
 
-def test_the_first_operations_may_be_concurrent(tmp_path: Path) -> None:
+def test_the_first_operations_can_run_concurrently(tmp_path: Path) -> None:
     make = (
         "import sys, pyarrow as pa\n"
         "from lance_namespace_impls import connect\n"
@@ -109,8 +109,8 @@ def test_the_first_operations_may_be_concurrent(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def own_imports(path: Path) -> Iterator[str]:
-    """Return the imports of pylance and of parts of pyarrow in a module, but for annotations."""
+def direct_imports(path: Path) -> Iterator[str]:
+    """Return the imports of pylance and of pyarrow submodules, except those for annotations."""
     tree = ast.parse(path.read_text())
     for block in ast.walk(tree):
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
@@ -126,10 +126,10 @@ def own_imports(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
 
 
-def test_pylance_is_loaded_in_one_way() -> None:
+def test_pylance_is_only_imported_lazily() -> None:
     found = [
         each
         for path in (ROOT / "lance_namespace_impls").rglob("*.py")
-        for each in own_imports(path)
+        for each in direct_imports(path)
     ]
     assert found == []

@@ -1,4 +1,4 @@
-"""Who observes a catalog's calls sees each of them, by either client, and may add headers to it."""
+"""An observer of upstream calls sees each call of both clients, and can add headers to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def answer(asked: Asked) -> Answer:
 
 
 def use(kind: str, uri: str) -> None:
-    """List the tables, and describe one that there is not."""
+    """List the tables, and describe a missing table."""
     properties = {"uri": uri, "max_retries": "0"}
     if kind == "sync":
         with connect("rest", properties) as namespace:
@@ -55,7 +55,7 @@ def test_every_call_is_observed(kind: str) -> None:
                 use(kind, server.uri)
             uri = server.uri
         with pytest.raises(LanceNamespaceError):
-            use(kind, uri)  # nobody listens any more
+            use(kind, uri)  # the server is stopped
     finally:
         UPSTREAM_OBSERVER.reset(token)
     assert [(system, name) for system, name, _ in seen] == [

@@ -1,4 +1,4 @@
-"""What is sent to a catalog that speaks JSON over HTTP, and what is made of its answers."""
+"""Requests to a catalog with JSON over HTTP, and the handling of its responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLS: dict[str, Callable[[JsonApi], Any]] = {
 }
 
 
-def test_a_request_is_sent_as_it_is_meant(web: tuple[WebServer, list[Answer]]) -> None:
+def test_requests_are_sent_correctly(web: tuple[WebServer, list[Answer]]) -> None:
     server, script = web
     script += [Answer(body={"made": 1}), Answer(body={"changed": 1}), Answer(body={"found": 1})]
     api = api_of(server, "/v1/", headers={"X-A": "1", "Accept": "application/x"})
@@ -63,7 +63,7 @@ def test_a_request_is_sent_as_it_is_meant(web: tuple[WebServer, list[Answer]]) -
     }
 
 
-def test_credentials_that_change_are_sent(web: tuple[WebServer, list[Answer]]) -> None:
+def test_the_credentials_of_an_auth_object_are_sent(web: tuple[WebServer, list[Answer]]) -> None:
     server, _ = web
     api_of(server, auth=httpx.BasicAuth("ana", "word")).get("/t")
     assert server.asked[0].headers["authorization"].startswith("Basic ")
@@ -81,7 +81,7 @@ def test_credentials_that_change_are_sent(web: tuple[WebServer, list[Answer]]) -
     ],
 )
 @pytest.mark.parametrize("call", CALLS)
-def test_a_refusal_says_who_was_asked_and_what_it_said(
+def test_a_failure_contains_the_request_and_the_servers_message(
     web: tuple[WebServer, list[Answer]],
     call: str,
     answer: Answer,
@@ -98,7 +98,7 @@ def test_a_refusal_says_who_was_asked_and_what_it_said(
 
 
 @pytest.mark.parametrize("body", [b"text", b"[]", b'"x"', b"null", b"7"])
-def test_an_answer_that_is_no_object_is_the_servers_fault(
+def test_a_response_that_is_not_an_object_is_an_internal_error(
     web: tuple[WebServer, list[Answer]], body: bytes
 ) -> None:
     server, script = web
@@ -112,7 +112,7 @@ def test_an_answer_that_is_no_object_is_the_servers_fault(
         )
 
 
-def test_an_empty_answer_is_an_empty_object(web: tuple[WebServer, list[Answer]]) -> None:
+def test_an_empty_response_is_an_empty_object(web: tuple[WebServer, list[Answer]]) -> None:
     server, script = web
     for call in ("GET", "POST", "PATCH"):
         script.append(Answer(status=204))
@@ -120,7 +120,7 @@ def test_an_empty_answer_is_an_empty_object(web: tuple[WebServer, list[Answer]])
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_no_answer_and_no_connection(call: str) -> None:
+def test_an_unreachable_server_and_a_closed_client(call: str) -> None:
     with WebServer() as server:
         api = api_of(server)
     with pytest.raises(ServiceUnavailableError) as refused:
@@ -162,7 +162,7 @@ def test_pages_are_read_to_the_end(
     assert query == {"of": "x"}
 
 
-def test_a_listing_that_comes_back_to_a_page_is_ended(web: tuple[WebServer, list[Answer]]) -> None:
+def test_a_repeated_page_token_ends_the_listing(web: tuple[WebServer, list[Answer]]) -> None:
     server, script = web
     script += [Answer(body={"next": token}) for token in ("a", "b", "a", "c")]
     pages = api_of(server).pages("/t", {}, Paging(token="from", next_token="next"))
@@ -172,10 +172,10 @@ def test_a_listing_that_comes_back_to_a_page_is_ended(web: tuple[WebServer, list
     assert len(server.asked) == 3
 
 
-# --- failures that mean something
+# --- translated failures
 
 
-def test_a_failure_that_is_known_is_the_error_of_its_object() -> None:
+def test_a_matching_failure_becomes_the_error_of_the_object() -> None:
     failure = HttpFailure("GET /t", 404, "Gone", "no t")
 
     def ask(when: Callable[[HttpFailure], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The pages of one walk share what was listed; those of another, or of a later time, list anew."""
+"""The pages of one walk share a cached listing; another walk or an expired listing lists again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [f"n{number:03}" for number in range(40)]
 
 
 class Walk:
-    """A listing that counts how often it is made."""
+    """A paged walk that counts how often it lists the names."""
 
     def __init__(self, kept: KeptListings) -> None:
         self.kept = kept
@@ -52,13 +52,13 @@ class Walk:
 
 
 @pytest.mark.parametrize(("seconds", "made"), [(1e9, 1), (0, 4)])
-def test_a_walk_lists_once_while_its_listing_is_kept(seconds: float, made: int) -> None:
+def test_a_walk_lists_once_while_its_listing_is_cached(seconds: float, made: int) -> None:
     walk = Walk(KeptListings(seconds))
     assert walk.all() == NAMES
     assert walk.made == made
 
 
-def test_another_walk_lists_anew_and_so_does_one_whose_listing_was_dropped() -> None:
+def test_another_walk_and_a_dropped_listing_list_again() -> None:
     walk = Walk(KeptListings(1e9))
     _, first = walk.page(None)
     _, second = walk.page(None)
@@ -71,14 +71,14 @@ def test_another_walk_lists_anew_and_so_does_one_whose_listing_was_dropped() -> 
     assert walk.made == 3
 
 
-def test_a_page_of_all_is_not_kept() -> None:
+def test_an_unlimited_page_is_not_cached() -> None:
     walk = Walk(KeptListings(1e9))
     assert [walk.page(None, None), walk.page(None, None)] == [(NAMES, None)] * 2
     assert walk.made == 2
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that the tests set."""
 
     now = 1000.0
 
@@ -93,7 +93,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-def test_a_listing_is_taken_for_as_long_as_it_is_kept(clock: Clock) -> None:
+def test_a_listing_is_used_until_it_expires(clock: Clock) -> None:
     walk = Walk(KeptListings(10))
     token: str | None = None
     for passed, made in ((0, 1), (9, 1), (0.5, 1), (0.5, 2)):
@@ -104,7 +104,7 @@ def test_a_listing_is_taken_for_as_long_as_it_is_kept(clock: Clock) -> None:
     assert token is None
 
 
-def test_a_listing_that_nobody_went_on_with_goes_when_another_is_kept(clock: Clock) -> None:
+def test_an_abandoned_listing_is_dropped_after_it_expires(clock: Clock) -> None:
     walk = Walk(KeptListings(10))
     names = weakref.WeakSet[Listings]()
     find = walk.kept.find
@@ -124,7 +124,7 @@ def test_a_listing_that_nobody_went_on_with_goes_when_another_is_kept(clock: Clo
     assert len(names) == 2
 
 
-def test_a_walk_counts_once_however_many_pages_it_has(clock: Clock) -> None:
+def test_the_names_of_a_walk_count_once_toward_the_limit(clock: Clock) -> None:
     walk = Walk(KeptListings(10, most=2 * len(NAMES)))
     _, first = walk.page(None)
     token: str | None = first
@@ -141,20 +141,20 @@ def test_a_walk_counts_once_however_many_pages_it_has(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("most", "made"), [(3 * len(NAMES), 3), (3 * len(NAMES) - 1, 4)])
-def test_as_many_names_are_kept_as_there_is_room_for(most: int, made: int) -> None:
+def test_listings_are_cached_up_to_the_limit_of_names(most: int, made: int) -> None:
     walk = Walk(KeptListings(1e9, most=most))
     first, *_ = [walk.page(None)[1] for _ in range(3)]
     assert walk.page(first)[0] == NAMES[10:20]
     assert walk.made == made
 
 
-def test_one_walk_of_too_many_names_is_kept_alone() -> None:
+def test_a_single_walk_above_the_limit_is_cached() -> None:
     walk = Walk(KeptListings(1e9, most=len(NAMES) - 1))
     assert walk.all() == NAMES
     assert walk.made == 1
 
 
-def test_a_listing_that_is_no_longer_so_is_made_anew() -> None:
+def test_a_forgotten_listing_is_listed_again() -> None:
     listings = Listings(1e9)
     made: list[str] = []
 
@@ -173,14 +173,14 @@ def test_a_listing_that_is_no_longer_so_is_made_anew() -> None:
     assert made == ["tables", "namespaces", "tables"]
 
 
-def test_a_catalog_that_can_start_in_the_middle_is_asked_each_time() -> None:
+def test_a_listing_that_can_resume_is_not_cached() -> None:
     listings = Listings(1e9)
     found = [list(listings.names("tables", lambda: iter(["b"]), "a")) for _ in range(2)]
     assert (found, len(listings)) == ([["b"], ["b"]], 0)
 
 
 @pytest.mark.parametrize("third", [7, None, ["a"], "no such walk"])
-def test_a_token_that_names_no_walk_goes_on_after_its_name(third: Any) -> None:
+def test_a_token_of_an_unknown_walk_resumes_after_its_name(third: Any) -> None:
     walk = Walk(KeptListings(1e9))
     _, token = walk.page(None)
     assert token is not None
@@ -191,7 +191,7 @@ def test_a_token_that_names_no_walk_goes_on_after_its_name(third: Any) -> None:
     assert walk.made == 2
 
 
-def test_a_key_of_several_parts_comes_back_as_it_was() -> None:
+def test_a_composite_key_survives_the_page_token() -> None:
     rows = [("a", 1), ("a", 2), ("b", 1)]
     asked: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""How paths, addresses and names become locations."""
+"""Conversion of paths, URIs and names to locations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from lance_namespace_impls.core.location import (
         ("/a#b?c%20\\d", "/a#b?c%20\\d"),
     ],
 )
-def test_a_directory_is_absolute(
+def test_a_path_becomes_an_absolute_location(
     path: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def test_a_directory_is_absolute(
     assert absolute(path) == absolute_or_current(path) == expected
 
 
-def test_no_directory_is_the_current_one_where_that_will_do(
+def test_an_empty_path_is_the_current_directory_if_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -62,7 +62,7 @@ def test_no_directory_is_the_current_one_where_that_will_do(
 
 
 @pytest.mark.parametrize("path", ["", "/a\0b", "s3://b\0", "s3://", "s3:///", "file:///"])
-def test_what_names_no_directory_is_refused(path: str) -> None:
+def test_a_path_without_a_directory_is_rejected(path: str) -> None:
     for make in (absolute, absolute_or_current) if path else (absolute,):
         with pytest.raises(
             InvalidInputError, match=r"is empty|contains a NUL|contains no bucket"
@@ -81,7 +81,7 @@ def test_what_names_no_directory_is_refused(path: str) -> None:
         ("s3a://b/a", "s3://b/a"),
     ],
 )
-def test_a_server_is_sent_a_uri_where_one_was_written(address: str, made: str) -> None:
+def test_a_uri_remains_a_uri(address: str, made: str) -> None:
     assert absolute_as_written(address) == made
     assert absolute_as_written(made) == made
     assert absolute(made) == absolute(address)
@@ -117,7 +117,7 @@ def test_a_server_is_sent_a_uri_where_one_was_written(address: str, made: str) -
         ("s3://b/" + "n" * 897, "shorten it"),
     ],
 )
-def test_an_address_that_readers_differ_about_is_refused(address: str, message: str) -> None:
+def test_an_ambiguous_address_is_rejected(address: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(message)) as refused:
         absolute(address)
     assert refused.value.code == 13
@@ -135,7 +135,7 @@ def test_an_address_that_readers_differ_about_is_refused(address: str, message: 
         ("s3://b/größe/表", "s3://b/größe/表"),
     ],
 )
-def test_an_address_holds_no_sign_that_servers_refuse(location: str, address: str) -> None:
+def test_characters_that_servers_reject_are_encoded(location: str, address: str) -> None:
     assert as_address(location) == address
     assert as_address(address) == address
 
@@ -155,14 +155,14 @@ def test_each_name_is_one_level(root: str, names: list[str], made: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+def test_a_relative_path_segment_is_rejected(name: str) -> None:
     with pytest.raises(InvalidInputError, match="cannot be part of a default location") as refused:
         default_location("/r", ["a", name])
     assert refused.value.code == 13
 
 
 @pytest.mark.parametrize("root", ["/r", "file:///r"])
-def test_a_long_name_is_cut_where_it_is_on_local_storage(root: str) -> None:
+def test_a_long_name_is_shortened_on_local_storage(root: str) -> None:
     names = ["n" * 246, "n" * 247, "n" * 246 + "m", "表" * 27, "表" * 28]
     levels = [default_location(root, [name]).removeprefix(f"{root}/") for name in names]
     assert levels[0] == names[0]
@@ -176,14 +176,14 @@ def test_a_long_name_is_cut_where_it_is_on_local_storage(root: str) -> None:
     assert default_location("s3://b", ["n" * 247]) == "s3://b/" + "n" * 247
 
 
-def test_two_names_of_one_local_place_are_one() -> None:
+def test_equivalent_local_locations_have_one_plain_path() -> None:
     assert {plain_path(name) for name in ("/a/b", "/a/b/", "file:///a/b", "file:///a/b/")} == {
         "/a/b"
     }
     assert plain_path("s3://b/a/") == "s3://b/a"
 
 
-def test_a_fresh_place_is_beside_the_other_and_its_own() -> None:
+def test_a_fresh_location_is_unique_and_next_to_the_original() -> None:
     found = {fresh_location("s3://b/t/") for _ in range(3)}
     assert len(found) == 3
     for each in found:

@@ -1,4 +1,4 @@
-"""A lock of the machine: one holder among threads and processes, and none once that one is dead."""
+"""Machine-wide locks: one holder among all threads and processes; a dead holder releases them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ with ThreadPoolExecutor(4) as threads:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files."""
+    """Use a separate directory for temporary files, in subprocesses too."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
@@ -82,7 +82,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that holds the lock of one object, and has released that of another."""
+    """Start a process that holds the lock of one object and has released that of another."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -92,7 +92,7 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_another_process_is_waited_for_no_longer_than_asked(
+def test_waiting_for_another_process_times_out(
     holder: subprocess.Popen[bytes],
 ) -> None:
     with (
@@ -114,12 +114,12 @@ def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes]) -
         pass
 
 
-def test_what_another_process_has_released_is_free(holder: subprocess.Popen[bytes]) -> None:
+def test_a_lock_released_by_another_process_is_free(holder: subprocess.Popen[bytes]) -> None:
     with object_lock("a server", ("ns", "v"), 0.05):
         assert holder.poll() is None
 
 
-def test_another_process_is_waited_for(holder: subprocess.Popen[bytes]) -> None:
+def test_a_lock_waits_for_another_process(holder: subprocess.Popen[bytes]) -> None:
     timer = threading.Timer(0.2, holder.kill)
     timer.start()
     with object_lock("a server", ("ns", "t"), 60):
@@ -127,7 +127,7 @@ def test_another_process_is_waited_for(holder: subprocess.Popen[bytes]) -> None:
     timer.join()
 
 
-def test_another_thread_is_waited_for_no_longer_than_asked() -> None:
+def test_waiting_for_another_thread_times_out() -> None:
     def take() -> None:
         with machine_lock("key", 0.05):
             pytest.fail("two have the lock")
@@ -136,7 +136,7 @@ def test_another_thread_is_waited_for_no_longer_than_asked() -> None:
         thread.submit(take).result()
 
 
-def test_a_lock_leaves_no_file(folder: Path) -> None:
+def test_a_released_lock_leaves_no_file(folder: Path) -> None:
     with machine_lock("key"):
         (place,) = folder.glob("lance-namespace-locks-*")
         (file,) = place.iterdir()
@@ -145,8 +145,8 @@ def test_a_lock_leaves_no_file(folder: Path) -> None:
     assert not list(place.iterdir())
 
 
-def test_one_of_many_threads_and_processes_holds_it(folder: Path) -> None:
-    """The file is deleted by each that releases the lock, while others wait for it."""
+def test_only_one_thread_or_process_holds_the_lock(folder: Path) -> None:
+    """Each holder deletes the file when it releases the lock, while others wait for it."""
     counter = folder / "counter"
     counter.write_text("0")
     workers = [subprocess.Popen([sys.executable, "-c", COUNTING, str(counter)]) for _ in range(3)]
@@ -154,7 +154,7 @@ def test_one_of_many_threads_and_processes_holds_it(folder: Path) -> None:
     assert counter.read_text() == "1200"
 
 
-def test_a_folder_of_somebody_else_is_left_alone(
+def test_a_directory_of_another_user_is_not_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = os.getuid()
@@ -168,7 +168,7 @@ def test_a_folder_of_somebody_else_is_left_alone(
 
 
 @pytest.mark.parametrize("fault", ["missing", "link", "file"])
-def test_a_folder_that_cannot_hold_locks_is_warned_about_each_time(
+def test_an_unusable_lock_directory_causes_a_warning_each_time(
     folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     lost = folder / "temporary"
@@ -194,5 +194,5 @@ def test_a_folder_that_cannot_hold_locks_is_warned_about_each_time(
         assert len(list(file.iterdir())) == 1
 
 
-def test_a_forked_process_waits_for_no_thread_that_it_has_not(folder: Path) -> None:
+def test_a_forked_process_does_not_wait_for_its_parents_threads(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)

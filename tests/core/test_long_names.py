@@ -1,4 +1,4 @@
-"""Names that are too long for a directory of a table."""
+"""Names that are too long for the directory of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = {"a": [1]}
 
 
 @pytest.mark.parametrize("name", ["n" * 247, "\u8868" * 28, "n" * 3000])
-def test_a_name_too_long_for_a_directory_is_cut(tmp_path: Path, name: str) -> None:
+def test_a_name_too_long_for_a_directory_is_shortened(tmp_path: Path, name: str) -> None:
     for root in (str(tmp_path), f"file://{tmp_path}/uri"):
         with connect("memory", {"root": root}) as namespace:
             for each in (name, name + "x"):
@@ -25,7 +25,7 @@ def test_a_name_too_long_for_a_directory_is_cut(tmp_path: Path, name: str) -> No
             assert namespace.table([name + "x"]).count_rows() == 1
 
 
-def test_the_longest_name_has_room_for_a_fresh_place(tmp_path: Path) -> None:
+def test_the_longest_name_allows_a_fresh_location(tmp_path: Path) -> None:
     for name in ("n" * 246, "n" * 247):
         location = fresh_location(default_location(str(tmp_path), [name]))
         Path(location).mkdir()
@@ -33,7 +33,7 @@ def test_the_longest_name_has_room_for_a_fresh_place(tmp_path: Path) -> None:
     assert default_location("s3://bucket/tables", ["n" * 300]).endswith("/" + "n" * 300)
 
 
-def test_no_table_has_a_name_longer_than_a_directory(tmp_path: Path) -> None:
+def test_a_name_longer_than_a_directory_name_has_no_table(tmp_path: Path) -> None:
     with connect("dir", {"root": str(tmp_path), "manifest": "true"}) as namespace:
         for ask in (namespace.describe_table, namespace.drop_table, namespace.table_exists):
             with pytest.raises((TableNotFoundError, InvalidInputError)):

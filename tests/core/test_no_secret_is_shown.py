@@ -1,4 +1,4 @@
-"""A marked secret in every place where one can be, and a look through everything that is put out."""
+"""Put a marked secret into every possible setting, and check that no output contains it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ URL = f"http://me:{MARK}@host.example:1/path?sig={MARK}#{MARK}"
 
 
 def hidden(*said: object) -> None:
-    """Fail where the mark shows, in any form that it travels in."""
+    """Fail if the text or the representation of an object contains the mark."""
     for each in said:
         assert MARK not in str(each), f"a secret is shown: {str(each)[:300]}"
         assert MARK not in repr(each), f"a secret is shown: {each!r:.300}"
 
 
 def told(error: BaseException) -> list[Any]:
-    """Return everything that a failure tells."""
+    """Return everything that an error exposes."""
     found: list[Any] = [str(error), repr(error), error.args, vars(error)]
     if isinstance(error, LanceNamespaceError):
         found += [error.message, error.detail, error.instance, error.to_dict()]
@@ -64,14 +64,14 @@ def places() -> Iterator[Any]:
 
 
 def needed(impl: str) -> dict[str, str]:
-    """Return the least that a backend is configured with."""
+    """Return the required properties of a backend."""
     values = {"uri": "http://127.0.0.1:9", "path": "/nowhere", "region": "eu-west-1"}
     rows = load(impl).config_type.describe()
     return {row["key"]: values.get(row["key"], "x") for row in rows if row["required"]}
 
 
 @pytest.mark.parametrize(("impl", "key", "value"), list(places()))
-def test_a_property(impl: str, key: str, value: str) -> None:
+def test_a_property_is_hidden(impl: str, key: str, value: str) -> None:
     given = {**needed(impl), key: value}
     config: type[Config] = load(impl).config_type
     assert any(MARK in each for each in secrets_among(impl, given))
@@ -89,7 +89,7 @@ def test_a_property(impl: str, key: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("impl", implementations())
-def test_a_value_of_the_wrong_type(impl: str) -> None:
+def test_a_value_of_the_wrong_type_is_hidden(impl: str) -> None:
     config: type[Config] = load(impl).config_type
     for row in config.describe():
         for value in (MARK if row["secret"] else URL, object()):
@@ -99,18 +99,18 @@ def test_a_value_of_the_wrong_type(impl: str) -> None:
                 hidden(*told(error))
 
 
-def test_a_pickle_of_a_failure() -> None:
+def test_a_pickled_error_hides_secrets() -> None:
     with connect("memory", {"storage.token": MARK}) as namespace:
         found = namespace.translate(OSError(f"no answer to {MARK}"), "DescribeTable t")  # type: ignore[attr-defined]
     hidden(*told(found), pickle.dumps(found))
 
 
-# --- a client whose server repeats everything that it is sent
+# --- a client whose server echoes everything that it receives
 
 
 @pytest.fixture
 def parrot() -> Iterator[WebServer]:
-    """A server that puts the whole request into its refusal."""
+    """Start a server that echoes the whole request in its error."""
 
     def answer(asked: Asked) -> Answer:
         said = f"{asked.path} {asked.query} {asked.headers} {asked.content!r}"
@@ -133,7 +133,7 @@ SENT: dict[str, tuple[Mapping[str, str], Mapping[str, Any]]] = {
 
 @pytest.mark.parametrize("place", SENT)
 @pytest.mark.parametrize("name", ["DescribeTable", "ListTables", "CreateTable", "DropTable"])
-def test_a_server_that_repeats_what_it_was_sent(
+def test_an_echoed_request_hides_secrets(
     parrot: WebServer, place: str, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     properties, more = SENT[place]
@@ -148,7 +148,7 @@ def test_a_server_that_repeats_what_it_was_sent(
 
 
 @pytest.mark.parametrize("field", ["storage_options", "properties"])
-def test_options_of_a_new_table(
+def test_options_of_a_new_table_are_hidden(
     parrot: WebServer, field: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     key = "secret_access_key" if field == "storage_options" else "storage.secret_access_key"
@@ -161,7 +161,7 @@ def test_options_of_a_new_table(
     hidden(*told(refused.value), caplog.text)
 
 
-def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_proxy_hides_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     proxy = f"http://me:{MARK}@127.0.0.1:9"
     for given in ({"proxy": proxy}, {}):
         monkeypatch.setenv("HTTP_PROXY", proxy)
@@ -175,11 +175,11 @@ def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         hidden(*told(refused.value), "".join(traceback.format_exception(refused.value)))
 
 
-# --- a server whose namespace has secrets, and whose callers bring theirs
+# --- a server whose namespace and callers have secrets
 
 
 class Chatty(MemoryNamespace):
-    """Puts its own secrets and its caller's into its failures."""
+    """A namespace that puts its own secrets and those of its caller into its errors."""
 
     def describe_namespace(self, request: Any) -> Any:
         raise InternalError(f"cannot ask with {self.properties} for {request}")
@@ -222,11 +222,11 @@ def chatty() -> Iterator[str]:
 
 @pytest.mark.parametrize("credentials", CREDENTIALS)
 @pytest.mark.parametrize("call", CALLS)
-def test_answers_and_log_of_a_server(
+def test_responses_and_log_of_a_server_hide_secrets(
     call: str, credentials: str, chatty: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    # The client of this test is no output of the server.
+    # The log of this test's client is not output of the server.
     for name in ("httpcore", "httpx", "hpack"):
         caplog.set_level(logging.WARNING, name)
     answer = CALLS[call](chatty, CREDENTIALS[credentials])
@@ -293,7 +293,7 @@ def test_the_command_line(
 # --- conformance reports
 
 
-def test_a_report_of_a_conformance_run() -> None:
+def test_a_conformance_report_hides_secrets() -> None:
     from lance_namespace_impls.conformance.redact import Redactor
 
     redactor = Redactor()

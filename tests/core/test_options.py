@@ -1,4 +1,4 @@
-"""What an object store's options are about."""
+"""Object store options: endpoints and credentials, redaction, and vended credentials."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OPERATORS = {**KEYS, "aws_region": "eu-west-1", "aws_endpoint": "https://s3.exam
     ],
 )
 @pytest.mark.parametrize("configured", [OPERATORS, {}])
-def test_where_requests_go_is_not_changed_under_others_credentials(
+def test_a_table_cannot_redirect_the_operators_credentials(
     own: dict[str, str], configured: dict[str, str]
 ) -> None:
     with pytest.raises(InvalidInputError, match="credentials") as caught:
@@ -69,7 +69,7 @@ def test_an_endpoint_goes_with_the_credentials_that_came_with_it(own: dict[str, 
     assert {key: found[key] for key in own} == own
 
 
-def test_what_does_not_lead_elsewhere_is_laid_on_top() -> None:
+def test_harmless_options_override_the_configured_ones() -> None:
     own = {"aws_region": "us-east-1", "endpoint": OPERATORS["aws_endpoint"], "timeout": "5s"}
     assert joined_options(OPERATORS, own, "table t") == {
         **{key: text for key, text in OPERATORS.items() if key != "aws_endpoint"},
@@ -78,7 +78,7 @@ def test_what_does_not_lead_elsewhere_is_laid_on_top() -> None:
     assert joined_options(OPERATORS, {}, "table t") == OPERATORS
 
 
-def test_a_table_that_leads_elsewhere_changes_nothing(tmp_path: Path) -> None:
+def test_a_rejected_endpoint_changes_nothing(tmp_path: Path) -> None:
     theft = {"storage.aws_endpoint": "http://203.0.113.9"}
     with Mixed(MemoryConfig(root=str(tmp_path), storage=KEYS)) as namespace:
         namespace.create_namespace({"id": ["ns"]})
@@ -97,7 +97,7 @@ def test_a_table_that_leads_elsewhere_changes_nothing(tmp_path: Path) -> None:
         assert not namespace.describe_table({"id": ["ns", "t"]}).properties
 
 
-def test_an_entry_that_somebody_put_into_the_catalog_takes_no_credentials(tmp_path: Path) -> None:
+def test_a_catalog_entry_with_an_endpoint_gets_no_credentials(tmp_path: Path) -> None:
     theft = {"storage.aws_endpoint": "http://203.0.113.9"}
     with Mixed(MemoryConfig(root=str(tmp_path), storage=KEYS)) as namespace:
         namespace.create_namespace({"id": ["ns"]})
@@ -110,7 +110,7 @@ def test_an_entry_that_somebody_put_into_the_catalog_takes_no_credentials(tmp_pa
         assert namespace.describe_table({"id": ["ns", "t"]}).storage_options == KEYS
 
 
-# --- what may be shown
+# --- redaction
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_what_is_not_known_to_be_harmless_is_a_secret(key: str) -> None:
         ("/srv/a@b?c", "/srv/a@b?c"),
     ],
 )
-def test_urls_are_shown_without_what_gives_access(text: str, safe: str) -> None:
+def test_urls_are_shown_without_credentials(text: str, safe: str) -> None:
     assert shown(text) == safe
     assert redact({"proxy_url": text}) == {"proxy_url": safe}
     for part in secret_parts(text):
         assert part not in safe
 
 
-def test_vended_keys_take_the_place_of_all_configured_ones() -> None:
+def test_vended_keys_replace_all_configured_ones() -> None:
     vended = {"aws_access_key_id": "vended", "aws_secret_access_key": "of it"}
     found = with_vended({**OPERATORS, "expires_at_millis": "1"}, {**vended, "aws_region": "other"})
     assert found == {**vended, "aws_region": "eu-west-1", "aws_endpoint": "https://s3.example"}
@@ -163,7 +163,7 @@ def test_vended_keys_take_the_place_of_all_configured_ones() -> None:
          {"sas_key": "b", "expires_at_millis": "2"}),
     ],
 )  # fmt: skip
-def test_the_configuration_has_the_last_word_but_for_keys(
+def test_the_configuration_takes_precedence_except_for_keys(
     configured: dict[str, str], vended: dict[str, str], found: dict[str, str]
 ) -> None:
     before = dict(configured)
@@ -187,7 +187,7 @@ def test_the_secret_parts_of_a_text(text: str, parts: set[str]) -> None:
     assert secret_parts(text) == parts
 
 
-def test_an_anonymous_table_says_so_outright() -> None:
+def test_anonymous_access_requires_an_explicit_true() -> None:
     elsewhere = {"endpoint": "http://203.0.113.9"}
     for says in ("skip_signature", "aws_skip_signature", "anonymous"):
         assert joined_options(OPERATORS, {**elsewhere, says: "TRUE"}, "t")[says] == "TRUE"
@@ -195,7 +195,7 @@ def test_an_anonymous_table_says_so_outright() -> None:
             joined_options(OPERATORS, {**elsewhere, says: "1"}, "t")
 
 
-def test_what_is_vended_without_keys_leaves_the_configured_ones() -> None:
+def test_vended_options_without_keys_keep_the_configured_keys() -> None:
     assert with_vended(OPERATORS, {"timeout": "5s", "aws_region": "other"}) == {
         **OPERATORS, "timeout": "5s",
     }  # fmt: skip

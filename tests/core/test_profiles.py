@@ -1,4 +1,4 @@
-"""Profiles of the configuration file in Python."""
+"""Profiles of the configuration file, used from Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_profile_connects(tmp_path):
         assert namespace.properties["storage.region"] == "eu-west-1"
 
 
-def test_properties_are_added_and_win(tmp_path):
+def test_properties_next_to_a_profile_take_precedence(tmp_path):
     config = {"profile": "prod", "path": f"{tmp_path}/other", "cache_mib": "8"}
     with connect_config(config) as namespace:
         assert namespace.properties["path"] == f"{tmp_path}/other"
@@ -54,13 +54,13 @@ def test_what_cannot_be_meant(config, message):
         connect_config(config)
 
 
-def test_properties_given_with_a_profile_win(tmp_path):
+def test_properties_passed_with_a_profile_take_precedence(tmp_path):
     with connect(properties={"path": f"{tmp_path}/other"}, profile="prod") as namespace:
         assert namespace.properties["path"] == f"{tmp_path}/other"
         assert namespace.properties["storage.region"] == "eu-west-1"
 
 
-def test_a_file_that_is_not_there(file):
+def test_a_missing_file_is_rejected(file):
     file.unlink()
     with pytest.raises(InvalidInputError, match="cannot be read"):
         connect(profile="prod")
@@ -88,7 +88,7 @@ def test_where_the_file_is(monkeypatch, named, environment, expected):
     assert config_path(named) == Path(expected)
 
 
-def test_a_profile_is_flat_and_its_texts_are_filled_in(file):
+def test_a_profile_is_flattened_and_its_variables_are_substituted(file):
     file.write_text(
         '[default]\nimpl = "dir"\ncache_mib = 8\nstrict = true\nlist = ["${PLACE}"]\n'
         '"a.b" = "${PLACE}/${PLACE}"\n[default.storage]\nregion = "x"\ndeep.er = "$PLACE"\n'
@@ -115,7 +115,7 @@ def test_a_profile_is_flat_and_its_texts_are_filled_in(file):
         ("\udcff", "prod", r"is not TOML"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_used(file, monkeypatch, text, name, message):
+def test_an_invalid_file_is_rejected(file, monkeypatch, text, name, message):
     monkeypatch.delenv("NOT_SET", raising=False)
     file.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ProfileError, match=message) as refused:
@@ -124,5 +124,5 @@ def test_a_file_that_cannot_be_used(file, monkeypatch, text, name, message):
     assert str(file) in refused.value.message
 
 
-def test_no_default_profile_is_none(file):
+def test_a_missing_default_profile_is_none(file):
     assert read_profile(file, None) is None

@@ -19,7 +19,7 @@ DIFFERENT = {
     "connect_timeout": "the specification of Iceberg REST requires milliseconds",
     "read_timeout": "the specification of Iceberg REST requires milliseconds",
 }
-"""Keys with another meaning for some backends, and the reason."""
+"""Keys with a different meaning for some backends, and the reason."""
 
 
 def rows_of(impl: str) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def test_a_property_has_key_type_unit_and_description(impl: str) -> None:
 
 
 @pytest.mark.parametrize("impl", BACKENDS)
-def test_a_key_stands_for_one_property(impl: str) -> None:
+def test_a_key_belongs_to_one_property(impl: str) -> None:
     keys = [key for row in rows_of(impl) for key in (row["key"], *row["also"])]
     assert sorted(set(keys)) == sorted(keys)
 

@@ -1,4 +1,4 @@
-"""How implementations are found: built in, registered, of other packages, or by module."""
+"""Lookup of implementations: built-in, registered, from other packages, or by module."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DIRECTORY = "lance_namespace_impls.directory:DirectoryNamespace"
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing that a test registers outlive it."""
+    """Discard the registrations of each test."""
     monkeypatch.setattr(registry, "_registered", {})
 
 
 @pytest.fixture
 def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package that is installed and brings an implementation called ``acme``."""
+    """Install a package that provides an implementation named ``acme``."""
     info = tmp_path / "acme_catalog-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-catalog\nVersion: 1.0\n")
@@ -36,7 +36,7 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("impl", [name for name, (_, extra) in registry._BUILT_IN.items() if extra])
-def test_a_missing_extra_is_named_with_the_command(
+def test_an_error_names_the_missing_extra_and_the_command(
     impl: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, extra = registry._BUILT_IN[impl]
@@ -52,7 +52,7 @@ def test_a_missing_extra_is_named_with_the_command(
     assert f"pip install 'lance-namespace-kit[{extra}]'" in str(caught.value)
 
 
-def test_what_needs_no_extra_does_not_speak_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_an_extra_names_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     register("mine", "not_there:Class")
     with pytest.raises(InvalidInputError) as caught:
         connect("mine", {})
@@ -61,30 +61,32 @@ def test_what_needs_no_extra_does_not_speak_of_one(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("config", [{}, {"impl": ""}, {"impl": None}, {"dir.path": "x"}])
-def test_a_configuration_needs_its_impl(config: dict[str, str]) -> None:
+def test_a_configuration_requires_an_impl(config: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError, match=r"no 'impl'; set it to one of .*dir"):
         connect_config(config)
 
 
-def test_a_configuration_is_left_as_it_was(tmp_path: Path) -> None:
+def test_the_configuration_is_not_modified(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path)}
     connect_config(config).close()
     assert config == {"impl": "dir", "dir.path": str(tmp_path)}
 
 
-def test_a_package_can_bring_an_implementation(other_package: str, tmp_path: Path) -> None:
+def test_a_package_can_provide_an_implementation(other_package: str, tmp_path: Path) -> None:
     assert implementations()[other_package] == DIRECTORY
     with connect(other_package, {"path": str(tmp_path)}) as found:
         assert isinstance(found, DirectoryNamespace)
 
 
-def test_a_package_does_not_replace_what_is_built_in(other_package: str, tmp_path: Path) -> None:
+def test_a_package_cannot_replace_a_built_in_implementation(
+    other_package: str, tmp_path: Path
+) -> None:
     assert implementations()["dir"] == DIRECTORY
     with connect("dir", {"path": str(tmp_path)}) as found:
         assert isinstance(found, DirectoryNamespace)
 
 
-def test_keys_of_a_package_or_a_registered_one_are_left_alone(
+def test_keys_of_packages_and_registered_implementations_are_ignored(
     other_package: str, tmp_path: Path
 ) -> None:
     register("mine", DIRECTORY)
@@ -97,7 +99,7 @@ def test_keys_of_a_package_or_a_registered_one_are_left_alone(
         connect("dir", {"path": str(tmp_path), "acne.region": "x"})
 
 
-def test_other_packages_are_not_looked_at_for_what_is_known(
+def test_known_implementations_do_not_scan_other_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow() -> None:
@@ -110,7 +112,7 @@ def test_other_packages_are_not_looked_at_for_what_is_known(
             assert found.properties["path"] == str(tmp_path)
 
 
-def test_a_registration_can_be_renewed(tmp_path: Path) -> None:
+def test_a_registration_can_be_replaced(tmp_path: Path) -> None:
     register("mine", "json:Nothing")
     register("mine", DIRECTORY)
     assert implementations()["mine"] == DIRECTORY
@@ -131,7 +133,7 @@ def test_connecting_loads_no_other_backend(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_package_has_what_it_names_and_nothing_else() -> None:
+def test_the_package_exports_exactly_its_public_names() -> None:
     for name in lance_namespace_impls.__all__:
         found = getattr(lance_namespace_impls, name)
         assert found.__name__ == name

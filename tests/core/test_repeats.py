@@ -1,4 +1,4 @@
-"""Which failures have a request sent again, by what the request does."""
+"""Retries: the failures after which a request is sent again, by the kind of request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Failing(httpx.MockTransport):
-    """Fails in one way each time, and counts how often."""
+    """A transport that always fails in the same way and counts the attempts."""
 
     def __init__(self, fault: Fault, headers: dict[str, str] | None = None) -> None:
         self.tries = 0
@@ -74,7 +74,7 @@ Tries = Callable[[Failing, Retry, str], int]
 
 @pytest.mark.parametrize("tries", [tries_of, tries_of_async])
 @pytest.mark.parametrize("kind", AGAIN)
-def test_what_is_sent_again(kind: str, tries: Tries) -> None:
+def test_the_failures_that_are_retried(kind: str, tries: Tries) -> None:
     retry = getattr(Retries(HttpConfig(max_retries=2)), kind)
     found = {fault for fault in FAULTS if tries(Failing(fault), retry, "POST") == 3}
     once = {fault for fault in FAULTS if tries(Failing(fault), retry, "POST") == 1}
@@ -83,7 +83,7 @@ def test_what_is_sent_again(kind: str, tries: Tries) -> None:
 
 
 @pytest.mark.parametrize("kind", AGAIN)
-def test_every_method_counts_alike(kind: str) -> None:
+def test_every_method_is_retried_alike(kind: str) -> None:
     retry = getattr(Retries(HttpConfig(max_retries=1)), kind)
     assert {tries_of(Failing(httpx.ConnectError), retry, method) for method in METHODS} == {2}
 
@@ -92,16 +92,16 @@ def test_every_method_counts_alike(kind: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "longest", "sent"), [("0", 0.01, 3), ("1", 0.5, 1), ("2", 1.5, 1), ("soon", 1, 3)]
 )
-def test_no_pause_is_longer_than_allowed(
+def test_a_pause_longer_than_allowed_is_not_made(
     asked: str, longest: float, sent: int, tries: Tries
 ) -> None:
     retry = Retries(HttpConfig(max_retries=2, max_retry_wait=longest)).repeatable
     assert tries(Failing(503, {"Retry-After": asked}), retry, "GET") == sent
 
 
-def test_a_pause_that_is_just_allowed_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_of_the_allowed_length_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    # Its own name for the module: others in this process sleep too.
+    # Replace the module in httpx_retries only: other code in this process sleeps too.
     fake = SimpleNamespace(**vars(time) | {"sleep": pauses.append})
     monkeypatch.setattr("httpx_retries.retry.time", fake)
     retry = Retries(HttpConfig(max_retries=2, max_retry_wait=7)).repeatable

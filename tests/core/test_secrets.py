@@ -1,4 +1,4 @@
-"""What is not known to be harmless is a secret, wherever it would be shown."""
+"""Every value that is not known to be harmless is treated as a secret wherever it is shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADDRESS = {"proxy": f"http://me:{HIDDEN}@127.0.0.1:9"}
 
 
 def shown(value: object) -> str:
-    """Return a value as part of a test's name: a set in order, or no two processes agree on it."""
+    """Return a value as part of a test id; sets are sorted, so that the id is stable."""
     return repr(sorted(value) if isinstance(value, set) else value)
 
 
@@ -41,14 +41,14 @@ def shown(value: object) -> str:
         ("rest", {"uri": "http://127.0.0.1:9", **HEADERS, **ADDRESS}),
     ],
 )
-def test_a_namespace(impl: str, given: dict[str, str]) -> None:
+def test_a_namespace_hides_its_secrets(impl: str, given: dict[str, str]) -> None:
     with connect(impl, given) as namespace:
         for text in (repr(namespace), str(namespace), namespace.namespace_id()):
             assert HIDDEN not in text
         assert set(namespace.properties.values()) >= set(given.values())
 
 
-def test_what_is_harmless_is_shown() -> None:
+def test_harmless_values_are_shown() -> None:
     options = {"storage.aws_region": "eu-west-1", "storage.aws_endpoint": "https://s3.example"}
     with connect("dir", {"path": "/nowhere", **options}) as namespace:
         for text in ("eu-west-1", "https://s3.example", "/nowhere"):
@@ -57,7 +57,7 @@ def test_what_is_harmless_is_shown() -> None:
 
 
 @pytest.mark.parametrize("impl", [*implementations(), "no-such-impl"])
-def test_properties_that_may_be_wrong(impl: str) -> None:
+def test_unknown_properties_are_secret(impl: str) -> None:
     given = {**STORAGE, "no_such_property": "value-of-it", f"{impl}.token_of_mine": "another"}
     found = secrets_among(impl, given)
     assert {HIDDEN, "value-of-it", "another"} <= found
@@ -92,7 +92,7 @@ def test_a_group_of_headers_is_secret_as_a_whole(impl: str) -> None:
     ],
     ids=shown,
 )
-def test_headers_of_a_call(headers: dict[str, str], secret: set[str]) -> None:
+def test_the_secrets_in_headers(headers: dict[str, str], secret: set[str]) -> None:
     assert secrets_in_headers(headers) == secret
 
 
@@ -129,5 +129,5 @@ def test_headers_of_a_call(headers: dict[str, str], secret: set[str]) -> None:
     ],
     ids=shown,
 )
-def test_what_is_secret_in_a_request(request_: Any, secret: set[str]) -> None:
+def test_the_secrets_in_a_request(request_: Any, secret: set[str]) -> None:
     assert secrets_in_request(request_) == secret

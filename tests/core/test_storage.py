@@ -1,4 +1,4 @@
-"""What is handed on to open a table: where it is, and who is asked for new options."""
+"""The storage of a table: its location, and the namespace that renews its options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMESPACE: Any = object()
         (SOON, None, True, None),
     ],
 )
-def test_the_namespace_is_asked_where_options_expire_or_it_keeps_the_versions(
+def test_the_namespace_is_passed_if_options_expire_or_it_manages_versions(
     options: dict[str, str],
     renewed_by: tuple[Any, tuple[str, ...]] | None,
     managed: bool,
@@ -43,7 +43,7 @@ def test_the_namespace_is_asked_where_options_expire_or_it_keeps_the_versions(
     )
 
 
-def test_a_place_is_the_same_whoever_is_asked_about_it() -> None:
+def test_equality_ignores_the_session_and_the_renewal() -> None:
     def storage(**more: Any) -> TableStorage:
         return TableStorage(**{"location": "/t", "options": {"region": "r"}, **more})
 

@@ -1,4 +1,4 @@
-"""What an object store answers, as pyarrow words it, and the protocol's code for it."""
+"""Object stores: failures as pyarrow reports them, and the options for pyarrow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_failure_has_the_code_of_its_kind(name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["AWS Error UNKNOWN (HTTP status 404) during HeadObject", "disk is full"]
 )
-def test_what_is_no_failure_of_the_store_is_left_to_others(text: str) -> None:
+def test_a_failure_of_another_kind_is_not_translated(text: str) -> None:
     assert store_failure(OSError(text)) is None
 
 
@@ -71,8 +71,8 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def given_to_pyarrow(address: str, options: dict[str, str]) -> dict[str, Any]:
-    """Return the arguments of the file system, without the retries, which are always the same."""
+def pyarrow_arguments(address: str, options: dict[str, str]) -> dict[str, Any]:
+    """Return the arguments of pyarrow's file system, except the retries, which never differ."""
     arguments = resolve(address, options).arguments()[1]
     if (retries := arguments.pop("retry_strategy", None)) is not None:
         assert retries.max_attempts == 4
@@ -115,16 +115,16 @@ HTTP = {"allow_http": "true"}
           "dfs_storage_scheme": "https"}),
     ],
 )  # fmt: skip
-def test_pyarrow_gets_the_equal_of_every_option(
+def test_every_option_is_translated_for_pyarrow(
     schemes: list[str], options: dict[str, str], made: dict[str, str]
 ) -> None:
     for scheme in schemes:
         address = f"{scheme}://bucket/a%20b/c"
-        assert given_to_pyarrow(address, options) == made
+        assert pyarrow_arguments(address, options) == made
         assert resolve(address, options).path == "bucket/a b/c"
 
 
-def test_an_account_of_azure_is_part_of_the_address() -> None:
+def test_an_azure_account_can_be_part_of_the_address() -> None:
     found = resolve("abfss://box@acc.dfs.core.windows.net/a/b", {"account_key": "aGVsbG8="})
     assert found.path == "box/a/b"
     assert found.arguments()[1] == {"account_name": "acc", "account_key": "aGVsbG8="}
@@ -136,7 +136,7 @@ ENDPOINTS = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_an_endpoint_of_the_environment_is_for_both(
+def test_an_endpoint_in_the_environment_applies_to_lance_and_pyarrow(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "http://h:1")
@@ -146,7 +146,7 @@ def test_an_endpoint_of_the_environment_is_for_both(
     assert found.arguments()[1]["endpoint_override"] == "http://h:1"
 
 
-def test_the_more_specific_variable_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_more_specific_variable_takes_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     for number, name in reversed(list(enumerate(ENDPOINTS))):
         monkeypatch.setenv(name, f"https://h:{number + 1}")
         found = resolve("s3://bucket", {})
@@ -155,7 +155,7 @@ def test_the_more_specific_variable_counts(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", ENDPOINTS)
 @pytest.mark.parametrize("option", ["aws_endpoint", "endpoint", "endpoint_url", "aws_endpoint_url"])
-def test_an_option_counts_before_the_environment(
+def test_an_option_takes_precedence_over_the_environment(
     name: str, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "https://environment")
@@ -164,18 +164,18 @@ def test_an_option_counts_before_the_environment(
     assert found.arguments()[1]["endpoint_override"] == "https://option"
 
 
-def test_credentials_of_the_environment_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_in_the_environment_apply_as_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "env")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "env")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "env")
     monkeypatch.setenv("AWS_REGION", "r")
     names = ("access_key", "secret_key", "session_token")
-    found = given_to_pyarrow("s3://bucket", {})
+    found = pyarrow_arguments("s3://bucket", {})
     assert found == {**dict.fromkeys(names, "env"), "region": "r"}
-    found = given_to_pyarrow("s3://bucket", GIVEN)
+    found = pyarrow_arguments("s3://bucket", GIVEN)
     assert found == {"access_key": "k", "secret_key": "s", "region": "r"}
     assert resolve("s3://bucket", GIVEN).options["aws_session_token"] == ""
-    found = given_to_pyarrow("s3://bucket", {"skip_signature": "true"})
+    found = pyarrow_arguments("s3://bucket", {"skip_signature": "true"})
     assert found == {"anonymous": True, "region": "r"}
 
 
@@ -212,7 +212,7 @@ def test_credentials_of_the_environment_count_together(monkeypatch: pytest.Monke
         ("nowhere://b", {}, {}, "does not support nowhere://"),
     ],
 )  # fmt: skip
-def test_what_cannot_work_for_both_is_rejected_before_anything_is_opened(
+def test_options_that_lance_or_pyarrow_cannot_apply_are_rejected(
     address: str,
     options: dict[str, str],
     environment: dict[str, str],
@@ -244,13 +244,13 @@ def test_local_storage_needs_no_options() -> None:
         ("oss://b/a", {}, False),
     ],
 )
-def test_a_store_is_reached_only_with_all_of_its_options(
+def test_pyarrow_reaches_a_store_only_if_it_supports_all_options(
     root: str, options: dict[str, Any], expected: bool
 ) -> None:
     assert resolve(root, options).is_reached_by_pyarrow is expected
 
 
-def test_options_of_another_kind_of_store_do_not_count() -> None:
+def test_options_of_another_kind_of_store_are_ignored() -> None:
     mixed = {"aws_region": "r", "azure_storage_account_name": "a", "google_project_id": "p"}
     assert applicable_options("s3a://b", mixed) == {"aws_region": "r"}
     assert applicable_options("gs://b", mixed) == {"google_project_id": "p"}

@@ -18,7 +18,7 @@ PACKAGES = ("lance_namespace_client", "lance_namespace_impls")
 
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
-    """The modules that each module imports, for annotations too."""
+    """Return the modules that each module imports, including imports for annotations."""
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     return {
         name: graph.find_modules_directly_imported_by(name)
@@ -28,7 +28,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def test_there_is_no_import_cycle(imports: dict[str, set[str]]) -> None:
-    # Types of the protocol may contain one another: they count as one module.
+    # The models of the protocol may refer to each other: they count as one module.
     models = "lance_namespace_client.models.*"
     graph: dict[str, set[str]] = {}
     for name, others in imports.items():
@@ -47,7 +47,7 @@ def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]
         if name.startswith("lance_namespace_impls")
         and re.match(r"lance_namespace_client\.(.*\.)?_", other)
     ] == []
-    # What is imported for annotations alone is not in the graph of imports.
+    # Also search the text for private names, and for imports that are not in the graph.
     written = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "lance_namespace_impls").rglob("*.py"))
@@ -57,7 +57,7 @@ def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]
 
 
 def imported_packages(path: Path) -> set[str]:
-    """Return the packages of this project that a module outside them imports, at any time."""
+    """Return the packages of this project that a module imports, including lazy imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -67,7 +67,7 @@ def imported_packages(path: Path) -> set[str]:
     return {name for name in found if name.startswith(("lance_namespace_", "codegen"))}
 
 
-def test_root_modules_keep_to_the_layers(imports: dict[str, set[str]]) -> None:
+def test_root_modules_respect_the_layers(imports: dict[str, set[str]]) -> None:
     lowest = "lance_namespace_namesake"
     assert {path.stem: imported_packages(path) for path in ROOT.glob("*lance_namespace*.py")} == {
         lowest: set(),
@@ -80,7 +80,7 @@ def test_root_modules_keep_to_the_layers(imports: dict[str, set[str]]) -> None:
         assert roots <= {lowest, "lance_namespace_client", "lance_namespace_codegen"}, path
 
 
-def test_the_rules_of_imports_have_no_exception() -> None:
+def test_the_import_rules_have_no_exceptions() -> None:
     (rules,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
         "contracts"
     ]
@@ -104,7 +104,7 @@ def test_the_rules_of_imports_have_no_exception() -> None:
         {"core"},
         {"lance_namespace_client"},
     ]
-    # None of them may import another: no ":" between them.
+    # The parts of one layer may not import each other: no ":" separates them.
     assert not any(":" in layer for layer in rules["layers"])
     folders = {path.parent.name for path in (ROOT / "lance_namespace_impls").glob("*/__init__.py")}
     assert folders == backends.union(*layers) - {"lance_namespace_client"}

@@ -1,4 +1,4 @@
-"""An error carries what it is about, which opens its message."""
+"""An error has a subject, and its message starts with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lance_namespace_impls.core.errors import about, from_system_failure
 ROWS = pa.table({"x": [1, 2, 3]})
 
 
-def test_the_subject_opens_the_message() -> None:
+def test_the_message_starts_with_the_subject() -> None:
     error = InvalidInputError("there is no column", subject="UpdateTable t")
     assert (error.text, str(error)) == ("there is no column", "UpdateTable t: there is no column")
     assert error.to_dict() == {"error": "UpdateTable t: there is no column", "code": 13}
@@ -27,13 +27,13 @@ def test_the_subject_opens_the_message() -> None:
     assert (again.subject, again.message) == ("UpdateTable t", error.message)
 
 
-def test_the_first_subject_stays() -> None:
+def test_the_innermost_subject_is_kept() -> None:
     with pytest.raises(TableColumnNotFoundError) as caught, about("outer"), about("inner"):
         raise TableColumnNotFoundError("no column x")
     assert caught.value.message == "inner: no column x"
 
 
-def test_it_is_kept_by_code() -> None:
+def test_an_error_from_a_code_or_a_system_failure_has_the_subject() -> None:
     assert error_for(13, "wrong", subject="CreateTable t").message == "CreateTable t: wrong"
     assert from_system_failure(OSError("gone"), "DropTable t").subject == "DropTable t"
 
@@ -47,14 +47,14 @@ def broken(failure: Exception) -> RowStream:
 
 
 def consume(rows: RowStream) -> None:
-    """Fail as a library does that takes broken rows for a failure of storage."""
+    """Raise a storage error if the rows fail, as a library does that does not know the cause."""
     try:
         rows.reader().read_all()
     except Exception as error:
         raise InternalError("storage is away") from error
 
 
-def test_rows_that_break_off_are_blamed() -> None:
+def test_a_failure_of_the_rows_is_invalid_input() -> None:
     rows = broken(ValueError("out of paper"))
     with pytest.raises(InvalidInputError) as caught, rows.guarded("CreateTable t"):
         consume(rows)
@@ -63,7 +63,7 @@ def test_rows_that_break_off_are_blamed() -> None:
     assert (rows.rows, rows.can_begin_again) == (3, True)
 
 
-def test_other_failures_pass() -> None:
+def test_other_failures_are_raised_unchanged() -> None:
     rows = RowStream.of(ROWS)
     assert RowStream.of(rows) is rows
     with pytest.raises(InternalError, match="storage"), rows.guarded():

@@ -1,4 +1,4 @@
-"""``connect`` for a type checker: the properties of each implementation, and none that it has not."""
+"""Types of ``connect``: a type checker accepts exactly the properties of each implementation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def main() -> list[str]:
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
-    """What mypy says of a user's file, by line."""
+    """Return mypy's errors in a user's file, by line number."""
     folder = tmp_path_factory.mktemp("typed")
     bad = [f'connect("{impl}", {{"wrong_key": "x"}})' for impl in built_in()]
     bad += ['connect("dir", {"path": ["a"]})', 'connect("rest", {"region": "eu-west-1"})']
@@ -56,7 +56,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
 
 
 @pytest.mark.slow
-def test_what_is_right_passes(checked: dict[int, str]) -> None:
+def test_correct_calls_pass(checked: dict[int, str]) -> None:
     good = len(GOOD.splitlines())
     assert not {number: text for number, text in checked.items() if number <= good}
 
@@ -68,6 +68,6 @@ def test_a_wrong_key_and_a_wrong_type_are_errors(checked: dict[int, str]) -> Non
     assert all("[call-overload]" in text for text in checked.values()), checked
 
 
-def test_the_types_are_those_of_the_configuration_classes() -> None:
-    """``python -m docs._generate.properties`` writes them."""
+def test_the_types_match_the_configuration_classes() -> None:
+    """``python -m docs._generate.properties`` generates the types."""
     assert properties.TARGET.read_text("utf-8") == properties.text()

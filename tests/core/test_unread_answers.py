@@ -1,4 +1,4 @@
-"""What a server answers beside a status, where nobody needs it, decides nothing."""
+"""Operations that need only the status of a response ignore its body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LANCE = {"properties": {"table_type": "lance"}}
 
 @pytest.fixture(params=UNREAD, ids=["text", "string", "list", "nothing", "object"])
 def server(request: pytest.FixtureRequest) -> Iterator[WebServer]:
-    """A catalog of every protocol that has one namespace and one table, and takes every change."""
+    """Start a catalog for all protocols with one namespace and one table; it accepts any change."""
 
     def respond(asked: Asked) -> Answer:
         if asked.method == "DELETE" or asked.path.endswith(("/rename", "/properties", "/exists")):

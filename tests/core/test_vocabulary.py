@@ -1,7 +1,7 @@
 """The prose in docstrings, comments, messages and pages avoids the patterns of the style guide.
 
 `vocabulary.toml` has the allowed number of hits for each package and pattern. A count may fall but not
-rise. ``python -m tests.core.test_vocabulary`` writes the present counts to it. CONTRIBUTING.md lists
+rise. ``python -m tests.core.test_vocabulary`` writes the current counts to it. CONTRIBUTING.md lists
 the replacements.
 """
 
@@ -63,7 +63,7 @@ def prose_of(path: Path) -> str:
 
 
 def files() -> Iterator[Path]:
-    """Walk the files that have prose of ours."""
+    """Yield the files with prose of this project."""
     yield from ROOT.glob("*.md")
     yield from ROOT.glob("*.py")
     for folder in FOLDERS:
@@ -72,7 +72,7 @@ def files() -> Iterator[Path]:
 
 
 def package_of(name: str) -> str:
-    """Return the package that a file is counted in: the two first folders of its path."""
+    """Return the package of a file: the first two directories of its path."""
     return "/".join(name.split("/")[:-1][:2]) or "."
 
 
@@ -91,7 +91,7 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def write() -> None:
-    """Write the present counts, a line for each package."""
+    """Write the current counts, one line per package."""
     rows = [
         f'"{package}" = {[*found.values()]}'
         for package, found in sorted(counts().items())
@@ -102,7 +102,7 @@ def write() -> None:
     ALLOWED.write_text(f"{head}patterns = [{patterns}]\n\n[hits]\n" + "\n".join(rows) + "\n")
 
 
-def test_no_pattern_is_used_more_often() -> None:
+def test_no_count_rises() -> None:
     allowed = tomllib.loads(ALLOWED.read_text("utf-8"))
     assert allowed["patterns"] == [*PATTERNS]
     risen = []

@@ -1,4 +1,4 @@
-"""The code blocks of the documentation, and what takes the place of what they only name."""
+"""The code blocks of the documentation."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Snippet:
 
 
 def snippets(*languages: str) -> Iterator[Snippet]:
-    """Walk the code blocks of all pages in some languages."""
+    """Yield the code blocks of all pages in the selected languages."""
     for page in PAGES:
         yield from read(page, *languages)
 
 
 def read(page: str, *languages: str) -> list[Snippet]:
-    """Return the code blocks of a page in some languages; in all of them unless given."""
+    """Return the code blocks of a page in the selected languages; by default, all blocks."""
     text = (ROOT / page).read_text("utf-8")
     return [
         Snippet(
@@ -65,6 +65,6 @@ def read(page: str, *languages: str) -> list[Snippet]:
 
 
 def prints(printed: str, expected: str) -> bool:
-    """Return whether an output has the expected parts, which … separates, in order."""
+    """Return whether an output contains the expected parts, separated by …, in order."""
     parts = map(re.escape, expected.split("…"))
     return re.search(".*".join(parts), printed, re.DOTALL) is not None

@@ -1,4 +1,4 @@
-"""The snippets of a tutorial run one after the other in an empty folder."""
+"""The snippets of a tutorial run one after another in an empty directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TUTORIALS = {
 
 
 @pytest.mark.parametrize("page", TUTORIALS)
-def test_the_snippets_of_a_page_run_in_an_empty_folder(page: str, tmp_path: Path) -> None:
+def test_the_snippets_of_a_page_run_in_an_empty_directory(page: str, tmp_path: Path) -> None:
     blocks = [each for each in read(page, "python", "sh") if each.is_run]
     script = "\n".join(each.text for each in blocks if each.language == "python")
     lines = [line for each in blocks if each.language == "sh" for line in commands(each)]

@@ -1,4 +1,4 @@
-"""Every row of the table of settings is true: it is accepted, warned about, or refused as stated."""
+"""Every row of the settings table is correct: a setting is accepted, rejected, or warned about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_namespace_impls import connect
 
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 ROW = re.compile(r"\| (?P<backends>[^|]+) \| `(?P<key>[^=`]+)=(?P<value>[^`]*)` \| (?P<here>.+) \|")
-# What each backend needs next to the setting of a row.
+# The properties that each backend needs in addition to the setting of a row.
 NEEDED = {
     "dir": {"root": "lake"},
     "rest": {"uri": "http://localhost:2333"},
@@ -45,7 +45,7 @@ def test_the_table_has_every_backend_and_verdict() -> None:
 
 
 @pytest.mark.parametrize(("backend", "key", "value", "here"), rows())
-def test_a_row(
+def test_a_row_is_correct(
     backend: str, key: str, value: str, here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,7 +76,7 @@ def test_a_row(
 @pytest.mark.parametrize(
     ("backend", "seconds"), [("unity", 10_000), ("polaris", 10), ("iceberg", 10)]
 )
-def test_the_units_are_those_of_the_table(backend: str, seconds: float) -> None:
+def test_the_units_match_the_table(backend: str, seconds: float) -> None:
     properties = {**NEEDED[backend], "connect_timeout": "10000"}
     if seconds > 10:
         with pytest.warns(UserWarning, match=r"is 10000 seconds; write '10000ms' for"):

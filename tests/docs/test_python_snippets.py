@@ -1,7 +1,7 @@
-"""Every Python snippet of the documentation runs: a page is one script, in the order it is read.
+"""Every Python snippet of the documentation runs; the snippets of a page form one script.
 
-Folders and addresses are replaced by those of the test; the rest is run as it stands. Where a page
-speaks of a catalog, the script meets the server that the backend's own tests use.
+Directories and addresses are replaced by those of the test. Everything else runs unchanged. The
+script of a page about a catalog uses the same server as the backend's own tests.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ PAGES = sorted({each.page for each in snippets("python") if each.is_run} - TUTOR
 
 @frozen(kw_only=True)
 class Around:
-    """What a page's script needs around it."""
+    """The replacements, additional code, environment and expected output of a page's script."""
 
     replaced: Mapping[str, str] = field(factory=dict)
     before: str = ""
     after_each: str = ""
     environment: Mapping[str, str] = field(factory=dict)
     prints: str = ""
-    """Parts of its output in order, separated by …."""
+    """Expected parts of the output in order, separated by …."""
 
 
 Setting = Callable[[Path], Iterator[Around]]
@@ -55,7 +55,7 @@ SETTINGS: dict[str, Setting] = {}
 
 
 def setting(page: str) -> Callable[[Setting], Setting]:
-    """Register what a page needs."""
+    """Register the function that prepares a page."""
 
     def register(make: Setting) -> Setting:
         SETTINGS[f"docs/{page}.md"] = make
@@ -64,8 +64,8 @@ def setting(page: str) -> Callable[[Setting], Setting]:
     return register
 
 
-def with_tables(folder: Path, *names: str) -> None:
-    """Make tables in the folder that the snippets call /tmp/lake and /data/lance."""
+def create_tables(folder: Path, *names: str) -> None:
+    """Create tables in the directory that the snippets call /tmp/lake or /data/lance."""
     with connect("dir", {"path": str(folder / "lake")}) as namespace:
         for name in names:
             namespace.create_table({"id": [name]}, LETTERS)
@@ -102,9 +102,9 @@ def partitioned(folder: Path) -> Iterator[Around]:
 
 @setting("guide")
 def guide(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "flights")
+    create_tables(folder, "flights")
     lake = repr(str(folder / "lake"))
-    # Past the sections that work in memory, the page is about the directory that it began with.
+    # After the sections that work in memory, the page returns to its initial directory.
     yield Around(
         before=ROWS,
         replaced={
@@ -116,7 +116,7 @@ def guide(folder: Path) -> Iterator[Around]:
 
 
 def embedded_letters(rows: int) -> pa.Table:
-    """Return letters with vectors and words, every tenth equal to the one before it."""
+    """Return letters with vectors and text; every tenth repeats the previous one."""
     numbers = [number - (number % 10 == 9) for number in range(rows)]
     flat = pa.array([(n * 37 + place * 11) % 101 / 101 for n in numbers for place in range(8)])
     vectors = pa.FixedSizeListArray.from_arrays(flat.cast(pa.float32()), 8)
@@ -144,7 +144,7 @@ def spark_in_an_hour(folder: Path) -> Iterator[Around]:
 
 @setting("jobs")
 def jobs(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "letters")
+    create_tables(folder, "letters")
     yield Around()
 
 
@@ -155,7 +155,7 @@ def serving_page(folder: Path) -> Iterator[Around]:
 
 @setting("rest")
 def rest(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "letters")
+    create_tables(folder, "letters")
     with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
         yield Around(
             replaced={"http://localhost:2333": uri}, prints="10 described concurrently\n2\n"

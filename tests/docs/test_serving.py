@@ -1,4 +1,4 @@
-"""Every promise of the threat model names tests, and those are there."""
+"""Every attack in the threat model names its tests, and these tests exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW = re.compile(r"^\| (?P<attack>[^|]+) \| (?P<tests>`[^|]+`) \|$", re.MULTILIN
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 
-def test_every_test_of_an_attack_is_there() -> None:
+def test_every_test_of_an_attack_exists() -> None:
     _, _, table = PAGE.partition("\n## Tests\n")
     named = [[*NAMED.findall(row["tests"])] for row in ROW.finditer(table.partition("\n## ")[0])]
     assert len(named) > 10 and all(named)
@@ -24,6 +24,6 @@ def test_every_test_of_an_attack_is_there() -> None:
     assert missing == []
 
 
-def test_every_file_of_attacks_is_named() -> None:
+def test_every_file_of_attacks_is_listed() -> None:
     files = {path.name for path in (TESTS / "server" / "attacks").glob("test_*.py")}
     assert files <= {Path(file).name for file, _ in NAMED.findall(PAGE)}

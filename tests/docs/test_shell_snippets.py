@@ -1,7 +1,7 @@
-"""Every shell snippet of the documentation runs, and a session that is shown prints what it shows.
+"""Every shell snippet of the documentation runs, and every shown session prints the shown output.
 
-What installs packages or starts a nox session is not run but held against pyproject.toml and
-noxfile.py. A command that serves is started, asked for its first line, and stopped.
+Commands that install packages or start a nox session are not run; they are compared with
+pyproject.toml and noxfile.py. A server is started, and stopped after its first line of output.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .snippets import ROOT, Snippet, read, snippets
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"].keys()
-# What the documentation may tell someone to install.
+# Distributions that the documentation may install.
 DISTRIBUTIONS = {"lance-namespace-kit", ".", "nox", "lancedb", "lance-ray"}
 SESSIONS = {
     node.name
     for node in ast.parse((ROOT / "noxfile.py").read_text("utf-8")).body
     if isinstance(node, ast.FunctionDef) and node.decorator_list
 }
-# Tables that a page's commands find.
+# Tables that exist before the commands of a page run.
 TABLES = {
     "README.md": ["letters"],
     "docs/cli.md": ["sales$orders"],
@@ -54,7 +54,7 @@ class MyNamespace(Namespace):
 
 
 def commands(snippet: Snippet) -> list[str]:
-    """Return the lines of a snippet that are commands."""
+    """Return the commands of a snippet, one per line."""
     lines = snippet.text.replace("\\\n", " ").splitlines()
     return [line for line in lines if shlex.split(line, comments=True)]
 
@@ -69,7 +69,7 @@ RUN = [each for each in SHELL if not all(map(is_checked_only, commands(each)))]
 
 
 @pytest.mark.parametrize("command", [c for s in SHELL for c in commands(s) if is_checked_only(c)])
-def test_what_is_installed_or_run_with_nox_exists(command: str) -> None:
+def test_installed_packages_and_nox_sessions_exist(command: str) -> None:
     for extras in re.findall(r"(?:lance-namespace-kit|\.)\[([\w,]+)\]", command):
         assert set(extras.split(",")) <= EXTRAS
     for session in re.findall(r"nox -s (\S+)", command):
@@ -84,7 +84,7 @@ def test_what_is_installed_or_run_with_nox_exists(command: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files and the package that the commands name."""
+    """Return a directory with the files and the package that the commands use."""
     flights = {"carrier": ["UA", "AA", "B6"], "dep_delay": ["2", "NA", "-1"]}
     pa.csv.write_csv(pa.table(flights), tmp_path / "flights.csv")
     (tmp_path / "data").mkdir()
@@ -101,7 +101,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fill(folder: Path, page: str) -> None:
-    """Make the tables that a page's commands find."""
+    """Create the tables that the commands of a page use."""
     (folder / "lake").mkdir(exist_ok=True)
     with connect("dir", {"path": str(folder / "lake")}) as lake:
         for name in TABLES.get(page, ()):
@@ -115,7 +115,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def placed(text: str, folder: Path, uri: str) -> str:
-    """Put the test's folder and server in the place of those of a snippet."""
+    """Replace the directories and addresses of a snippet with those of the test."""
     lake = str(folder / "lake")
     for old, new in (
         ("/tmp/lake", lake),
@@ -172,14 +172,14 @@ def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: s
 
 
 def split_session(text: str) -> Iterator[tuple[str, str]]:
-    """Walk the commands of a shown session, each with what it prints."""
+    """Yield the commands of a shown session, each with its output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield command, output
 
 
 @pytest.mark.parametrize("page", SESSION_PAGES)
-def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
+def test_a_shown_session_prints_the_shown_output(page: str, folder: Path) -> None:
     surroundings = environment(
         folder, LANCE_NS_IMPL="dir", LANCE_NS_PROPERTIES=f"path={folder / 'lake'}"
     )
@@ -198,7 +198,7 @@ def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
                 line = first_line_of(command, folder, surroundings)
                 assert line.startswith(f"Serving dir path={folder / 'lake'} on http://127.0.0.1:")
                 continue
-            if " drop " in command:  # the question is asked on a terminal only
+            if " drop " in command:  # the prompt appears only on a terminal
                 command, expected = f"{command} --yes", expected.splitlines(keepends=True)[-1]
                 dropped.append(command)
             done = subprocess.run(
@@ -210,7 +210,7 @@ def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
                 text=True,
                 check=False,
             )
-            if " import " in command:  # the flights of the test are fewer
+            if " import " in command:  # the test has fewer flights
                 numbers = re.compile(r"\b[\d,.]+$|(?<=: )[\d,]+(?= rows)", re.MULTILINE)
                 expected = numbers.sub("#", expected)
                 assert expected in numbers.sub("#", done.stdout), done.stdout
@@ -219,16 +219,16 @@ def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
                 assert re.fullmatch(".*".join(parts), done.stdout, re.DOTALL), done.stdout
 
 
-def test_every_block_says_what_it_is() -> None:
-    """A block without a language, or with one that no test knows, would be run by nobody."""
+def test_every_block_has_a_known_language() -> None:
+    """No test would run a block without a language or with an unknown one."""
     known = {"python", "sh", "console", "toml", "yaml", "text", "json"}
     known |= {"ini", "nginx", "dockerfile"}
     unknown = [f"{each.page}:{each.line}" for each in snippets() if each.language not in known]
     assert unknown == []
 
 
-# Tests write the commands on the first page. A message on the second stays on one line, so that a
-# search for any part of it finds the page.
+# Tests generate the commands on the first page. A message on the last page remains on one line, so
+# that a search for any part of it finds the page.
 GENERATED_OR_QUOTED = {
     "docs/conformance/verified.md",
     "docs/extending.md",  # shows a whole file of the repository
@@ -238,7 +238,7 @@ COLUMN = 86
 
 
 def test_every_line_of_a_block_fits_the_column() -> None:
-    """A longer line would be cut off, and have to be scrolled, on a screen of 1280 pixels."""
+    """A longer line needs horizontal scrolling on a screen that is 1280 pixels wide."""
     long = [
         f"{each.page}:{each.line}: {line}"
         for each in snippets()

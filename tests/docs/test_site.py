@@ -1,4 +1,4 @@
-"""The site has a place for every public name, property, operation, command and error code."""
+"""The site documents every public name, property, operation, command and error code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def page(site: Path, name: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """Return what is between a heading of level 2 and the next."""
+    """Return the part of a page between a heading of level 2 and the next one."""
     return re.split(r"<h2 ", text.split(f'<h2 id="{heading}"', 1)[1], maxsplit=1)[0]
 
 
@@ -38,15 +38,13 @@ def cells(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def inventory(site: Path) -> dict[str, str]:
-    """The documented objects and where each is, as Sphinx and others link to them."""
+    """Return the address of each documented object, from the inventory for links by Sphinx."""
     _, _, packed = (site / "objects.inv").read_bytes().partition(b"zlib.\n")
     rows = [line.split(" ", 4) for line in zlib.decompress(packed).decode().splitlines()]
     return {row[0]: row[3].replace("$", row[0]) for row in rows}
 
 
-def test_every_public_name_has_a_place_in_the_reference(
-    site: Path, inventory: dict[str, str]
-) -> None:
+def test_every_public_name_is_in_the_reference(site: Path, inventory: dict[str, str]) -> None:
     missing = []
     for module, names in public_names().items():
         for name in names:
@@ -57,8 +55,8 @@ def test_every_public_name_has_a_place_in_the_reference(
     assert missing == []
 
 
-def test_public_names_are_all_there() -> None:
-    """The walk over modules finds what users import."""
+def test_the_public_names_are_complete() -> None:
+    """The walk over the modules finds the names that users import."""
     found = {f"{module}.{name}" for module, names in public_names().items() for name in names}
     assert {
         "lance_namespace_impls.connect",
@@ -91,7 +89,7 @@ def test_every_property_has_a_row(site: Path, backend: str) -> None:
 @pytest.mark.parametrize(
     "setting", ["tls_verify", "ca_bundle", "client_cert", "proxy", "cache_mib"]
 )
-def test_settings_that_all_http_catalogs_share_are_on_their_pages(site: Path, setting: str) -> None:
+def test_shared_http_settings_are_on_the_pages_of_the_catalogs(site: Path, setting: str) -> None:
     for name in ("unity", "iceberg", "rest"):
         taken = setting not in BACKENDS[name].config_type.not_taken
         assert (setting in cells(page(site, name))) is taken
@@ -112,7 +110,7 @@ def test_every_operation_has_a_section_with_all_its_fields(site: Path) -> None:
                 assert field.name.removesuffix("_") in {name.removesuffix("_") for name in found}
 
 
-def test_every_command_and_option_is_there(site: Path) -> None:
+def test_every_command_and_option_is_documented(site: Path) -> None:
     text = page(site, "reference/command-line")
     group = typer.main.get_command(app)
     for name, command in group.commands.items():  # type: ignore[attr-defined]
@@ -129,13 +127,15 @@ def test_every_error_code_has_advice(site: Path, code: ErrorCode) -> None:
     anchor = f"{int(code)}-{error_name(code).lower()}"
     assert f'href="#{anchor}"' in text
     body = text.split(f'<h3 id="{anchor}"', 1)[1].split("<h3 ", 1)[0]
-    assert len(re.findall(r"<p[ >]", body)) >= 3  # class and status, the protocol's words, advice
+    assert (
+        len(re.findall(r"<p[ >]", body)) >= 3
+    )  # class and status, the protocol's description, advice
     for name, kind in error_classes().items():
         if kind.code == code:
             assert name in body
 
 
-def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
+def test_the_pages_load_no_external_resources(site: Path) -> None:
     for path in site.rglob("*.html"):
         text = path.read_text("utf-8")
         loaded = re.findall(r'<(?:script|img|iframe)[^>]+src="(https?://[^"]+)"', text)

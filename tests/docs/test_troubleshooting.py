@@ -1,6 +1,6 @@
-"""Every message of the page of troubleshooting comes out as it is written there, and has advice.
+"""Every message on the troubleshooting page is reproduced exactly, and has advice.
 
-A message that nothing here reproduces fails, and so does what reproduces none.
+A message without a reproduction fails, and so does a reproduction without a message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROWS = pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]})
 
 
 class Lake:
-    """A directory with a table, and what a failure needs around it."""
+    """A directory with a table, and the resources that reproduce a failure."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ REPRODUCED: dict[str, Failing] = {}
 
 
 def reproduces(*starts: str) -> Callable[[Failing], Failing]:
-    """Register what fails with the message of a code, or with one that begins so."""
+    """Register a function that fails with the message of a code, or with a message by its start."""
 
     def register(failing: Failing) -> Failing:
         REPRODUCED.update(dict.fromkeys(starts, failing))
@@ -121,7 +121,7 @@ def overtaken(lake: Lake) -> None:
 
 
 @reproduces("15")
-def refused_by_the_store(lake: Lake) -> None:
+def rejected_by_the_store(lake: Lake) -> None:
     namespace, store = lake.in_s3("dir", "path")
     store.refuses = lambda asked: True
     namespace.table("orders").add(ROWS)
@@ -137,7 +137,7 @@ def with_a_wrong_token(lake: Lake) -> None:
 
 
 @reproduces("17")
-def nobody_listens(lake: Lake) -> None:
+def without_a_server(lake: Lake) -> None:
     lake.connect("rest", uri=f"http://127.0.0.1:{free_port()}", max_retries="0").list_tables()
 
 
@@ -189,14 +189,14 @@ def without_an_extra(lake: Lake) -> None:
 
 
 def key_of(message: re.Match[str]) -> str:
-    """Return by what the message is known here: its code, or else how it begins."""
+    """Return the key of a message in `REPRODUCED`: its code, or otherwise its start."""
     if message["code"]:
         return message["code"]
     return next((start for start in REPRODUCED if message["text"].startswith(start)), "")
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=[each["text"][:30] for each in MESSAGES])
-def test_a_message_comes_out_as_it_is_written(
+def test_a_message_is_reproduced_exactly(
     message: re.Match[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (

@@ -41,7 +41,7 @@ dates = st.dates(date(1968, 11, 1), date(1972, 3, 1)) | st.dates(
 moments = st.datetimes(datetime(1969, 12, 25), datetime(1970, 1, 10)) | st.datetimes(
     datetime(1965, 1, 1), datetime(2030, 1, 1)
 )
-# The hours around the changes of daylight saving time, and of the year.
+# The hours around changes of daylight saving time, and around New Year.
 turns = st.builds(
     lambda start, minutes: start + timedelta(minutes=minutes),
     st.sampled_from(
@@ -72,7 +72,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def tables(draw: st.DrawFn, most: int = 40) -> pa.Table:
-    """Rows with many equal values and nulls."""
+    """Generate rows with many equal values and nulls."""
     count = draw(st.integers(0, most))
     columns: dict[str, Any] = {"id": pa.array(range(count), pa.int64())}
     for name, values in VALUES.items():
@@ -100,7 +100,7 @@ class Condition:
 
     sql: str
     exact: bool
-    """Whether pyarrow and Lance define it alike: not for zones and floats."""
+    """Whether pyarrow and Lance agree on the result; they differ for time zones and floats."""
     of: Any
 
     def rows(self, table: pa.Table) -> pa.Table:
@@ -119,7 +119,7 @@ COMPARES = {
 
 
 def literal(name: str, value: Any) -> str:
-    """Return a value as the literal that one would write for a column."""
+    """Return a value as an SQL literal for a column."""
     if name == "s":
         return "'" + value.replace("'", "''") + "'"
     if name == "d":
@@ -135,7 +135,7 @@ def literal(name: str, value: Any) -> str:
 
 @st.composite
 def leaves(draw: st.DrawFn) -> Condition:
-    """A comparison of a column."""
+    """Generate a comparison of a column."""
     name = draw(st.sampled_from([*"nusdtwzfbm"]))
     kind = SCHEMA.field(name).type
     exact = name not in "zf"

@@ -1,4 +1,4 @@
-"""A reader of partitioned directories, written from the facts of the format with pylance alone."""
+"""A reader of partitioned directories that follows the format and uses only pylance."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(root: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def check_schema(schema: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """Every column has an id of its own, as text in its metadata."""
+    """Check that every column has a unique id, as text in its metadata; return them by id."""
     ids: dict[int, dict[str, Any]] = {}
 
     def visit(field: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def check_schema(schema: dict[str, Any]) -> dict[int, dict[str, Any]]:
 
 
 def check_specs(specs: dict[int, Any], ids: dict[int, Any]) -> dict[str, Any]:
-    """Fields are unique by id, and equal sources with an equal transform have an equal id."""
+    """Check that field ids are unique, and equal for equal sources with an equal transform."""
     known: dict[str, Any] = {}
     by_source: dict[str, str] = {}
     for number, spec in specs.items():
@@ -94,7 +94,7 @@ def check_specs(specs: dict[int, Any], ids: dict[int, Any]) -> dict[str, Any]:
 
 
 def check_columns(schema: Any, fields: dict[str, Any]) -> None:
-    """The manifest has one nullable column for each field of any spec."""
+    """Check that the manifest has a nullable column for each field of any spec."""
     for id, field in fields.items():
         column = schema.field(f"partition_field_{id}")
         assert column.nullable

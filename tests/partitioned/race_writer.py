@@ -1,4 +1,4 @@
-"""A process that writes batches to random partitions until it is killed, or a file ends it."""
+"""A process that writes batches to random partitions until it is killed or a stop file exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA = pa.schema([("p", pa.int64()), ("batch", pa.string()), ("of", pa.int64()
 
 
 def main(root: str, name: str, partitions: int) -> None:
-    """Write batches; each has one row in some of the partitions, and says in how many."""
+    """Write batches; each has one row in several partitions, and contains their number."""
     there = connect("dir", {"path": root, "manifest": "true"}).partitioned("events")
     number, stop = 0, Path(root).with_name("stop")
     print(f"ready {name}", flush=True)

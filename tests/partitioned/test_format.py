@@ -104,7 +104,7 @@ def test_lost_partition_columns_are_reported_and_can_be_restored(tmp_path: Path)
     assert made.scan("b = true").read_all()["id"].to_pylist() == [1]
 
 
-def test_a_process_killed_while_it_creates_or_evolves_leaves_nothing_in_the_way(
+def test_a_killed_create_or_evolve_does_not_block_later_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
@@ -129,8 +129,8 @@ def test_a_process_killed_while_it_creates_or_evolves_leaves_nothing_in_the_way(
     assert len(read(str(tmp_path / "e"))[1]) == 2
 
 
-def test_a_directory_that_others_wrote_is_read(tmp_path: Path) -> None:
-    """Two tables and their rows, written with pylance alone, in the form of the format's example."""
+def test_a_directory_of_another_writer_is_read(tmp_path: Path) -> None:
+    """Write two tables only with pylance, as in the example of the format, and read them."""
     rows = {
         "US": pa.table({"id": [1, 2], "country": ["US", "US"]}),
         None: pa.table({"id": [3], "country": pa.array([None], pa.string())}),

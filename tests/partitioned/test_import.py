@@ -1,4 +1,4 @@
-"""Import of partitioned folders, as Hive, Spark and pyarrow write them."""
+"""Import of partitioned directories that Hive, Spark and pyarrow write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def write(folder: Path, format: str) -> None:
-    """Write the rows in folders, as pyarrow and Spark escape their names."""
+    """Write the rows to directories whose names are escaped as by pyarrow and Spark."""
     if format == "parquet":
         by = pa_dataset.partitioning(ROWS.select(["year", "name"]).schema, flavor="hive")
         pa_dataset.write_dataset(ROWS, folder, format="parquet", partitioning=by)
@@ -44,7 +44,9 @@ def write(folder: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
-def test_a_folder_becomes_a_table_or_a_partitioned_namespace(tmp_path: Path, format: str) -> None:
+def test_a_directory_becomes_a_table_or_a_partitioned_namespace(
+    tmp_path: Path, format: str
+) -> None:
     source = tmp_path / "source"
     write(source, format)
     properties = {"path": str(tmp_path / "lake"), "manifest": "true"}
@@ -78,7 +80,7 @@ def test_a_folder_becomes_a_table_or_a_partitioned_namespace(tmp_path: Path, for
         (["{0}/year=2020", "{0}/year=2021"], ["id", "year", "name"]),
     ],
 )  # fmt: skip
-def test_the_source_decides_which_folders_are_columns(
+def test_the_source_determines_the_partition_columns(
     tmp_path: Path, sources: list[str], columns: list[str]
 ) -> None:
     write(tmp_path / "source", "parquet")
@@ -104,7 +106,9 @@ def test_the_source_decides_which_folders_are_columns(
         ([""], pa.string()),
     ],
 )
-def test_types_hold_the_values_of_all_folders(texts: list[str | None], kind: pa.DataType) -> None:
+def test_a_column_type_fits_the_values_of_all_directories(
+    texts: list[str | None], kind: pa.DataType
+) -> None:
     class File:
         name = "x"
 
@@ -114,7 +118,7 @@ def test_types_hold_the_values_of_all_folders(texts: list[str | None], kind: pa.
     assert folder_schema([File(text) for text in texts]).field("k").type == kind
 
 
-def test_given_types_and_the_types_of_a_table_win(tmp_path: Path) -> None:
+def test_explicit_types_and_the_types_of_a_table_take_precedence(tmp_path: Path) -> None:
     source = tmp_path / "source"
     for value in ("01", "2"):
         (source / f"k={value}").mkdir(parents=True)
@@ -144,7 +148,7 @@ def test_given_types_and_the_types_of_a_table_win(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
-def test_text_formats_have_folders_of_every_type(tmp_path: Path, format: str) -> None:
+def test_text_formats_have_partition_columns_of_every_type(tmp_path: Path, format: str) -> None:
     texts = {"d": "1969-12-31", "t": "2020-01-31 10%3A00%3A00", "n": "9223372036854775808"}
     folder = tmp_path / "source" / "/".join(f"{key}={text}" for key, text in texts.items())
     folder.mkdir(parents=True)
@@ -162,7 +166,7 @@ def test_text_formats_have_folders_of_every_type(tmp_path: Path, format: str) ->
     ]
 
 
-def test_folders_that_disagree_are_rejected(tmp_path: Path) -> None:
+def test_directories_with_different_columns_are_rejected(tmp_path: Path) -> None:
     for folder in ("a=1", "b=1"):
         (tmp_path / "source" / folder).mkdir(parents=True)
         pq.write_table(pa.table({"id": [1]}), tmp_path / "source" / folder / "x.parquet")

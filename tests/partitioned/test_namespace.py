@@ -82,7 +82,7 @@ def test_rows_are_written_to_partitions_and_read_back(lake: Any) -> None:
     assert one.values == {"tenant": None, "ts_day": 1}
 
 
-def test_appends_and_overwrites_of_partitions(lake: Any) -> None:
+def test_partitions_are_appended_to_and_overwritten(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     made.write(events(0, 21))
     made.write(events(21, 21))
@@ -95,7 +95,7 @@ def test_appends_and_overwrites_of_partitions(lake: Any) -> None:
     assert made.write(EVENTS.empty_table()).partitions == 0
 
 
-def test_a_vector_search_merges_the_partitions_that_are_left(lake: Any) -> None:
+def test_a_vector_search_merges_the_matching_partitions(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["bucket(4, id)"])
     made.write(events(0, 50))
     found = made.search([20.2, 0.0], "id <> 20", k=3, columns=["id"])
@@ -106,7 +106,7 @@ def test_a_vector_search_merges_the_partitions_that_are_left(lake: Any) -> None:
         made.search("words")
 
 
-def test_a_spec_evolves_and_old_rows_stay(lake: Any) -> None:
+def test_a_spec_evolves_and_keeps_existing_rows(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["year(ts)", "tenant"])
     made.write(events(0, 10))
     before = tables_of(made)
@@ -116,7 +116,7 @@ def test_a_spec_evolves_and_old_rows_stay(lake: Any) -> None:
     assert set(before) < set(tables_of(made))
     assert ids(made.scan()) == list(range(20))
     assert ids(made.scan("tenant = 't1'")) == [n for n in range(20) if n % 3 == 1 and n % 7]
-    # Equal sources and transform have the same field, also after a spec without it.
+    # The same sources and transform always have the same field, even after a spec without it.
     made.evolve(["tenant"])
     assert {key for each in made.partitions() for key in each.values} == {
         "ts_year",
@@ -130,7 +130,7 @@ def test_a_spec_evolves_and_old_rows_stay(lake: Any) -> None:
     assert ids(made.scan()) == list(range(21))
 
 
-def test_of_two_clients_that_add_a_spec_one_succeeds(lake: Any) -> None:
+def test_one_of_two_concurrent_evolutions_succeeds(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     state = made._store.load()
     numbered = state.schema
@@ -143,7 +143,7 @@ def test_of_two_clients_that_add_a_spec_one_succeeds(lake: Any) -> None:
     assert made.partition_by == ["day(ts)"]
 
 
-def test_protocol_operations_see_namespaces_and_tables(lake: Any) -> None:
+def test_protocol_operations_list_namespaces_and_tables(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     made.write(events(0, 5, tenants=1))
     below = connect("dir", {"path": f"{lake.config.root}/events"})
@@ -225,7 +225,7 @@ def left_behind(made: PartitionedNamespace) -> set[str]:
     return {path.name for path in root.iterdir()} - {Path(each).name for each in tables_of(made)}
 
 
-def test_a_failed_write_leaves_nothing(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_no_files(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     made.write(events(0, 4))
     before = left_behind(made)
@@ -243,7 +243,7 @@ def test_a_failed_write_leaves_nothing(lake: Any, monkeypatch: pytest.MonkeyPatc
     assert ids(made.scan()) == [0, 1, 2, 3]
 
 
-def test_the_same_partition_made_by_two_writers_becomes_one(lake: Any) -> None:
+def test_a_partition_created_by_two_writers_becomes_one(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant", "day(ts)"])
     store = made._store
     state = store.load()
@@ -264,7 +264,7 @@ def test_the_same_partition_made_by_two_writers_becomes_one(lake: Any) -> None:
     assert left_behind(made) <= {"__manifest"}
 
 
-def test_versions_that_were_never_published_stay_invisible(lake: Any) -> None:
+def test_unpublished_versions_remain_invisible(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     made.write(events(1, 5))
     (partition, *_) = made.partitions()
@@ -276,7 +276,7 @@ def test_versions_that_were_never_published_stay_invisible(lake: Any) -> None:
     assert ids(made.scan()) == sorted([*before, *range(10, 15)])
 
 
-def test_maintenance_removes_killed_writes_and_keeps_what_is_read(lake: Any) -> None:
+def test_maintenance_removes_killed_writes_and_keeps_visible_rows(lake: Any) -> None:
     made = lake.create_partitioned("events", EVENTS, ["tenant"])
     for number in range(5):
         made.write(events(number * 10, 10))

@@ -1,4 +1,4 @@
-"""Pruning keeps every partition that has a matching row."""
+"""Pruning keeps every partition with a matching row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .cases import SCHEMA, Condition, conditions, kept_by_lance, specs, tables
 
 
 def partitioned(table: pa.Table, fields: list[str], schema: pa.Schema = SCHEMA) -> tuple:
-    """Divide rows in memory: the spec, its partitions, and the ids of the rows of each."""
+    """Partition rows in memory; return the schema, the spec, the partitions, and their row ids."""
     numbered = with_ids(schema)
     spec = new_spec(numbered, [parse_field(each) for each in fields], {})
     values: list[list[pa.Scalar]] = [[] for _ in fields]
@@ -109,7 +109,7 @@ def moments(*texts: str) -> pa.Table:
         (["expression('col0 % 2', id)"], "id > 3", 4),
     ],
 )  # fmt: skip
-def test_partitions_without_matches_are_left_out(
+def test_partitions_without_matches_are_pruned(
     fields: list[str], sql: str, partitions: int
 ) -> None:
     table = moments(

@@ -1,4 +1,4 @@
-"""Writers that are killed at random: readers see all rows of a write or none."""
+"""Randomly killed writers: readers see either all rows of a write or none."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def race(
     end, killed, reads = time.monotonic() + seconds, 0, 0
     before: set[str] = set()
     next_kill = time.monotonic() + kill_every
-    # A write is in the history at one moment between its start and its end: each read sees all that
-    # were committed before it, nothing that was not started, and never less than an earlier read.
+    # A write becomes visible atomically between its start and its end. Each read sees all earlier
+    # commits, no write that has not started, and never less than an earlier read.
     while time.monotonic() < end:
         committed = printed(folder, "done")
         found = visible(made)

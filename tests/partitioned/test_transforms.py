@@ -1,4 +1,4 @@
-"""The values of transforms, at their edges."""
+"""The values of transforms in edge cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lance_namespace_impls.partitioned.transforms import (
     Truncate,
 )
 
-# The hashes that Iceberg's specification publishes. `buckets` returns their absolute values.
+# The hashes in Iceberg's specification. `buckets` uses their absolute values.
 PUBLISHED: list[tuple[pa.Array, int]] = [
     (pa.array([34], pa.int32()), 2017239379),
     (pa.array([34], pa.int64()), 2017239379),
@@ -64,16 +64,16 @@ def test_a_zone_does_not_change_the_hash() -> None:
     assert buckets([at], 1 << 20) == buckets([there], 1 << 20)
 
 
-def test_the_least_hash_has_a_bucket() -> None:
+def test_a_negative_hash_has_a_bucket() -> None:
     import mmh3
 
     found = next(n for n in range(1 << 22) if mmh3.hash(n.to_bytes(8, "little"), signed=True) < 0)
     hashed = mmh3.hash(found.to_bytes(8, "little"), signed=True)
-    # The remainder is that of the absolute value, not of the number as SQL's % has it.
+    # The bucket is the remainder of the absolute value, not of the signed number as with SQL's %.
     assert buckets([pa.array([found])], 7).to_pylist() == [abs(hashed) % 7]
 
 
-def test_several_columns_are_hashed_as_one_and_nulls_are_left_out() -> None:
+def test_several_columns_are_hashed_together_without_nulls() -> None:
     import mmh3
 
     one = pa.array([34, 34, None, None], pa.int64())
@@ -124,7 +124,7 @@ def test_truncated_decimals_and_floats_lose_the_remainder() -> None:
     assert applied(Truncate(2), [3.5, -3.5, 1e300, None], pa.float64())[:2] == [2.0, -2.0]
 
 
-def test_truncated_text_has_the_first_characters() -> None:
+def test_truncated_text_keeps_the_first_characters() -> None:
     values = ["", "a", "abcd", "日本語", "e\u0301x", None]
     assert applied(Truncate(2), values, pa.string()) == ["", "a", "ab", "日本", "e\u0301", None]
 
@@ -153,7 +153,7 @@ def test_parts_of_times_with_a_zone_are_local() -> None:
     assert applied(TimePart("hour"), at, utc) == [23, 1, None]
 
 
-def test_parts_equal_those_of_lance() -> None:
+def test_time_parts_match_lance() -> None:
     import lance
 
     at = [

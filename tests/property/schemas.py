@@ -1,4 +1,4 @@
-"""JSON values of the schemas in the OpenAPI document: right ones, wrong ones, and their normal form."""
+"""JSON values for the schemas in the OpenAPI document: valid, invalid, and normalized values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALIASES: dict[str, Schema] = {
     for name, schema in _DOCUMENT["components"]["schemas"].items()
     if "properties" not in schema
 }
-"""The schemas that only name a type."""
+"""The schemas that are only names of types."""
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 ANY_JSON = st.recursive(
@@ -44,7 +44,7 @@ ANY_JSON = st.recursive(
 
 
 def _resolved(schema: Schema) -> Schema:
-    """Follow a reference, and take the null out of ``oneOf(null, X)``."""
+    """Follow references, and return ``X`` for ``oneOf(null, X)``."""
     while True:
         if "$ref" in schema:
             schema = _DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
@@ -61,9 +61,9 @@ def _type(schema: Schema) -> str | None:
     return kind
 
 
-def _takes_null(schema: Schema) -> bool:
+def _accepts_null(schema: Schema) -> bool:
     if "$ref" in schema:
-        return _takes_null(_DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+        return _accepts_null(_DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
     if "oneOf" in schema:
         return any(each.get("type") == "null" for each in schema["oneOf"])
     return isinstance(schema.get("type"), list) and "null" in schema["type"]
@@ -73,7 +73,7 @@ def _is_bare_object(schema: Schema) -> bool:
     return "properties" not in schema and "additionalProperties" not in schema
 
 
-# --- right values
+# --- valid values
 
 
 def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
@@ -100,7 +100,7 @@ def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
         case "object" if not _is_bare_object(schema):
             entry = schema["additionalProperties"]
             values = right(entry, depth - 1)
-            if _takes_null(entry):
+            if _accepts_null(entry):
                 values = st.none() | values
             return st.dictionaries(TEXT, values, max_size=2)
         case _:
@@ -121,7 +121,7 @@ def _objects(schema: Schema, depth: int) -> SearchStrategy[Json]:
     for key, field in schema["properties"].items():
         value = _later(field, depth - 1)
         if key in required:
-            always[key] = st.none() | value if _takes_null(field) else value
+            always[key] = st.none() | value if _accepts_null(field) else value
         elif depth > 0:
             sometimes[key] = st.none() | value
     return st.fixed_dictionaries(always, optional=sometimes)
@@ -131,7 +131,7 @@ def _later(schema: Schema, depth: int) -> SearchStrategy[Json]:
     return st.deferred(lambda: right(schema, depth))
 
 
-# --- wrong values
+# --- invalid values
 
 
 @cache
@@ -147,7 +147,7 @@ def _wrong_for() -> dict[str, list[Json]]:
 
 
 def wrong(schema: Schema) -> list[Json]:
-    """Return values of a type that a schema does not allow; none where it allows all."""
+    """Return values that a schema does not allow; an empty list if it allows all values."""
     resolved = _resolved(schema)
     kind = _type(resolved)
     if "enum" in resolved:
@@ -172,11 +172,11 @@ def wrong(schema: Schema) -> list[Json]:
     return values
 
 
-# --- the normal form: what a model writes for what it read
+# --- the normal form: the JSON that a model writes after it has read a value
 
 
 def normal(schema: Schema, value: Json) -> Json:
-    """Take out of a value what means the same as its absence: null and the default."""
+    """Remove fields that are equivalent to absent fields: null and default values."""
     schema = _resolved(schema)
     if isinstance(value, list) and "items" in schema:
         return [normal(schema["items"], item) for item in value]

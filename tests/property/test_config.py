@@ -1,4 +1,4 @@
-"""Properties of backends: both spellings mean the same, typos are caught, secrets stay hidden."""
+"""Properties of backends: equivalent spellings, detection of typos, and hidden secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRETS = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1
 
 @attrs.define(kw_only=True)
 class KitchenConfig(Config):
-    """One property of every kind."""
+    """A configuration with one property of every kind."""
 
     impl: ClassVar[str] = "kitchen"
 
@@ -61,7 +61,7 @@ KEYS = ("endpoint", "wait", "headers.X-Team", "storage.region", "api_key")
 
 
 @given(properties=configs, prefixed=st.sets(st.sampled_from(KEYS)))
-def test_bare_and_prefixed_keys_mean_the_same(
+def test_bare_and_prefixed_keys_are_equivalent(
     properties: dict[str, Any], prefixed: set[str]
 ) -> None:
     mixed = {f"kitchen.{k}" if k in prefixed else k: v for k, v in properties.items()}
@@ -69,13 +69,13 @@ def test_bare_and_prefixed_keys_mean_the_same(
 
 
 @given(properties=configs)
-def test_text_means_the_same_as_the_value(properties: dict[str, Any]) -> None:
+def test_text_is_equivalent_to_the_value(properties: dict[str, Any]) -> None:
     texts = {key: _text(value) for key, value in properties.items()}
     assert KitchenConfig.from_properties(texts) == KitchenConfig.from_properties(properties)
 
 
 @given(properties=configs)
-def test_properties_build_the_same_again(properties: dict[str, Any]) -> None:
+def test_properties_recreate_an_equal_configuration(properties: dict[str, Any]) -> None:
     config = KitchenConfig.from_properties(properties)
     written = config.to_properties()
     assert all(isinstance(value, str) for value in written.values())
@@ -88,7 +88,7 @@ def test_properties_build_the_same_again(properties: dict[str, Any]) -> None:
     key=st.sampled_from(("endpoint", "client.pool-size", "api_key", "verify")),
     at=st.integers(0, 7),
 )
-def test_a_mistyped_key_is_refused_and_the_right_one_named(
+def test_a_mistyped_key_is_rejected_with_a_suggestion(
     properties: dict[str, Any], key: str, at: int
 ) -> None:
     typo = key[: at % len(key)] + key[at % len(key) + 1 :]
@@ -100,7 +100,7 @@ def test_a_mistyped_key_is_refused_and_the_right_one_named(
 
 
 @given(key=PRINTABLE)
-def test_an_unknown_key_is_refused(key: str) -> None:
+def test_an_unknown_key_is_rejected(key: str) -> None:
     assume(not key.startswith(("kitchen.", "headers.", "header.", "storage.")))
     known = {row["key"] for row in KitchenConfig.describe()} | {"timeout"}
     assume(key not in known)
@@ -109,7 +109,7 @@ def test_an_unknown_key_is_refused(key: str) -> None:
 
 
 @given(properties=configs, other=PRINTABLE)
-def test_keys_of_another_backend_are_left_alone(properties: dict[str, Any], other: str) -> None:
+def test_keys_of_another_backend_are_ignored(properties: dict[str, Any], other: str) -> None:
     config = KitchenConfig.from_properties({**properties, f"glue.{other}": "x"}, ["glue"])
     assert config == KitchenConfig.from_properties(properties)
 
@@ -128,14 +128,14 @@ def test_keys_of_another_backend_are_left_alone(properties: dict[str, Any], othe
         ("endpoint", {"x": 1}),
     ],
 )
-def test_a_value_of_the_wrong_type_is_refused(key: str, value: Any) -> None:
+def test_a_value_of_the_wrong_type_is_rejected(key: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=key) as caught:
         KitchenConfig.from_properties({"endpoint": "x", key: value})
     assert caught.value.code == 13
 
 
 @given(one=st.floats(0, 100), other=st.floats(0, 100))
-def test_one_property_under_two_keys_must_agree(one: float, other: float) -> None:
+def test_two_keys_of_one_property_must_agree(one: float, other: float) -> None:
     properties = {"endpoint": "x", "wait": one, "kitchen.timeout": other}
     if one == other:
         assert KitchenConfig.from_properties(properties).wait == one
@@ -145,14 +145,14 @@ def test_one_property_under_two_keys_must_agree(one: float, other: float) -> Non
 
 
 @pytest.mark.parametrize("twin", ["kitchen.headers.X", "header.X"])
-def test_one_key_of_a_group_must_agree_too(twin: str) -> None:
+def test_two_spellings_of_a_key_in_a_group_must_agree(twin: str) -> None:
     same = {"endpoint": "x", "headers.X": "a", twin: "a"}
     assert KitchenConfig.from_properties(same).headers == {"X": "a"}
     with pytest.raises(InvalidInputError, match="different values"):
         KitchenConfig.from_properties({**same, twin: "b"})
 
 
-def test_a_missing_property_is_named_with_what_it_is() -> None:
+def test_a_missing_property_is_reported_with_its_type() -> None:
     with pytest.raises(InvalidInputError, match="'endpoint' is required: text"):
         KitchenConfig.from_properties({})
 
@@ -175,7 +175,7 @@ BACKENDS = {name: load(name).config_type for name in implementations()}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_looks_like_a_secret_is_declared_one(backend: str) -> None:
+def test_a_property_with_a_secret_name_is_declared_secret(backend: str) -> None:
     for row in BACKENDS[backend].describe():
         suspicious = any(word in row["key"] for word in SECRET_WORDS)
         if suspicious and row["type"] == "text" and not row["key"].endswith("*"):
@@ -217,7 +217,7 @@ def test_a_namespace_does_not_show_secrets(secret: str) -> None:
         assert namespace.properties["storage.aws_secret_access_key"] == secret
 
 
-def test_the_directory_goes_by_two_names(tmp_path: Any) -> None:
+def test_the_directory_has_two_keys(tmp_path: Any) -> None:
     path = str(tmp_path)
     wanted = DirectoryConfig.from_properties({"path": path})
     assert DirectoryConfig.from_properties({"root": path}) == wanted

@@ -28,7 +28,7 @@ CLASSES = [
     and issubclass(cls, LanceNamespaceError)
     and cls is not LanceNamespaceError
 ]
-# The table of the protocol: code, name of the class without "Error", HTTP status.
+# The protocol's table of errors: code, class name without "Error", HTTP status.
 TABLE = [
     (0, "Unsupported", 406), (1, "NamespaceNotFound", 404), (2, "NamespaceAlreadyExists", 409),
     (3, "NamespaceNotEmpty", 409), (4, "TableNotFound", 404), (5, "TableAlreadyExists", 409),
@@ -53,14 +53,14 @@ made = st.builds(
 
 
 @pytest.mark.parametrize(("code", "name", "status"), TABLE)
-def test_every_code_has_its_class_and_status(code: int, name: str, status: int) -> None:
+def test_every_code_has_a_class_and_a_status(code: int, name: str, status: int) -> None:
     cls = getattr(errors, f"{name}Error")
     assert (cls.code, cls.http_status) == (code, status)
     assert type(error_for(code, "what happened")) is cls
     assert error_for(code, "what happened").status == status
 
 
-def test_no_code_is_left_out() -> None:
+def test_the_table_is_complete() -> None:
     assert [row[0] for row in TABLE] == [int(code) for code in ErrorCode]
     assert {cls.code for cls in CLASSES} == set(ErrorCode)
 
@@ -73,7 +73,7 @@ def test_an_error_pickles(error: LanceNamespaceError) -> None:
 
 
 @given(error=made)
-def test_an_error_survives_its_body(error: LanceNamespaceError) -> None:
+def test_an_error_survives_its_json_form(error: LanceNamespaceError) -> None:
     body = error.to_dict()
     again = error_for(
         body["code"],
@@ -89,20 +89,20 @@ def test_an_error_survives_its_body(error: LanceNamespaceError) -> None:
 
 @pytest.mark.parametrize("cls", [ThrottlingError, ServiceUnavailableError])
 @given(seconds=st.floats(0, 3600))
-def test_the_wait_survives(cls: type[Any], seconds: float) -> None:
+def test_the_retry_delay_survives(cls: type[Any], seconds: float) -> None:
     error = cls("slow down", retry_after=seconds)
     assert pickle.loads(pickle.dumps(error)).retry_after == seconds
     assert error_for(int(cls.code), "slow down", retry_after=seconds).__dict__ == error.__dict__
 
 
 @given(code=st.integers().filter(lambda code: code not in range(24)), message=messages)
-def test_an_unknown_code_is_internal_and_says_so(code: int, message: str) -> None:
+def test_an_unknown_code_is_an_internal_error_with_the_code(code: int, message: str) -> None:
     error = error_for(code, message)
     assert type(error) is InternalError
     assert str(code) in str(error)
 
 
-def test_forbidden_is_told_from_unauthenticated_by_its_status() -> None:
+def test_the_status_distinguishes_forbidden_from_unauthenticated() -> None:
     assert issubclass(ForbiddenError, PermissionDeniedError)
     assert type(error_for(16, "no", status=403)) is ForbiddenError
     assert type(error_for(16, "who?", status=401)) is errors.UnauthenticatedError

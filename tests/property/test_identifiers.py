@@ -1,4 +1,4 @@
-"""Identifiers survive being written as strings, and those that cannot be are refused."""
+"""Identifiers survive conversion to strings; those that cannot be converted are rejected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ delimiters = st.sampled_from(("$", "::", ".", "$$a", "/", "%", "\x1f", "ü"))
 
 
 def _fits(identifier: list[str], delimiter: str) -> bool:
-    """Return whether a string can hold the identifier: splitting it gives the same names back."""
+    """Return whether joining and splitting the identifier returns the same names."""
     joined = delimiter.join(identifier)
     return not identifier or (joined != delimiter and joined.split(delimiter) == identifier)
 
@@ -51,7 +51,7 @@ def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str)
 
 @pytest.mark.requirement("general-027")
 @given(identifier=identifiers, delimiter=delimiters, at=st.integers(0, 3))
-def test_a_name_with_the_delimiter_is_refused(
+def test_a_name_with_the_delimiter_is_rejected(
     identifier: list[str], delimiter: str, at: int
 ) -> None:
     identifier.insert(at, f"a{delimiter}b")
@@ -61,9 +61,7 @@ def test_a_name_with_the_delimiter_is_refused(
 
 
 @given(identifier=identifiers, delimiter=delimiters)
-def test_what_would_be_split_into_other_names_is_refused(
-    identifier: list[str], delimiter: str
-) -> None:
+def test_an_ambiguous_identifier_is_rejected(identifier: list[str], delimiter: str) -> None:
     if _fits(identifier, delimiter):
         assert join_identifier(identifier, delimiter)
         return
@@ -72,13 +70,13 @@ def test_what_would_be_split_into_other_names_is_refused(
     assert caught.value.code == 13
 
 
-def test_names_that_make_the_delimiter_together_are_refused() -> None:
+def test_adjacent_names_that_form_the_delimiter_are_rejected() -> None:
     with pytest.raises(InvalidInputError, match="delimiter"):
         join_identifier(["a:", "b"], "::")
 
 
 @given(text=st.text(max_size=8), delimiter=delimiters)
-def test_split_gives_what_join_takes(text: str, delimiter: str) -> None:
+def test_join_reverses_split(text: str, delimiter: str) -> None:
     try:
         identifier = split_identifier(text, delimiter)
     except InvalidInputError as error:
@@ -89,7 +87,7 @@ def test_split_gives_what_join_takes(text: str, delimiter: str) -> None:
 
 
 @given(text=st.text(st.characters(codec="utf-8")))
-def test_a_path_segment_is_escaped_whole(text: str) -> None:
+def test_a_path_segment_is_escaped_completely(text: str) -> None:
     segment = path_segment(text)
     assert unquote(segment) == text
     assert not set(segment) & set("/?#. ")
@@ -109,7 +107,7 @@ def test_the_root_is_the_delimiter_alone() -> None:
 
 @pytest.mark.requirement("general-014", "general-022")
 @pytest.mark.parametrize("bad", [[""], ["a", ""], [1], [None], [["a"]], "a", "a$b"])
-def test_what_is_no_identifier_is_refused(bad: object) -> None:
+def test_an_invalid_identifier_is_rejected(bad: object) -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_identifier(bad)  # type: ignore[arg-type]
     assert caught.value.code == 13
@@ -126,19 +124,19 @@ def test_what_is_no_identifier_is_refused(bad: object) -> None:
         (["a$b"], "contains the delimiter '[$]'; choose another"),
     ],
 )
-def test_what_is_no_identifier_is_not_written(bad: Any, said: str) -> None:
+def test_an_invalid_identifier_is_not_joined(bad: Any, said: str) -> None:
     with pytest.raises(InvalidInputError, match=said) as caught:
         join_identifier(bad)
     assert caught.value.code == 13
 
 
 @pytest.mark.parametrize("text", ["$a", "a$", "a$$b", "$$"])
-def test_a_string_with_an_empty_name_is_refused(text: str) -> None:
+def test_a_string_with_an_empty_name_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInputError, match="empty level"):
         split_identifier(text)
 
 
-def test_an_empty_delimiter_is_refused() -> None:
+def test_an_empty_delimiter_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="delimiter"):
         split_identifier("a", "")
 
@@ -171,7 +169,7 @@ def test_default_locations_differ(one: list[str], other: list[str]) -> None:
         (("größe", "\u202e"), None, "größe$\\u202e"),
     ],
 )
-def test_a_message_writes_an_identifier_with_its_delimiter(
+def test_a_message_shows_an_identifier_with_its_delimiter(
     identifier: tuple[str, ...], delimiter: str | None, text: str
 ) -> None:
     assert format_identifier(identifier, delimiter) == text
@@ -180,7 +178,7 @@ def test_a_message_writes_an_identifier_with_its_delimiter(
     )
 
 
-def test_a_message_has_the_delimiter_of_the_operation_under_way() -> None:
+def test_a_message_uses_the_delimiter_of_the_current_operation() -> None:
     before = SHOWN_DELIMITER.set("/")
     try:
         assert format_identifier(("a", "b")) == "a/b"
@@ -197,7 +195,7 @@ def test_a_message_has_the_delimiter_of_the_operation_under_way() -> None:
         (["a", ""], "['a', ''] has an empty level"),
     ],
 )
-def test_what_is_wrong_with_an_identifier_is_said(levels: object, said: str) -> None:
+def test_an_error_explains_an_invalid_identifier(levels: object, said: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         parse_identifier(levels)  # type: ignore[arg-type]
     assert said in refused.value.message

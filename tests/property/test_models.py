@@ -1,4 +1,4 @@
-"""Every model survives to JSON and back, and refuses what its schema does not allow."""
+"""Every model survives a round trip through JSON, and rejects values that its schema forbids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _model(name: str) -> type[Model]:
 
 
 def _least(name: str) -> dict[str, Any]:
-    """Return an object with the required fields only, each with some right value."""
+    """Return an object with only the required fields, each with a valid value."""
     schema = SCHEMAS[name]
     required = {key: schema["properties"][key] for key in schema.get("required", ())}
     return {key: _some(field) for key, field in required.items()}
@@ -92,12 +92,14 @@ def test_null_is_absent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", models.__all__)
-def test_a_required_field_must_be_there(name: str) -> None:
+def test_a_required_field_must_exist(name: str) -> None:
     least = _least(name)
     spared = {wire.key for wire in _model(name)._wire if wire.optional_for_caller}
     for key in least:
         without = {k: v for k, v in least.items() if k != key}
-        if key in spared:  # on the wire it is there; callers in Python leave it to the client
+        if (
+            key in spared
+        ):  # required on the wire; callers in Python can omit it, and the client adds it
             assert _model(name).coerce(without).to_dict().keys() >= {key}
         with pytest.raises(InvalidInputError, match=key) as caught:
             _model(name).from_dict(without)
@@ -105,7 +107,7 @@ def test_a_required_field_must_be_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", models.__all__)
-def test_wrong_types_are_refused_by_name(name: str) -> None:
+def test_a_value_of_a_wrong_type_is_rejected_with_its_field(name: str) -> None:
     least = _least(name)
     for key, field in SCHEMAS[name]["properties"].items():
         for value in wrong(field):
@@ -122,7 +124,7 @@ def test_only_objects_are_requests(value: Any) -> None:
 
 
 def test_required_null_is_written() -> None:
-    """A required field that may be null is there, and null, in what is written."""
+    """A required field that may be null is written as null."""
     found = 0
     for name, schema in SCHEMAS.items():
         for key in schema.get("required", ()):
@@ -141,33 +143,33 @@ def test_whole_floats_are_integers() -> None:
     assert models.ListTablesRequest.from_dict({"limit": 5.0}).limit == 5
 
 
-def test_a_request_of_another_operation_is_refused() -> None:
+def test_a_request_of_another_operation_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="DropTableRequest"):
         models.DropTableRequest.coerce(cast(Any, models.DescribeTableRequest(id=["t"])))
 
 
 @pytest.mark.parametrize("request_", [5, "text", ["t"], object()])
-def test_what_is_no_request_is_refused(request_: Any) -> None:
+def test_an_object_that_is_not_a_request_is_rejected(request_: Any) -> None:
     with pytest.raises(InvalidInputError, match="a DropTableRequest or a dict"):
         models.DropTableRequest.coerce(request_)
 
 
 def said(call: Callable[[], object]) -> str:
-    """Return the message of bad input."""
+    """Return the message of the InvalidInputError that a call raises."""
     with pytest.raises(InvalidInputError) as caught:
         call()
     assert caught.value.code == 13
     return caught.value.text
 
 
-def test_an_id_of_no_text_is_the_root_in_a_dict() -> None:
+def test_an_empty_id_in_a_dict_is_the_root() -> None:
     assert models.DescribeNamespaceRequest.coerce({"id": ""}).id is None
     assert models.DescribeNamespaceRequest.coerce(None).id is None
     assert "must be an array" in said(lambda: models.DescribeNamespaceRequest.coerce({"id": "a"}))
     assert "must be an array" in said(lambda: models.DescribeNamespaceRequest.from_dict({"id": ""}))
 
 
-def test_a_slip_in_a_dict_is_told_with_the_name_that_was_meant() -> None:
+def test_an_unknown_field_in_a_dict_is_rejected_with_a_suggestion() -> None:
     coerce = models.DropNamespaceRequest.coerce
     assert said(lambda: coerce({"Behaviour": "x"})) == (
         "DropNamespaceRequest has no field 'Behaviour'; did you mean 'behavior'?"
@@ -181,7 +183,7 @@ def test_a_slip_in_a_dict_is_told_with_the_name_that_was_meant() -> None:
 
 
 class Dumping:
-    """What another tool gives, whose fields are more than those of the protocol."""
+    """An object of another library, with more fields than the protocol."""
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         assert options == {}
@@ -189,7 +191,7 @@ class Dumping:
 
 
 class Pydantic(Dumping):
-    """One of pydantic's, whose names are aliases of those in JSON."""
+    """A pydantic model, whose field names are aliases of the JSON names."""
 
     model_fields: ClassVar[dict[str, Any]] = {}
 
@@ -199,11 +201,11 @@ class Pydantic(Dumping):
 
 
 @pytest.mark.parametrize("kind", [Dumping, Pydantic])
-def test_a_request_of_another_tool_is_taken_as_it_dumps_itself(kind: type[Dumping]) -> None:
+def test_a_model_of_another_library_is_accepted(kind: type[Dumping]) -> None:
     assert models.DropTableRequest.coerce(kind()) == models.DropTableRequest(id=["t"])
 
 
-def test_what_may_be_left_out_may_be_in_a_dict_within_a_dict_too() -> None:
+def test_omittable_fields_can_be_omitted_in_nested_dicts() -> None:
     found = 0
     for name in models.__all__:
         for wire in _model(name)._wire:
@@ -220,7 +222,7 @@ def test_what_may_be_left_out_may_be_in_a_dict_within_a_dict_too() -> None:
     assert found
 
 
-def test_what_is_wrong_is_shown_in_short() -> None:
+def test_an_error_shows_a_shortened_value() -> None:
     read = models.DropTableRequest.from_dict
     assert said(lambda: read({"id": "x" * 100})) == (
         f"DropTableRequest.id must be an array, not '{'x' * 56}..."
@@ -236,7 +238,7 @@ def test_what_is_wrong_is_shown_in_short() -> None:
     )
 
 
-def test_levels_without_end_are_bad_input() -> None:
+def test_deeply_nested_values_are_invalid_input() -> None:
     nested: Any = {"type": "x"}
     for _ in range(5_000):
         nested = {"type": "x", "fields": [{"name": "a", "nullable": True, "type": nested}]}
@@ -268,7 +270,7 @@ def test_levels_without_end_are_bad_input() -> None:
         (string, "", "", [b"", 0]),
     ],
 )
-def test_a_value_is_read_or_refused_by_its_kind(
+def test_a_decoder_accepts_or_rejects_a_value(
     decode: Decoder[Any], right: Any, read: Any, wrong: list[Any]
 ) -> None:
     assert decode(right, "x") == read

@@ -1,4 +1,4 @@
-"""Modes in any case, with or without underscores; nothing else is one."""
+"""Modes are accepted in any case, with or without underscores; other texts are rejected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODES = (CreateMode, RegisterMode, DropMode, DropBehavior, InsertMode)
 
 @pytest.mark.parametrize("modes", MODES)
 @given(data=st.data())
-def test_any_case_and_underscores(modes: type[Enum], data: DataObject) -> None:
+def test_any_case_and_underscores_are_accepted(modes: type[Enum], data: DataObject) -> None:
     mode = data.draw(st.sampled_from(list(modes)))
     spelled = "".join(
         letter.upper() if data.draw(st.booleans()) else letter.lower() for letter in mode.value
@@ -36,14 +36,14 @@ def test_any_case_and_underscores(modes: type[Enum], data: DataObject) -> None:
 
 
 @pytest.mark.parametrize("modes", MODES)
-def test_no_mode_is_the_default(modes: type[Enum]) -> None:
+def test_none_is_the_default_mode(modes: type[Enum]) -> None:
     for default in modes:
         assert parse_mode(None, default) is default
 
 
 @pytest.mark.parametrize("modes", MODES)
 @given(text=st.text())
-def test_anything_else_is_refused(modes: type[Enum], text: str) -> None:
+def test_other_texts_are_rejected(modes: type[Enum], text: str) -> None:
     known = {str(mode.value).lower() for mode in modes}
     default = next(iter(modes))
     if text.replace("_", "").lower() in known:

@@ -1,4 +1,4 @@
-"""Pages: each name once, in order, whatever comes and goes in between."""
+"""Pages contain each name once and in order, even if names are added and removed concurrently."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _walk(held: set[str], limit: int) -> list[list[str]]:
 
 
 @given(held=sets, limit=st.integers(1, 5))
-def test_a_walk_gives_all_names_in_order(held: set[str], limit: int) -> None:
+def test_a_walk_returns_all_names_in_order(held: set[str], limit: int) -> None:
     pages = _walk(held, limit)
     assert [name for page in pages for name in page] == sorted(held)
     assert all(len(page) == limit for page in pages[:-1])
@@ -52,7 +52,7 @@ def test_without_a_limit_there_is_one_page(held: set[str]) -> None:
 
 
 @given(data=st.data(), held=sets, limit=st.integers(1, 4))
-def test_a_walk_goes_on_while_names_come_and_go(
+def test_a_walk_continues_while_names_are_added_and_removed(
     data: DataObject, held: set[str], limit: int
 ) -> None:
     stayed, ever = set(held), set(held)
@@ -75,7 +75,7 @@ def test_a_walk_goes_on_while_names_come_and_go(
 
 
 @given(held=st.sets(names, min_size=2, max_size=5))
-def test_a_token_of_another_listing_is_refused(held: set[str]) -> None:
+def test_a_token_of_another_listing_is_rejected(held: set[str]) -> None:
     _, token = _page(held, None, 1, of="one")
     with pytest.raises(InvalidInputError, match="another listing") as caught:
         _page(held, token, 1, of="other")
@@ -88,13 +88,13 @@ def test_a_name_as_token_starts_after_it(name: str, held: set[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["W10", "e30", "bnVsbA", "WzEsMl0", "WyJhYiIsImMiXQ"])
-def test_a_name_that_is_base64_of_json_is_a_name_still(name: str) -> None:
+def test_a_name_that_is_base64_of_json_remains_a_name(name: str) -> None:
     held = {"A", name, f"{name}x", "zzz"}
     assert _page(held, name, None)[0] == [f"{name}x", "zzz"]
 
 
 @given(data=st.data(), held=st.sets(names, min_size=2, max_size=5))
-def test_a_damaged_token_is_refused_or_still_in_order(data: DataObject, held: set[str]) -> None:
+def test_a_damaged_token_is_rejected_or_keeps_the_order(data: DataObject, held: set[str]) -> None:
     _, token = _page(held, None, 1)
     assert token is not None
     at = data.draw(st.integers(0, len(token) - 1))
@@ -107,12 +107,12 @@ def test_a_damaged_token_is_refused_or_still_in_order(data: DataObject, held: se
     assert set(page) <= held
 
 
-def test_a_token_that_nests_without_end_is_a_name() -> None:
+def test_a_deeply_nested_token_is_a_name() -> None:
     text = base64.urlsafe_b64encode(b"[" * 100_000).decode()
     assert _page({"a"}, text, 1) == (["a"], None)
 
 
-def test_a_token_holds_no_more_than_the_name_and_a_fingerprint() -> None:
+def test_a_token_contains_only_a_fingerprint_and_the_last_name() -> None:
     _, token = _page({"ä", "b"}, None, 1)
     assert token is not None
     fingerprint, last = json.loads(base64.urlsafe_b64decode(token + "=="))
@@ -121,12 +121,12 @@ def test_a_token_holds_no_more_than_the_name_and_a_fingerprint() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, -(2**40)])
-def test_a_limit_below_one_is_refused(limit: int) -> None:
+def test_a_limit_below_one_is_rejected(limit: int) -> None:
     with pytest.raises(InvalidInputError, match="limit") as caught:
         _page({"a"}, None, limit)
     assert caught.value.code == 13
 
 
 @given(token=st.just(""))
-def test_an_empty_token_starts_from_the_beginning(token: str) -> None:
+def test_an_empty_token_starts_at_the_beginning(token: str) -> None:
     assert _page({"a", "b"}, token, 1)[0] == ["a"]

@@ -1,4 +1,4 @@
-"""What a client sends is what the server reads: every operation, both routes, awkward names."""
+"""The server reads the same request that the client sends: all operations, routes and names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _drawn(data: DataObject, row: Operation[Any, Any], delimiter: str) -> Model:
     if "id" in row.path_fields:
         given_json["id"] = data.draw(st.lists(fit, max_size=3))
     if "new_table_name" in given_json:
-        # It must fit into an identifier as well, to be found under it afterwards.
+        # The name must not contain the delimiter, so that the renamed table has an identifier.
         given_json["new_table_name"] = data.draw(fit)
         given_json["new_namespace_id"] = data.draw(st.none() | st.lists(fit, max_size=3))
     for parameter in row.query:
@@ -54,11 +54,11 @@ def _drawn(data: DataObject, row: Operation[Any, Any], delimiter: str) -> Model:
     return model
 
 
-def _carried(request: Model) -> dict[str, Any]:
-    """Return what a request says, without what travels in headers."""
+def _body_fields(request: Model) -> dict[str, Any]:
+    """Return the content of a request, without the fields that are sent as headers."""
     said = {k: v for k, v in request.to_dict().items() if k not in ("identity", "context")}
     said["id"] = said.get("id") or []
-    if said.get("metadata") == {}:  # as a body of its own it says what no body says
+    if said.get("metadata") == {}:  # an empty metadata body is equivalent to no body
         del said["metadata"]
     return said
 
@@ -78,14 +78,14 @@ def test_a_request_survives_its_route(name: str, data: DataObject) -> None:
     endpoint = found.methods[sent.method]
     assert endpoint.operation is row
     read = read_request(endpoint, found.segments, query, Headers(sent.headers.raw), sent.read())
-    assert _carried(read) == _carried(request)
+    assert _body_fields(read) == _body_fields(request)
 
 
 @pytest.mark.parametrize("name", WITH_JSON)
 @settings(max_examples=6)
 @given(data=st.data())
-def test_a_request_survives_its_name(name: str, data: DataObject) -> None:
-    """``POST /<name>`` takes everything from the body."""
+def test_a_request_survives_the_route_by_name(name: str, data: DataObject) -> None:
+    """``POST /<name>`` reads all fields from the body."""
     row = OPERATIONS[name]
     request = _drawn(data, row, "$")
     body = json.dumps(request.to_dict()).encode()
@@ -93,11 +93,11 @@ def test_a_request_survives_its_name(name: str, data: DataObject) -> None:
         found = ROUTES.find(f"/{alias}")
         assert found is not None
         read = read_request(found.methods["POST"], found.segments, b"", Headers([]), body)
-        assert _carried(read) == _carried(request)
+        assert _body_fields(read) == _body_fields(request)
 
 
 @given(identifier=st.lists(names, min_size=1, max_size=3), delimiter=st.sampled_from(DELIMITERS))
-def test_a_name_with_the_delimiter_is_refused_by_the_client(
+def test_the_client_rejects_a_name_with_the_delimiter(
     identifier: list[str], delimiter: str
 ) -> None:
     row = OPERATIONS["DescribeTable"]
