@@ -155,10 +155,10 @@ def _effects() -> Iterator[Fault]:
 def _differ(first: Reply, second: Reply) -> bool:
     if first.rows is not None and second.rows is not None:
         return not first.rows.equals(second.rows)
-    return (_told(first), first.code) != (_told(second), second.code)
+    return (_comparable(first), first.code) != (_comparable(second), second.code)
 
 
-def _told(reply: Reply) -> Any:
+def _comparable(reply: Reply) -> Any:
     """Return an answer without what may differ where nothing has changed."""
     answer = dict(reply.answer or {})
     answer.pop("page_token", None)
