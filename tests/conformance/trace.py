@@ -106,7 +106,7 @@ class Trace:
 def record(kind: str, skip: Iterable[str] = ()) -> Trace:
     """Record all calls of every check on a correct target.
 
-    Calls that are normally concurrent are made sequentially, so that their order is always the same.
+    Calls that are normally concurrent are made sequentially, so that their order is fixed.
 
     Args:
         kind: the kind of target, see `target_of`.

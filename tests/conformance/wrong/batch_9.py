@@ -1,4 +1,4 @@
-"""Wrong namespaces for a second draw of sentences from rest.yaml and the semantics."""
+"""Wrong namespaces for a second random sample of sentences from rest.yaml and the semantics."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ add("DeregisterTable drops an empty namespace, too", then("DeregisterTable", 4, 
     t.ask("DropNamespace", id=id_of(s)) and None))  # fmt: skip
 add("properties of an update are refused", refused("UpdateTable", has("properties")))
 
-# --- HTTP and versions that the namespace keeps
+# --- HTTP and managed versions
 
 add_wire("counts are decimals", lambda r, send: copy(a, body=a.content + b".0")
          if (a := send(r)).is_success and ends(r, "/count_rows") else a)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Wrong namespaces made by rule: effects that are missing or too many, remembered answers, pages."""
+"""Generated wrong namespaces: missing or additional effects, stale answers, wrong pages."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ LISTINGS = {
     if f.operation.startswith("List") and f.type in ("array", "map") and len(f.path) == 1
     and any(r.operation == f.operation and r.path == ("page_token",) for r in REQUEST_FIELDS)
 }  # fmt: skip
-"""Operations that answer in pages, and the field that holds what is listed."""
+"""Operations that return pages, with the field of the listed items."""
 
 
 def of_operation(operation: str, name: str, act: Act) -> Fault:
-    """Return a fault that may show in any successful call of an operation."""
+    """Return a fault that may affect any supported call of an operation."""
     return Fault(f"{operation} {name}", act, lambda s, r: s.operation == operation and r.code != 0)
 
 
@@ -44,7 +44,7 @@ def on(operation: str, do: Callable[[WrongTarget, Step], Reply | None]) -> Act:
 
 
 def went_wrong(target: WrongTarget, wrong: bool) -> None:
-    """Note whether a fault changed anything."""
+    """Record whether a fault changed anything."""
     target.memory["wrong"] = target.memory.get("wrong", False) or wrong
 
 
@@ -53,7 +53,7 @@ def id_of(step: Step) -> Any:
 
 
 def plausible(target: WrongTarget, step: Step) -> Reply:
-    """Return an answer to a call as if it had been carried out, without doing so."""
+    """Return a plausible answer to a call without executing the call."""
     now = target.ask("DescribeTable", id=id_of(step), load_detailed_metadata=True).answer or {}
     version = (now.get("version") or 0) + 1
     parent, request = id_of(step) or [], step.request
@@ -159,10 +159,10 @@ def _differ(first: Reply, second: Reply) -> bool:
 
 
 def _comparable(reply: Reply) -> Any:
-    """Return an answer without what may differ where nothing has changed."""
+    """Return an answer without the parts that may differ between equal reads."""
     answer = dict(reply.answer or {})
     answer.pop("page_token", None)
-    if "indexes" in answer:  # Lance's description of an index has its settings in any order
+    if "indexes" in answer:  # Lance lists the settings of an index in any order
         answer["indexes"] = [
             {k: v for k, v in index.items() if k != "index_details"}
             for index in answer["indexes"] or ()
@@ -171,7 +171,7 @@ def _comparable(reply: Reply) -> Any:
 
 
 def _remembered() -> Iterator[Fault]:
-    """A read that stays what it was over one kind of write, where the right answer differs."""
+    """Yield faults whose read returns the same stale answer after one kind of write."""
     for read in READS:
         for write in WRITES:
 
@@ -269,7 +269,7 @@ GAP_SECONDS = 0.3
 
 
 def _at_once() -> Iterator[Fault]:
-    """The loser of calls at once is told that it won: a look first, and then the change."""
+    """Yield faults of concurrent calls: both succeed, or one change is lost."""
     for operation, (_, code) in CREATES.items():
 
         def act(

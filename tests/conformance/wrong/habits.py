@@ -1,6 +1,6 @@
-"""Wrong namespaces with a whole behaviour that somebody who writes one might give it.
+"""Wrong namespaces with plausible design mistakes of an implementation.
 
-They were written after the rules, and no rule was written from them before their first run.
+They were written after the rules; no rule was derived from them before their first run.
 """
 
 from __future__ import annotations
