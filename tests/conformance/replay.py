@@ -30,11 +30,20 @@ CONCURRENT = ("RACE", "ORDER")
 """Areas of checks that make concurrent calls in an order that differs between runs."""
 
 
-class Astray(Exception):
+class UnrecordedCall(Exception):
     """A check made a call that was not recorded."""
 
 
-CANNOT = (Astray, NotReached, Skipped, AttributeError, IndexError, KeyError, TypeError, ValueError)
+CANNOT = (
+    UnrecordedCall,
+    NotReached,
+    Skipped,
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
 """Errors raised by a check that cannot continue with an answer; they do not count as a failure."""
 
 
@@ -52,7 +61,7 @@ class Replay:
         answers = self._answers.get(key, [])
         self._calls[key] += 1
         if self._calls[key] > len(answers):
-            raise Astray(f"{step.operation} {dict(step.request)}")
+            raise UnrecordedCall(f"{step.operation} {dict(step.request)}")
         return evolve(answers[self._calls[key] - 1], step=step)
 
     @property

@@ -43,7 +43,7 @@ def on(operation: str, do: Callable[[WrongTarget, Step], Reply | None]) -> Act:
     return lambda target, step: do(target, step) if step.operation == operation else None
 
 
-def went_wrong(target: WrongTarget, wrong: bool) -> None:
+def record_fault(target: WrongTarget, wrong: bool) -> None:
     """Record whether a fault changed anything."""
     target.memory["wrong"] = target.memory.get("wrong", False) or wrong
 
@@ -87,7 +87,7 @@ def _effects() -> Iterator[Fault]:
         def twice(target: WrongTarget, step: Step) -> Reply | None:
             reply = target.correct.call(step)
             if reply.succeeded:
-                went_wrong(target, target.correct.call(step).succeeded)
+                record_fault(target, target.correct.call(step).succeeded)
             return reply
 
         def first_only(target: WrongTarget, step: Step) -> Reply | None:
@@ -106,18 +106,18 @@ def _effects() -> Iterator[Fault]:
                 return plausible(target, step)
             return None
 
-        def says_failed(target: WrongTarget, step: Step) -> Reply | None:
+        def reports_conflict(target: WrongTarget, step: Step) -> Reply | None:
             reply = target.correct.call(step)
             target.memory["n"] = target.memory.get("n", 0) + reply.succeeded
             if reply.succeeded and target.memory["n"] > 3:
                 return Reply(step=step, code=14, message="changed meanwhile")
             return reply
 
-        def refused_but(do: Callable[[WrongTarget, Step], Reply]) -> Act:
+        def rejected_with_effect(do: Callable[[WrongTarget, Step], Reply]) -> Act:
             def act(target: WrongTarget, step: Step) -> Reply | None:
                 reply = target.correct.call(step)
                 if reply.code is not None and reply.code != 0:
-                    went_wrong(target, do(target, step).succeeded)
+                    record_fault(target, do(target, step).succeeded)
                 return reply
 
             return act
@@ -131,7 +131,9 @@ def _effects() -> Iterator[Fault]:
         )
         yield of_operation(operation, "works once an object", on(operation, first_only))
         yield of_operation(operation, "does nothing at first", on(operation, not_first))
-        yield of_operation(operation, "works and fails with code 14", on(operation, says_failed))
+        yield of_operation(
+            operation, "works and fails with code 14", on(operation, reports_conflict)
+        )
         for name, do in {
             "leaves a version": lambda t, s: t.ask(
                 "UpdateTableSchemaMetadata", id=id_of(s), metadata={"kit": "1"}),
@@ -146,7 +148,7 @@ def _effects() -> Iterator[Fault]:
         }.items():  # fmt: skip
             yield Fault(
                 f"{operation} refused {name}",
-                on(operation, refused_but(do)),
+                on(operation, rejected_with_effect(do)),
                 lambda s, r, o=operation: s.operation == o and r.code not in (None, 0),
                 tells=True,
             )
@@ -170,7 +172,7 @@ def _comparable(reply: Reply) -> Any:
     return answer
 
 
-def _remembered() -> Iterator[Fault]:
+def _stale_faults() -> Iterator[Fault]:
     """Yield faults whose read returns the same stale answer after one kind of write."""
     for read in READS:
         for write in WRITES:
@@ -193,7 +195,7 @@ def _remembered() -> Iterator[Fault]:
             def act(target: WrongTarget, step: Step, of: Any = of) -> Reply | None:
                 reply = target.correct.call(step)
                 found = of(target.memory.setdefault("kept", {}), step, reply)
-                went_wrong(target, found is not reply)
+                record_fault(target, found is not reply)
                 return evolve(found, step=step)
 
             seen: dict[str, Reply] = {}
@@ -268,7 +270,7 @@ CREATES = {
 GAP_SECONDS = 0.3
 
 
-def _at_once() -> Iterator[Fault]:
+def _concurrent_faults() -> Iterator[Fault]:
     """Yield faults of concurrent calls: both succeed, or one change is lost."""
     for operation, (_, code) in CREATES.items():
 
@@ -316,9 +318,9 @@ def _at_once() -> Iterator[Fault]:
 
 def _all() -> Iterator[Fault]:
     yield from _effects()
-    yield from _remembered()
+    yield from _stale_faults()
     yield from _pages()
-    yield from _at_once()
+    yield from _concurrent_faults()
 
 
 EFFECTS = {fault.name: fault for fault in _all()}

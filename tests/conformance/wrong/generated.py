@@ -72,7 +72,9 @@ def of_another_type(operation: str, key: str) -> Act:
     return answer(operation, lambda a: {**a, key: {"not": "this"} if a[key] != {} else 5})
 
 
-def _instead(operation: str, key: str, choose: Callable[[dict[str, Any], Step, Any], Any]) -> Act:
+def _answer_chosen(
+    operation: str, key: str, choose: Callable[[dict[str, Any], Step, Any], Any]
+) -> Act:
     """Return an act that answers a field with a value chosen from earlier answers."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
@@ -94,7 +96,7 @@ def stale(operation: str, key: str) -> Act:
     def choose(memory: dict[str, Any], step: Step, value: Any) -> Any:
         return memory.setdefault(repr((step.request, step.data)), value)
 
-    return _instead(operation, key, choose)
+    return _answer_chosen(operation, key, choose)
 
 
 def of_another_object(operation: str, key: str) -> Act:
@@ -107,4 +109,4 @@ def of_another_object(operation: str, key: str) -> Act:
         memory["last"] = (step.request.get("id"), value)
         return value if before is None else before[1]
 
-    return _instead(operation, key, choose)
+    return _answer_chosen(operation, key, choose)

@@ -57,7 +57,7 @@ def as_texts(target: WrongTarget, step: Step) -> Reply | None:
 
 
 @habit("a dropped table goes to a bin, and its name stays taken")
-def bin_(target: WrongTarget, step: Step) -> Reply | None:
+def moves_to_bin(target: WrongTarget, step: Step) -> Reply | None:
     gone = target.memory.setdefault("gone", set())
     if step.operation == "DropTable":
         reply = target.correct.call(step)

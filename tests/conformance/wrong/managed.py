@@ -69,7 +69,7 @@ add("managed tables do not say so", answer("DescribeTable", lambda a: {
 
 
 @managed("versions at once are both taken")
-def both_taken(target: WrongTarget, step: Step) -> Reply | None:
+def accepts_both(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "CreateTableVersion":
         return None
     key = repr((step.request["id"], step.request["version"]))
@@ -102,7 +102,7 @@ def no_manifest(target: WrongTarget, step: Step) -> Reply | None:
 
 
 @managed("a batch of versions stops at the first conflict and keeps those before")
-def half_a_batch(target: WrongTarget, step: Step) -> Reply | None:
+def partial_batch(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "BatchCreateTableVersions":
         return None
     made = []

@@ -135,7 +135,7 @@ def _answer_fault(field: Field, kind: str, change: Change) -> Fault:
     return Fault(f"{field.operation} answer {field.name}: {kind}", act, touches)
 
 
-def _of_before(field: Field, kind: str, key: Callable[[Step], Any]) -> Fault:
+def _previous_value_fault(field: Field, kind: str, key: Callable[[Step], Any]) -> Fault:
     """Return a fault that answers a field with its previous value for the same key."""
 
     def of(memory: dict[Any, Any], step: Step, reply: Reply) -> Reply:
@@ -175,8 +175,8 @@ def _answers() -> Iterator[Fault]:
         for kind, change in _GIVEN[field.type].items():
             yield _answer_fault(field, kind, change)
         if len(field.path) == 1:
-            yield _of_before(field, "of the call before", lambda step: None)
-            yield _of_before(
+            yield _previous_value_fault(field, "of the call before", lambda step: None)
+            yield _previous_value_fault(
                 field, "of the same call before", lambda step: repr((step.request, step.data))
             )
 

@@ -32,7 +32,7 @@ def keeps_unless_given(target: WrongTarget, step: Step) -> Reply | None:
 
 
 @wrong("a name is looked for in the namespace that the table comes from", "LN-TABLE-RENAME-014")
-def taken_at_home(target: WrongTarget, step: Step) -> Reply | None:
+def checks_old_namespace(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "RenameTable" or not step.request.get("new_namespace_id"):
         return None
     table = step.request["id"]

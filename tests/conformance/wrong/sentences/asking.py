@@ -118,7 +118,7 @@ def strings(step: Step) -> list[str] | None:
     return list(ident) if good else None
 
 
-def onward(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]:
+def names_from_token(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]:
     """Return a reply and all names that the listing has after the page token of the request."""
     reply = less(target, step, "limit")
     names = list((reply.answer or {}).get(key) or ()) if reply.succeeded else []
@@ -129,7 +129,7 @@ def onward(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]
     return reply, names
 
 
-def mark_after(target: WrongTarget, step: Step, key: str, name: str) -> str | None:
+def token_after(target: WrongTarget, step: Step, key: str, name: str) -> str | None:
     """Return the correct page token that continues a listing after a name."""
     request = {k: v for k, v in step.request.items() if k not in ("limit", "page_token")}
     every = names_of(target, step.operation, key, **request)
@@ -143,13 +143,13 @@ def page_of(target: WrongTarget, step: Step, key: str, keep: Callable[[str], boo
     limit = step.request.get("limit")
     if limit is not None and (not whole(limit) or limit < 1):
         return target.correct.call(step)
-    reply, names = onward(target, step, key)
+    reply, names = names_from_token(target, step, key)
     if not reply.succeeded:
         return evolve(reply, step=step)
     left = [name for name in names if keep(name)]
     shown = left if limit is None else left[:limit]
     more = len(shown) < len(left) and shown
-    token = mark_after(target, step, key, shown[-1]) if more else None
+    token = token_after(target, step, key, shown[-1]) if more else None
     return Reply(step=step, answer={key: shown, **({"page_token": token} if token else {})})
 
 

@@ -159,7 +159,7 @@ def leaves_declared(target: WrongTarget, step: Step) -> Reply | None:
 # rest.yaml, UpdateTableTag: "a version that is not there TableVersionNotFound"; only
 # DeleteTableTag "Removes a tag".
 @habit("a tag is gone after it could not be moved", "UpdateTableTag")
-def gone_tag(target: WrongTarget, step: Step) -> Reply | None:
+def deletes_tag_on_error(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code == 11:
         target.ask("DeleteTableTag", id=step.request.get("id"), tag=step.request.get("tag"))

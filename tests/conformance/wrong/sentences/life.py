@@ -53,7 +53,7 @@ def takes_place(target: WrongTarget, step: Step) -> Reply | None:
 # RenameTable.new_namespace_id: "stays where it is if left out, or if empty where the root cannot
 # hold tables": here the root can hold tables.
 @habit("an empty new_namespace_id is as if it were left out", "RenameTable")
-def falsy_root(target: WrongTarget, step: Step) -> Reply | None:
+def empty_is_current_namespace(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("new_namespace_id") == []:
         return less(target, step, "new_namespace_id")
     return None

@@ -77,7 +77,7 @@ def skips_full(target: WrongTarget, step: Step) -> Reply | None:
     "DropNamespace",
     "CreateNamespace",
 )
-def haunted(target: WrongTarget, step: Step) -> Reply | None:
+def restores_properties(target: WrongTarget, step: Step) -> Reply | None:
     was = target.memory.setdefault("was", {})
     key = key_of(step)
     if step.operation == "DropNamespace":
