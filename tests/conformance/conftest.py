@@ -1,4 +1,4 @@
-"""What the tests of the kit share."""
+"""Fixtures shared by the tests of the conformance kit."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from .trace import Trace, record
 
 @pytest.fixture(scope="session")
 def recording() -> Trace:
-    """What every check asks of a correct target, and what it is answered."""
+    """All calls of every check on a correct target, with their answers."""
     return record("mixed")

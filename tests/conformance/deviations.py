@@ -1,4 +1,4 @@
-"""The compact results of runs on other implementations, from which the docs make a page."""
+"""Compact results of runs on other implementations; the docs generate a page from them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONGEST = 160
 
 
 def compact_results(reports: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the results of runs as JSON, a line per deviation: ``[check, expected, got]``.
+    """Return the results of runs as JSON with one line per deviation: ``[check, expected, got]``.
 
     Args:
-        reports: the report of each target, by the title of the target.
+        reports: the report of each target, keyed by the title of the target.
     """
     versions = {"pylance": version("pylance"), "gravitino": "2.0 (development build)"}
     targets = []
@@ -43,7 +43,7 @@ def _json(value: object) -> str:
 
 
 def _short(value: object) -> str:
-    """Return a value on one line, without the random names and the paths of a run."""
+    """Return a value on one line, with the random names and the paths of a run masked."""
     text = re.sub(r"lnkit[0-9a-f]{8}", "x", " ".join(str(value).split()))
     text = re.sub(r"(?<![\w.])(file:)?/{0,3}(?:tmp|root|home|work|var)/[^\s'\",;)]*", "/…/", text)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,7 +1,7 @@
-"""Recorded answers, one of them altered: the check that receives it must fail.
+"""Replays recorded answers with one of them altered: the check that receives it must fail.
 
-A check runs on a correct target once, and its calls and answers are recorded. It then runs on these answers
-alone, in milliseconds, with any one of them altered.
+A check runs once on a correct target while its calls and answers are recorded. It then runs only on
+these answers, in milliseconds, with any one of them altered.
 """
 
 from __future__ import annotations
@@ -25,17 +25,26 @@ from .trace import Trace, copied
 __all__ = ["Recorded", "alterations"]
 
 MOST_CALLS = 150
-"""Checks with more calls are omitted: they make random calls, whose single answers matter little."""
+"""Checks with more calls are omitted: they make random calls, so a single answer matters little."""
 CONCURRENT = ("RACE", "ORDER")
-"""Areas of checks with concurrent calls, whose order differs each time."""
+"""Areas of checks that make concurrent calls in an order that differs between runs."""
 
 
-class Astray(Exception):
+class UnrecordedCall(Exception):
     """A check made a call that was not recorded."""
 
 
-CANNOT = (Astray, NotReached, Skipped, AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""Errors of a check that cannot continue with an answer, which is no failure."""
+CANNOT = (
+    UnrecordedCall,
+    NotReached,
+    Skipped,
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+"""Errors raised by a check that cannot continue with an answer; they do not count as a failure."""
 
 
 @define
@@ -52,7 +61,7 @@ class Replay:
         answers = self._answers.get(key, [])
         self._calls[key] += 1
         if self._calls[key] > len(answers):
-            raise Astray(f"{step.operation} {dict(step.request)}")
+            raise UnrecordedCall(f"{step.operation} {dict(step.request)}")
         return evolve(answers[self._calls[key] - 1], step=step)
 
     @property
@@ -61,7 +70,7 @@ class Replay:
         return self._calls.total()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since no resource is open."""
 
 
 def _key(step: Step) -> str:
@@ -70,7 +79,7 @@ def _key(step: Step) -> str:
 
 @frozen
 class Recorded:
-    """A check, the bench before it, and its calls with their answers."""
+    """A check, the state of the bench before it ran, and its calls with their answers."""
 
     check: Check
     bench: dict[str, Any]
@@ -78,7 +87,7 @@ class Recorded:
 
     @classmethod
     def all(cls, trace: Trace) -> list[Recorded]:
-        """Return those checks of a recording that can run on their answers."""
+        """Return the checks of a recording that can run on recorded answers."""
         return [
             cls(CHECKS[id], bench, trace.calls[id])
             for id, bench in trace.benches.items()
@@ -86,7 +95,7 @@ class Recorded:
         ]
 
     def run(self, altered: int | None = None, reply: Reply | None = None) -> Lab:
-        """Return the bench after the check ran on its answers, one of them altered.
+        """Run the check on its answers, one of them altered if given, and return the bench.
 
         Raises:
             Failed: the check rejects the answer.
@@ -100,7 +109,7 @@ class Recorded:
         return lab
 
     def is_rejected(self, altered: int, reply: Reply) -> bool:
-        """Return whether the check, or one on every answer, fails with an altered answer."""
+        """Return whether the check or an invariant of all answers rejects an altered answer."""
         try:
             return bool(self.run(altered, reply).seen)
         except Failed:
@@ -111,8 +120,9 @@ class Recorded:
     def rejects_some(self) -> bool:
         """Return whether the check fails with some altered answer.
 
-        Alterations of the last answers come first: the earlier calls mostly prepare. True if the check
-        makes no call or cannot run on answers alone, since it reads the tables themselves.
+        The last answers are altered first, since earlier calls are mostly preparation. Also true if
+        the check makes no calls, or if it cannot run on answers alone because it reads the tables
+        directly.
         """
         try:
             lab = self.run()
@@ -128,7 +138,7 @@ class Recorded:
 
 
 def alterations(reply: Reply) -> Iterator[tuple[str, Reply]]:
-    """Return wrong answers in place of one, each with a name."""
+    """Yield named wrong answers that can replace a reply."""
     codes: tuple[int, ...] = (13, 18, 4, 1, 5, 2)
     if reply.code is not None:
         yield "success", evolve(reply, code=None, message="", answer={})
@@ -165,7 +175,7 @@ def _of_rows(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
             continue
         yield f"{name} null", rows.set_column(number, name, pa.nulls(count, column.type))
         if pa.types.is_float16(column.type):
-            continue  # Arrow adds none
+            continue  # Arrow cannot add float16 values
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             more = pc.add(column, pa.scalar(1, column.type))
             yield f"{name} one more", rows.set_column(number, name, more)
@@ -175,7 +185,7 @@ def _of_rows(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _of_value(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Return other values in place of one, or of one of its parts."""
+    """Yield named alterations of a JSON value; each changes the value or one of its parts."""
     if isinstance(value, dict):
         if value and path:
             yield f"{path}: empty", {}

@@ -1,9 +1,10 @@
-"""Runs the kit on our backends and on other implementations, and writes the results.
+"""Runs the conformance kit on our backends and on other implementations, and writes the results.
 
-``nox -s conformance`` runs it; arguments name the targets, by default all that are available. Reports
-are written to ``build/conformance``: one per target, ``results.html`` that compares them, and
-``results.json``, the compact form; copy that to ``docs/conformance`` to update the docs.
-The package of the index that has our import name runs in the interpreter
+``nox -s conformance`` runs it. Arguments name the targets; the default is all available ones.
+Reports are written to ``build/conformance``: one per target, ``results.html``, which compares them,
+and ``results.json``, the compact form. Copy ``results.json`` to ``docs/conformance`` to update the
+docs.
+The published package that has our import name runs in the interpreter named by
 ``LANCE_NS_TEST_OFFICIAL_PYTHON``, on the same servers as our backends.
 """
 
@@ -42,24 +43,24 @@ from .deviations import compact_results
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "conformance"
 MAX_SECONDS = 1800
-"""For one target; the doubles of Glue and S3 look at all objects that they have, every time."""
+"""Time limit for one target; the Glue and S3 doubles scan all their objects on every call."""
 OFFICIAL = "LANCE_NS_TEST_OFFICIAL_PYTHON"
 _CANNOT_RUN = "cannot run"
-"""In place of a report, why there is none: the pages are then of the others."""
+"""Key of the reason stored instead of a report; the pages then omit the target."""
 Make = Callable[[Path], AbstractContextManager[Target]]
 
 
 @frozen(kw_only=True)
 class Subject:
-    """Something to check."""
+    """A target to check."""
 
     make: Make
     under: tuple[str, ...] = ()
-    """Where it lets anything be made; the root unless given."""
+    """Namespace in which objects can be created; the root by default."""
     title: str = ""
-    """What to call it in the list of deviations; ours have none."""
+    """Title in the list of deviations; empty for our own backends."""
     there: Callable[[], bool] = lambda: True
-    """Whether it can be had here."""
+    """Return whether the target is available on this machine."""
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def _real_unity(folder: Path) -> Iterator[Target]:
 
 
 def _unity_catalog(uri: str) -> str:
-    """Make the catalog that the run works in, if it is not there."""
+    """Create the catalog for the run if it does not exist, and return its name."""
     answer = httpx.post(f"{uri}/api/2.1/unity-catalog/catalogs", json={"name": "main"}, timeout=60)
     if answer.status_code not in (200, 400, 409):
         answer.raise_for_status()
@@ -133,12 +134,12 @@ def _gravitino(folder: Path) -> Iterator[Target]:
 
 
 def _official(module: str, backend: str, keys: Mapping[str, str]) -> Make:
-    """Return what makes the official package's namespace of a backend.
+    """Return a function that creates a target for a namespace class of the official package.
 
     Args:
-        module: ``module:Class``.
-        backend: ours, whose server and properties it is given.
-        keys: its name of each property that ours calls otherwise.
+        module: the class, as ``module:Class``.
+        backend: our backend whose server and properties are used.
+        keys: the official name of each property that differs from ours; an empty name omits it.
     """
 
     @contextmanager
@@ -152,7 +153,7 @@ def _official(module: str, backend: str, keys: Mapping[str, str]) -> Make:
 
 
 def _official_on_hive(cls: str, release: str) -> Subject:
-    """Return the official package's namespace on a metastore whose release its client speaks."""
+    """Return the official package's Hive namespace, on a metastore that its client supports."""
 
     @contextmanager
     def target(folder: Path) -> Iterator[Target]:
@@ -174,7 +175,10 @@ def _polaris(folder: Path) -> Iterator[Target]:
 
 @contextmanager
 def _official_on_polaris(folder: Path) -> Iterator[Target]:
-    """The fixture has no routes with a prefix, and the package asks for no others."""
+    """Yield the official package's Iceberg namespace, on Polaris.
+
+    The package calls only routes with a prefix, which the Iceberg REST fixture does not have.
+    """
     server = real.running("polaris")
     token = Path(server.settings["token_file"]).read_text().strip()
     properties = {"endpoint": server.uri, "auth_token": token, "root": server.settings["root"]}
@@ -243,7 +247,7 @@ SUBJECTS: dict[str, Subject] = {
 }
 
 
-def checked(name: str, subject: Subject) -> dict[str, Any]:
+def report_of(name: str, subject: Subject) -> dict[str, Any]:
     """Return the report of a run on a subject."""
     with tempfile.TemporaryDirectory(prefix="lns-") as folder:
         place = Path(folder)
@@ -254,8 +258,8 @@ def checked(name: str, subject: Subject) -> dict[str, Any]:
             return check_target(target, options, redactor=redactor)
 
 
-def _report_of(name: str) -> Path:
-    """Return the file of a target's report, another one for each state of the code that it is about."""
+def _report_path(name: str) -> Path:
+    """Return the path of a target's report; its name has a hash of the code it depends on."""
     digest = hashlib.sha256()
     others = ("lance_namespace_impls/conformance", "generated/lance_namespace_client")
     for folder in others if SUBJECTS[name].title else ("lance_namespace_impls", "generated"):
@@ -284,13 +288,13 @@ def main(names: list[str]) -> int:
             print(f"{name}: cannot be had here", flush=True)
             continue
         try:
-            report = checked(name, subject)
+            report = report_of(name, subject)
         except CannotRunError as error:
             print(f"{name}: {error}", flush=True)
             wrong += not subject.title
-            _report_of(name).write_text(json.dumps({_CANNOT_RUN: str(error)}), encoding="utf-8")
+            _report_path(name).write_text(json.dumps({_CANNOT_RUN: str(error)}), encoding="utf-8")
             continue
-        _report_of(name).write_text(json.dumps(report), encoding="utf-8")
+        _report_path(name).write_text(json.dumps(report), encoding="utf-8")
         counts = ", ".join(f"{count} {result}" for result, count in report["summary"].items())
         print(f"{name}: {counts} in {report['seconds']:.1f} s", flush=True)
         if not subject.title:
@@ -298,7 +302,7 @@ def main(names: list[str]) -> int:
             wrong += len(failed)
             for entry in failed:
                 print(f"  {entry['id']} expected {entry['expected']}; got {entry['got']}")
-    found = {name: _report_of(name) for name in SUBJECTS}
+    found = {name: _report_path(name) for name in SUBJECTS}
     if missing := [name for name, path in found.items() if not path.exists()]:
         print(f"no comparison is written: there is no report on {', '.join(missing)}", flush=True)
     else:

@@ -1,7 +1,7 @@
-"""Runs the kit with many seeds on targets that are right: whatever fails is a false alarm.
+"""Runs the conformance kit with many seeds on correct targets: every failure is a false alarm.
 
 ``python -m tests.conformance.seeds [--seeds N] [--whole N] TARGET...`` runs all checks with the first
-seeds, and the checks that draw from the seed with all of them; the others do the same each time.
+``--whole`` seeds. With the remaining seeds it runs only the checks that depend on the seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.servers.hive import shared
 from .results import SUBJECTS, Subject
 
 DRAWN = ("LN-ORDER-*", "LN-SEQUENCE-*")
-"""The checks that draw from the seed."""
+"""The checks that depend on the seed."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ RIGHT = {
 
 
 def alarms(name: str, seeds: int, whole: int) -> int:
-    """Run the kit on a target with seeds from 0; return how many checks failed, and print each."""
+    """Run the kit on a target with seeds from 0, print the failures, and return their number."""
     subject = RIGHT[name]
     failed = 0
     longest = 0.0
@@ -79,7 +79,7 @@ def alarms(name: str, seeds: int, whole: int) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Return 1 where a check failed."""
+    """Return 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.seeds")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--whole", type=int, default=5)

@@ -1,4 +1,4 @@
-"""Correct targets: a run on one of them must fail nothing."""
+"""Correct targets: every check must pass on them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from tests.behaviour.memory import LEVELS, MemoryConfig
 SQL = ("sql-postgresql", "sql-managed")
 CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, *SQL, "rest-mixed", "rest-three-levels")
 WIDE = ("LN-ALIKE-*", "LN-COMBINED-*", "LN-PAST-*")
-"""Checks of what tables hold after long courses of calls, half of a run: what answers them is the same
-for each catalog here, so that the fast tests ask it of one target.
+"""Checks of the contents of tables after long sequences of calls. They take half of a run.
+
+The code that answers them is the same for every catalog here, so the fast tests run them on one
+target only.
 """
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
-"""Where catalogs that are configured with a namespace let anything be made."""
+"""Namespace in which objects can be created, for catalogs configured with a namespace."""
 
 
 def memory(root: Path, levels: str) -> Any:
@@ -34,7 +36,7 @@ def memory(root: Path, levels: str) -> Any:
 
 
 def database(root: Path, name: str) -> Any:
-    """Return a catalog in a database with nothing in it."""
+    """Return a catalog in an empty database."""
     from lance_namespace_impls.sql import SqlNamespace, initialize
     from tests.servers.postgresql import shared
 
@@ -47,7 +49,7 @@ def database(root: Path, name: str) -> Any:
 
 @contextmanager
 def correct(name: str, root: Path) -> Iterator[Target]:
-    """Yield a correct target by its name."""
+    """Yield the correct target with the given name."""
     served = name.startswith("rest")
     levels = name.removeprefix("rest-")
     if name in SQL:
@@ -71,7 +73,7 @@ def correct(name: str, root: Path) -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server in front of a catalog with tables and namespaces side by side."""
+    """Address of a server for a catalog that can have tables and namespaces in the same parent."""
     with serving(memory(tmp_path_factory.mktemp("served"), "mixed")) as address:
         yield address
 

@@ -1,4 +1,4 @@
-"""Every check fails with some altered answer: none passes whatever the server returns."""
+"""Every check fails with some altered answer: no check passes regardless of the answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attrs import evolve
 
 from .replay import Recorded
 
-# The recording of all calls of the kit takes half a minute.
+# Recording all calls of the kit takes half a minute.
 pytestmark = pytest.mark.xdist_group("conformance recording")
 
 
@@ -17,11 +17,11 @@ def test_checks_pass_on_their_own_answers_and_reject_others(recording):
     assert [one.check.id for one in recorded if not one.rejects_some()] == []
 
 
-def test_a_check_that_ignores_its_answers_is_noticed(recording):
+def test_a_check_that_ignores_its_answers_is_detected(recording):
     one = next(each for each in Recorded.all(recording) if each.calls)
     ignoring = evolve(one.check, run=lambda lab: lab.target.call(one.calls[0][0]))
     assert not evolve(one, check=ignoring).rejects_some()
 
 
-def test_nothing_stays_behind(recording):
+def test_the_recorded_run_leaves_no_objects(recording):
     assert recording.left == []

@@ -1,4 +1,4 @@
-"""Classes that others wrote, in an interpreter of their own."""
+"""Third-party classes, each checked in a separate interpreter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pylance(tmp_path):
     target.close()
 
 
-def test_pylance_s_directory_class_is_checked(tmp_path):
+def test_the_directory_class_of_pylance_is_checked(tmp_path):
     only = ("LN-TABLE-CREATE-00?", "LN-MISSING-*", "LN-ROWS-MERGE-*", "LN-QUERY-001")
     report = check_class(
         PYLANCE, {"root": str(tmp_path)}, Options(only=only), python=sys.executable
@@ -44,35 +44,35 @@ def test_pylance_s_directory_class_is_checked(tmp_path):
     results = {entry["id"]: entry["result"] for entry in report["checks"]}
     assert results["LN-TABLE-CREATE-002"] == results["LN-MISSING-027"] == "pass"
     assert results["LN-ROWS-MERGE-003"] == results["LN-QUERY-001"] == "pass"
-    assert results["LN-TABLE-CREATE-009"] == "fail"  # it makes a table in a missing namespace
+    assert results["LN-TABLE-CREATE-009"] == "fail"  # it creates a table in a missing namespace
     assert not [e["got"] for e in report["checks"] if "interpreter" in e["got"]]
     assert report["leftovers"] == []
 
 
-def test_a_method_that_takes_a_dict_gets_one(pylance):
+def test_a_method_with_a_dict_parameter_receives_a_dict(pylance):
     reply = pylance.call(Step("DescribeTableVersion", {"id": ["gone"], "version": 1}))
     assert reply.broken is None, reply.outcome()
 
 
-def test_an_answer_that_is_a_dict_is_read(pylance):
+def test_an_answer_can_be_a_dict(pylance):
     assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
     reply = pylance.call(Step("DescribeTableVersion", {"id": ["t"], "version": 1}))
     assert (reply.answer or {})["version"]["version"] == 1, reply.outcome()
 
 
-def test_a_request_that_the_official_model_refuses_is_code_13(pylance):
+def test_a_request_rejected_by_the_official_model_is_code_13(pylance):
     reply = pylance.call(Step("ListTables", {"id": [], "limit": "many"}))
     assert reply.code == 13
 
 
-def test_a_field_that_the_official_model_lists_is_given_as_a_list(pylance):
+def test_a_list_field_of_the_official_model_is_passed_as_a_list(pylance):
     assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
     request = {"id": ["t"], "on": "x", "when_not_matched_insert_all": True}
     reply = pylance.call(Step("MergeInsertIntoTable", request, plain(3)))
     assert reply.succeeded, reply.outcome()
 
 
-def test_an_interpreter_that_ended_is_started_again(tmp_path, monkeypatch):
+def test_an_interpreter_that_exited_is_restarted(tmp_path, monkeypatch):
     (tmp_path / "fragile_namespace.py").write_text(FRAGILE)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     target = ProcessTarget("fragile_namespace:Namespace", {})
@@ -87,11 +87,11 @@ def test_an_interpreter_that_ended_is_started_again(tmp_path, monkeypatch):
         target.close()
 
 
-def test_an_interpreter_that_is_not_there_is_named():
+def test_the_error_names_a_missing_interpreter():
     with pytest.raises(CouldNotStartError, match="--python /nowhere/python"):
         ProcessTarget(PYLANCE, {}, "/nowhere/python")
 
 
-def test_a_class_that_is_not_there_is_named():
+def test_the_error_names_a_missing_class():
     with pytest.raises(CouldNotStartError, match="--class json:Namespace: AttributeError"):
         ProcessTarget("json:Namespace", {})

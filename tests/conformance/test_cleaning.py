@@ -1,4 +1,4 @@
-"""What a run removes, and when it tries."""
+"""Which objects a run removes, and when it retries a failed removal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .wrong.python import WrongTarget
 ONLY = ("LN-TABLE-DESCRIBE-*", "LN-TABLE-EXISTS-*", "LN-VALUE-*")
 
 
-def test_what_cannot_be_removed_is_tried_again_only_when_the_run_ends(tmp_path: Path) -> None:
+def test_failed_removals_are_retried_only_when_the_run_ends(tmp_path: Path) -> None:
     tried: Counter[tuple[str, ...]] = Counter()
 
     def in_use(target: WrongTarget, step: Step) -> Reply | None:
@@ -28,4 +28,5 @@ def test_what_cannot_be_removed_is_tried_again_only_when_the_run_ends(tmp_path: 
     outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
     left = {identifier for kind, identifier in outcome.leftovers if kind == "table"}
     assert len(left) > 2 * CLEANED_AT_ONCE
-    assert max(tried[identifier] for identifier in left) <= 5  # two each time, and a check its own
+    # Each of the two cleanups tries twice, and a check may try once itself.
+    assert max(tried[identifier] for identifier in left) <= 5

@@ -1,4 +1,4 @@
-"""The command: its exit statuses, its reports, and what it leaves."""
+"""The command ``lance-ns conformance``: exit statuses, reports, and leftover objects."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def pylance_class(tmp_path):
     return ["--class", "lance.namespace:DirectoryNamespace", "-p", f"root={tmp_path / 'tables'}"]
 
 
-def test_nothing_failed_is_status_0(tmp_path):
+def test_a_run_without_failures_exits_with_status_0(tmp_path):
     found = invoke(*impl(tmp_path), *ONLY)
     assert found.exit_code == 0, found.output
     assert " 0 fail" in found.output
 
 
 @pytest.mark.parametrize("option", ["--only", "--skip"])
-def test_a_pattern_that_matches_no_check_is_status_2(tmp_path, option):
+def test_a_pattern_that_matches_no_check_exits_with_status_2(tmp_path, option):
     found = invoke(*impl(tmp_path), option, "LN-TABLE-EXISTS-0O4")
     assert found.exit_code == 2
     assert "no check matches 'LN-TABLE-EXISTS-0O4'; did you mean 'LN-TABLE-EXISTS-0" in found.output
@@ -54,20 +54,21 @@ def test_a_pattern_that_matches_no_check_is_status_2(tmp_path, option):
 
 @pytest.mark.parametrize("option", ["--impl", "--class"])
 def test_a_class_in_the_current_folder_is_found(tmp_path, option):
-    """As `lance-ns ls` finds it, and whatever the modules there are called."""
+    """Like `lance-ns ls`, the command imports modules of any name from the current folder."""
     (tmp_path / "model.py").write_text(
         "from lance.namespace import DirectoryNamespace as Theirs\n"
         "from lance_namespace_impls.directory import DirectoryNamespace as Ours\n"
     )
     name, key = ("model:Ours", "path") if option == "--impl" else ("model:Theirs", "root")
-    script = Path(sys.executable).with_name("lance-ns")  # python -m has the folder anyway
+    # Not python -m, which would add the current folder to sys.path itself.
+    script = Path(sys.executable).with_name("lance-ns")
     given = ["-p", f"{key}={tmp_path / 'tables'}", "--only", "LN-TABLE-CREATE-001"]
     command = [script, "conformance", option, name, *given]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (found.returncode, " 0 fail" in found.stdout) == (0, True), found.stderr
 
 
-def test_a_failed_check_is_status_1(tmp_path, pylance_class):
+def test_a_failed_check_exits_with_status_1(tmp_path, pylance_class):
     only = ("--only", "LN-TABLE-CREATE-00[29]")
     found = invoke(*pylance_class, *only, "--report", tmp_path / "r.json")
     assert found.exit_code == 1, found.output
@@ -79,8 +80,8 @@ def test_a_failed_check_is_status_1(tmp_path, pylance_class):
     assert found.output.endswith(f"0 of {failed} failures are not in the baseline\n")
 
 
-def test_what_passed_in_the_baseline_and_is_not_reached_now_is_worse():
-    """A fault may hide behind another that was known."""
+def test_a_check_that_passed_in_the_baseline_and_is_not_reached_now_is_worse():
+    """A known failure may hide a new one."""
     checks = {
         "LN-A": ("pass", ""),
         "LN-B": ("fail", ""),
@@ -100,13 +101,13 @@ def test_what_passed_in_the_baseline_and_is_not_reached_now_is_worse():
     ]  # fmt: skip
 
 
-def test_a_target_that_cannot_be_reached_is_status_2():
+def test_an_unreachable_target_exits_with_status_2():
     found = invoke("--uri", "http://127.0.0.1:1")
     assert found.exit_code == 2
     assert "cannot be reached" in found.output
 
 
-def test_a_target_that_lets_nothing_be_made_is_status_2_and_says_what_to_give(tmp_path):
+def test_a_target_that_allows_no_creation_exits_with_status_2_and_suggests_under(tmp_path):
     with serving(memory(tmp_path, "one-catalog")) as uri:
         found = invoke("--uri", uri)
         assert found.exit_code == 2
@@ -123,11 +124,11 @@ def test_a_target_that_lets_nothing_be_made_is_status_2_and_says_what_to_give(tm
     "arguments",
     [(), ("--uri", "http://x", "--impl", "dir"), ("--impl", "nothing"), ("other", "words")],
 )
-def test_a_wrong_command_line_is_status_2(arguments):
+def test_a_wrong_command_line_exits_with_status_2(arguments):
     assert invoke(*arguments).exit_code == 2
 
 
-def test_reports_are_written_in_every_form(tmp_path):
+def test_reports_are_written_in_every_format(tmp_path):
     paths = [tmp_path / f"r.{kind}" for kind in ("json", "xml", "html", "svg")]
     found = invoke(*impl(tmp_path), *ONLY, *(w for p in paths for w in ("--report", p)))
     assert found.exit_code == 0, found.output
@@ -140,7 +141,7 @@ def test_reports_are_written_in_every_form(tmp_path):
     assert "passed" in paths[3].read_text()
 
 
-def test_the_report_keeps_its_schema(tmp_path):
+def test_the_report_conforms_to_its_schema(tmp_path):
     path = tmp_path / "r.json"
     invoke(*impl(tmp_path), *ONLY, "--report", path)
     report, form = json.loads(path.read_text()), schema()
@@ -164,7 +165,7 @@ def test_reports_are_compared(tmp_path):
     assert invoke("compare").exit_code == 2
 
 
-def test_what_a_killed_run_left_is_named_and_removed(tmp_path):
+def test_leftovers_of_a_killed_run_are_listed_and_removed(tmp_path):
     from lance_namespace_impls import connect
     from lance_namespace_impls.conformance.ledger import Ledger, state_folder
 
@@ -182,7 +183,7 @@ def test_what_a_killed_run_left_is_named_and_removed(tmp_path):
         assert list(namespace.iter_tables()) == ["other"]
 
 
-def test_unreached_checks_are_status_3_and_an_error_in_junit(tmp_path):
+def test_unreached_checks_exit_with_status_3_and_are_junit_errors(tmp_path):
     paths = [tmp_path / f"r.{kind}" for kind in ("json", "xml")]
     reports = [w for path in paths for w in ("--report", path)]
     found = invoke(*impl(tmp_path), *ONLY, "--max-seconds", "0", *reports)
@@ -227,7 +228,7 @@ def test_the_failures_of_a_report_are_replayed(tmp_path, pylance_class):
     assert {"decisive", "teardown"} <= set(parts)
 
 
-def test_a_script_is_made_again(tmp_path):
+def test_a_script_is_replayed(tmp_path):
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"operation": "DescribeTable", "request": {"id": ["gone"]}}]))
     found = invoke(*impl(tmp_path), "--replay", script)

@@ -1,4 +1,4 @@
-"""A correct target fails nothing, and nothing stays behind on it."""
+"""A correct target passes every check, and a run leaves no objects on it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ SLOW = (
     *("mixed", "one-catalog", "two-levels", "three-levels", "any-depth"),
     *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed", "dir-manifest"),
 )
-"""Those that show little which the others do not: what is recorded for other tests, other levels, the same
-behind a server, and where the behaviour suite runs each time, databases and directories with a manifest.
+"""Targets that add little coverage.
+
+They are the target recorded for other tests, catalogs with other levels, the same catalogs behind a
+server, and databases and directories with a manifest, which the behaviour suite always covers.
 """
 
 
-# A check commits past the catalog, which says so where it keeps the versions.
+# One check commits directly to storage; a catalog that manages versions warns about this.
 @pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CORRECT],
 )
-def test_a_correct_target_fails_nothing(name, tmp_path):
+def test_a_correct_target_passes_every_check(name, tmp_path):
     check_correct(name, tmp_path, skip=WIDE)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*committed without the catalog")
 @pytest.mark.parametrize("name", CORRECT)
-def test_a_correct_target_fails_nothing_on_wide_courses(name, tmp_path):
+def test_a_correct_target_passes_the_wide_checks(name, tmp_path):
     check_correct(name, tmp_path, only=WIDE)
 
 
@@ -47,7 +49,7 @@ def check_correct(name, tmp_path, skip=(), only=()):
     assert len(passed) > 60
 
 
-def test_a_read_only_run_makes_nothing(tmp_path):
+def test_a_read_only_run_creates_nothing(tmp_path):
     with correct("mixed", tmp_path) as target:
         outcome = run(target, Options(read_only=True))
         assert target.namespace._catalog.namespaces == {}

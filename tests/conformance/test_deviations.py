@@ -1,4 +1,4 @@
-"""The compact results, and the pages of the docs that are made from them."""
+"""The compact results, and the pages of the docs that are generated from them."""
 
 from __future__ import annotations
 

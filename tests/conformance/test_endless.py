@@ -1,4 +1,4 @@
-"""A target that leads a check on and on is told so, or cut off when the run's time is up."""
+"""Checks end even if the answers of a target do not: with a failure, or at the time limit."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def correct(folder):
 
 
 @pytest.mark.parametrize("empty", [True, False])
-def test_a_listing_that_does_not_end_is_told(tmp_path, monkeypatch, empty):
-    """Each page has a token; after the last one they are empty, or it comes again."""
+def test_an_endless_listing_is_reported(tmp_path, monkeypatch, empty):
+    """Each page has a token; after the last page, empty pages follow or the last page repeats."""
     monkeypatch.setattr(bench, "MOST_PAGES", 30)
 
     def act(target, step):
@@ -51,8 +51,8 @@ def test_a_listing_that_does_not_end_is_told(tmp_path, monkeypatch, empty):
     assert not [f for f in outcome.findings if f.got == TIME_UP]
 
 
-def test_a_version_that_never_comes_is_not_waited_for(tmp_path):
-    """The same version of the main line is told, however often rows are inserted."""
+def test_a_check_does_not_wait_for_a_version_that_never_appears(tmp_path):
+    """The target always describes version 1 of the main branch, even after inserts."""
 
     def act(target, step):
         if step.operation == "DescribeTableVersion" and "branch" not in step.request:
@@ -67,7 +67,7 @@ def test_a_version_that_never_comes_is_not_waited_for(tmp_path):
     assert len(finding.script) < 30
 
 
-def test_a_check_is_cut_off_when_time_is_up(tmp_path):
+def test_a_check_is_stopped_at_the_time_limit(tmp_path):
     def endless(lab: Lab) -> None:
         assert lab.until < math.inf
         while True:

@@ -1,4 +1,4 @@
-"""Random sequences: no failure on correct targets for many seeds, a short script on wrong ones."""
+"""Random sequences: correct targets pass with many seeds, and failures have short scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lance_namespace_impls.conformance.runner import Options, run
 from lance_namespace_impls.server import serving
 
 from .targets import correct, memory
-from .wrong import tables  # noqa: F401 - adds its own
+from .wrong import tables  # noqa: F401 - registers its faults
 from .wrong.python import WRONG, WrongTarget
 from .wrong.values import VALUES, body_id_with_another_delimiter
 from .wrong.wire import WrongTransport
@@ -37,7 +37,7 @@ def test_a_correct_target_passes_every_sequence(name, seed, tmp_path):
         "ListTables leaves the first out",
     ],
 )
-def test_a_wrong_one_is_found_and_its_script_is_short(name, tmp_path):
+def test_a_wrong_target_is_caught_and_its_script_is_short(name, tmp_path):
     target = WrongTarget(PythonTarget(memory(tmp_path, "mixed")), WRONG[name].act)
     outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
     (found,) = [f for f in outcome.failed() if f.check.id == "LN-SEQUENCE-001"]
@@ -45,8 +45,8 @@ def test_a_wrong_one_is_found_and_its_script_is_short(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_a_fault_of_a_few_values_is_found(name, tmp_path):
-    """No operation is missing here: it takes the right name, length, letter case or time."""
+def test_a_fault_with_specific_values_is_caught(name, tmp_path):
+    """Such a fault shows only with a specific name, length, letter case or timing."""
     target = WrongTarget(PythonTarget(memory(tmp_path, "mixed")), VALUES[name])
     outcome = run(target, Options(only=ONLY, seed=2, max_seconds=600))
     (found,) = outcome.failed()
@@ -54,7 +54,7 @@ def test_a_fault_of_a_few_values_is_found(name, tmp_path):
     assert found.script
 
 
-def test_an_identifier_in_a_body_next_to_another_delimiter(tmp_path):
+def test_a_server_that_ignores_the_delimiter_for_body_identifiers_is_caught(tmp_path):
     with serving(memory(tmp_path, "mixed")) as uri:
         target = HttpTarget(uri, transport=WrongTransport(body_id_with_another_delimiter))
         outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
@@ -63,8 +63,8 @@ def test_an_identifier_in_a_body_next_to_another_delimiter(tmp_path):
     assert "differs from that of the route" in found.got
 
 
-def test_a_script_makes_the_table_that_checks_share(tmp_path):
-    """Whoever replays the failure of one check has none of what the checks before it made."""
+def test_a_script_creates_the_table_that_checks_share(tmp_path):
+    """A replay of one check's failure cannot use objects created by earlier checks."""
 
     def act(target, step):
         if "filter" in step.request:

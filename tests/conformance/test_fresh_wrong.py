@@ -1,4 +1,4 @@
-"""Wrong namespaces that name no check: a whole run catches each, in its time."""
+"""Wrong namespaces that name no check: a complete run catches each within its time limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_namespace_impls.conformance.runner import Finding, Options, run
 from lance_namespace_impls.server import serving
 
 from .targets import memory
-from .wrong import (  # noqa: F401 - each adds its own
+from .wrong import (  # noqa: F401 - each registers its faults
     batch_1,
     batch_2,
     batch_3,
@@ -37,7 +37,7 @@ from .wrong.wire import WrongTransport
 
 
 class Caught(Exception):
-    """A check failed: the rest of the run tells nothing more."""
+    """A check failed, so the rest of the run is not needed."""
 
 
 def stop_at_first(finding: Finding) -> None:
@@ -58,19 +58,19 @@ def test_a_wrong_namespace_is_caught(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HABITS)
-def test_a_namespace_of_a_wrong_habit_is_caught(name, tmp_path):
+def test_a_namespace_with_a_wrong_habit_is_caught(name, tmp_path):
     assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), HABITS[name]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SENTENCES)
-def test_a_namespace_that_breaks_a_sentence_is_caught(name, tmp_path):
+def test_a_namespace_that_breaks_a_documented_sentence_is_caught(name, tmp_path):
     assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), SENTENCES[name]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MANAGED)
-def test_a_wrong_namespace_that_keeps_versions_is_caught(name, tmp_path):
+def test_a_wrong_namespace_with_managed_versions_is_caught(name, tmp_path):
     namespace = connect("memory", {"root": str(tmp_path), "managed": "true"})
     assert_caught(WrongTarget(PythonTarget(namespace, "wrong"), MANAGED[name]))
 
@@ -80,7 +80,7 @@ MADE = [(stale, *field) for field in STALE] + [(of_another_object, *field) for f
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "operation", "key"), MADE)
-def test_a_value_of_before_or_of_another_object_is_caught(how, operation, key, tmp_path):
+def test_a_stale_value_or_one_of_another_object_is_caught(how, operation, key, tmp_path):
     target = WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), how(operation, key))
     try:
         run(target, Options(seed=3, max_seconds=120), stop_at_first)

@@ -1,4 +1,4 @@
-"""How calls are written as requests."""
+"""How calls are sent as HTTP requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs on a Hive Metastore that are interrupted or killed: others' objects stay, nothing is lost."""
+"""Interrupted or killed runs on a Hive Metastore: they change no foreign object.
+
+Their own objects are removed, at the latest by ``--clean``.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ from tests.servers.hive import shared
 MOMENTS = 10
 
 
-def said_by(process: subprocess.Popen[str]) -> str:
+def output_of(process: subprocess.Popen[str]) -> str:
     out, _ = process.communicate(timeout=300)
     return out
 
 
 @pytest.mark.slow
-def test_ten_runs_that_are_broken_off_at_random(tmp_path):
+def test_ten_runs_that_are_stopped_at_random(tmp_path):
     uri = shared("3.1").uri
     properties = {"uri": uri, "root": str(tmp_path / "lake")}
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
@@ -64,21 +67,21 @@ def test_ten_runs_that_are_broken_off_at_random(tmp_path):
             while not left() - foreign and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.05)
             time.sleep(chance.uniform(0, 12))
-            assert process.poll() is None, said_by(process)
+            assert process.poll() is None, output_of(process)
             sent = signal.SIGINT if moment % 2 else signal.SIGKILL
             process.send_signal(sent)
-            said = said_by(process)
+            said = output_of(process)
             assert seen() == before, said
             if sent == signal.SIGINT:
                 assert left() == foreign, said  # it cleaned up after itself
                 continue
             mine = left() - foreign
             killed += bool(mine)
-            named = said_by(start("--only", "LN-OPERATIONS-001"))
+            named = output_of(start("--only", "LN-OPERATIONS-001"))
             for name in mine:
                 assert f"left by an earlier run: namespace {name}" in named
             cleaned = start("--clean")
-            assert "removed" in said_by(cleaned)
+            assert "removed" in output_of(cleaned)
             assert cleaned.returncode == 0
             assert left() == foreign
             assert seen() == before

@@ -1,4 +1,4 @@
-"""What every answer must be by its request alone: right ones pass, and wrong ones break one rule."""
+"""Rules that every answer must satisfy given its request: each wrong answer breaks one rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TWO = {"entries": [{"version": 1}, {"version": 2}]}
 ROWS = pa.table({"a": [1, 2], "b": [3, 4], "_rowid": [0, 1]})
 KNN = {"k": 2, "columns": {"column_names": ["a", "b"]}}
 
-# id of the rule that is broken, none for a right answer; operation, request, answer
+# id of the broken rule (empty for a right answer), operation, request, answer
 ANSWERS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("", "ListTables", {}, {"tables": ["a", "b"]}),
     ("", "ListTables", {"limit": 2}, {"tables": ["a", "b"], "page_token": "b"}),
@@ -94,7 +94,7 @@ ANSWERS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("rule", "operation", "request_", "answer"), ANSWERS)
-def test_a_wrong_answer_breaks_the_rule_that_it_is_about(
+def test_a_wrong_answer_breaks_exactly_its_rule(
     rule: str, operation: str, request_: dict[str, Any], answer: dict[str, Any]
 ) -> None:
     data = ipc(3) if operation == "InsertIntoTable" else None
@@ -117,8 +117,6 @@ def test_a_wrong_answer_breaks_the_rule_that_it_is_about(
         ("LN-EACH-009", {"columns": {"column_names": ["a", "c"]}}, ROWS),
     ],
 )
-def test_rows_are_those_that_were_asked_for(
-    rule: str, request_: dict[str, Any], rows: pa.Table
-) -> None:
+def test_rows_match_the_query(rule: str, request_: dict[str, Any], rows: pa.Table) -> None:
     reply = Reply(step=Step("QueryTable", request_), rows=rows)
     assert [id for id, _, _ in broken_invariants(reply)] == [rule] * bool(rule)

@@ -1,4 +1,4 @@
-"""A target that leaves something out, and says so, is no worse than one that has it all."""
+"""A target that lacks features fails no check if it reports that it lacks them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ ALTER = ("AlterTable", "AlterNamespace")
 
 
 def without(*operations: str, unless: Callable[[Step], bool] | None = None, code: int = 0) -> Act:
-    """Refuse operations, which the target does not list; or calls of a kind, whatever it lists.
+    """Return an act that rejects calls.
+
+    Without `unless`, ListOperations also omits the rejected operations.
 
     Args:
-        operations: what is refused; every operation if none is named.
-        unless: the calls that are answered all the same.
-        code: what the others are refused with.
+        operations: the rejected operations; every operation if none is given.
+        unless: a condition for calls that are answered nevertheless.
+        code: the error code of rejected calls.
     """
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
@@ -67,12 +69,12 @@ def without(*operations: str, unless: Callable[[Step], bool] | None = None, code
 
 
 def no(*fields: str) -> Callable[[Step], bool]:
-    """Return whether a call leaves fields out."""
+    """Return a condition that is true if a call has none of the fields."""
     return lambda step: not any(step.request.get(field) for field in fields)
 
 
 def both(first: Act, second: Act) -> Act:
-    """Refuse what either refuses."""
+    """Return an act that rejects every call that one of two acts rejects."""
     return lambda target, step: first(target, step) or second(target, step)
 
 
@@ -103,18 +105,18 @@ LEAN: dict[str, Act] = {
         }.items()
     },
 }  # fmt: skip
-"""What each leaves out."""
+"""Targets by the feature that they lack."""
 FAST = ("properties of tables",)
 
 
 @pytest.mark.parametrize("what", FAST)
-def test_what_leaves_something_out_fails_nothing(what, tmp_path):
+def test_a_target_without_a_feature_fails_no_check(what, tmp_path):
     check_lean(what, tmp_path, skip=WIDE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", LEAN)
-def test_what_leaves_something_out_fails_nothing_on_any_course(what, tmp_path):
+def test_a_target_without_a_feature_fails_no_check_of_a_complete_run(what, tmp_path):
     check_lean(what, tmp_path)
 
 

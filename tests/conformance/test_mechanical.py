@@ -1,4 +1,4 @@
-"""Every fault that the operation table allows is caught by a check that asks for it."""
+"""Every fault generated from the operation table is caught by a check that exercises it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .trace import Trace, record, touched, verdict
 from .wrong.sets import FAULTS, OPEN, left_open
 
 pytestmark = [
-    # A check commits past a catalog that keeps versions, which warns of it.
+    # One check commits directly to storage; a catalog that manages versions warns about this.
     pytest.mark.filterwarnings("ignore:.*committed without the catalog"),
-    # The recording of all calls of the kit takes half a minute.
+    # Recording all calls of the kit takes half a minute.
     pytest.mark.xdist_group("conformance recording"),
 ]
 
@@ -34,7 +34,7 @@ def test_a_fault_is_caught(name, traces):
     assert verdict(FAULTS[name], touched(FAULTS[name], traces))[0] != "missed"
 
 
-def test_what_is_left_open_has_a_reason_and_is_there():
+def test_every_excluded_fault_exists_and_has_a_reason():
     for pattern, reason in OPEN:
         assert reason
         assert any(left_open(name) == reason for name in FAULTS), pattern

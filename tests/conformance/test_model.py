@@ -1,4 +1,4 @@
-"""What is drawn on a table goes by what is known of its history."""
+"""The random calls for a table depend on how much of its history is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_namespace_impls.conformance.oracle.known import Known
 from lance_namespace_impls.conformance.oracle.tree import Tree
 
 ROWS = Rows({"id": (1, 2)})
-# What goes on where a table was: tags, branches, indices and old versions.
+# Calls that depend on the history of a table: tags, branches, indices and old versions.
 HISTORY = {
     "CreateTableTag", "ListTableTags", "CreateTableBranch", "ListTableBranches",
     "CreateTableScalarIndex", "ListTableIndices", "RestoreTable", "AlterTableAddColumns",
@@ -29,7 +29,7 @@ def create(tree: Tree, mode: str, version: int) -> None:
 
 
 def drawn(tree: Tree) -> set[str]:
-    """Return the operations on data that are drawn for the table."""
+    """Return the data operations for which a random call on the table can be generated."""
     chance = random.Random(1)
     calls = {name: data_call(name, tree, ("t",), chance) for name in DATA_OPERATIONS}
     return {name for name, call in calls.items() if call is not None}
@@ -39,7 +39,7 @@ def drawn(tree: Tree) -> set[str]:
 @pytest.mark.parametrize(
     "modes", [("Create",), ("ExistOk",), ("Overwrite",), ("Create", "ExistOk")]
 )
-def test_all_is_drawn_on_a_table_whose_history_is_known(
+def test_every_call_is_drawn_for_a_table_with_a_known_history(
     in_full: bool, modes: tuple[str, ...]
 ) -> None:
     tree = Tree(Known(in_full=in_full, location=lambda identifier, properties: "memory://t"), {})
@@ -49,7 +49,7 @@ def test_all_is_drawn_on_a_table_whose_history_is_known(
 
 
 @pytest.mark.parametrize("in_full", [True, False])
-def test_where_a_replaced_table_may_go_on_its_history_is_left_alone(in_full: bool) -> None:
+def test_no_history_call_is_drawn_if_a_replaced_table_may_keep_its_history(in_full: bool) -> None:
     tree = Tree(Known(in_full=in_full, location=lambda identifier, properties: "memory://t"), {})
     create(tree, "Create", 1)
     create(tree, "Overwrite", 2)
@@ -59,7 +59,7 @@ def test_where_a_replaced_table_may_go_on_its_history_is_left_alone(in_full: boo
 
 
 @pytest.mark.parametrize("branched", [True, False])
-def test_a_table_with_branches_alone_may_be_kept_from_a_new_name(branched: bool) -> None:
+def test_only_a_table_with_branches_may_reject_a_rename(branched: bool) -> None:
     tree = Tree(Known(location=lambda identifier, properties: "memory://t"), {})
     create(tree, "Create", 1)
     if branched:
@@ -88,7 +88,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("operation", OPTIONS)
-def test_each_option_is_drawn_now_and_then(operation: str) -> None:
+def test_each_option_is_drawn_sometimes(operation: str) -> None:
     tree = Tree(Known(location=lambda identifier, properties: "memory://t"), {})
     create(tree, "Create", 1)
     chance = random.Random(1)

@@ -1,4 +1,4 @@
-"""The page of a report, as text."""
+"""The HTML page of a report, checked as text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def shown(script: str) -> str:
     return page([report])
 
 
-def test_a_body_of_megabytes_is_shortened_and_the_rest_of_its_script_is_not() -> None:
+def test_a_large_body_is_shortened_and_the_rest_of_its_script_is_not() -> None:
     found = shown("curl " + "A" * 3_000_000 + " 'http://x/v1/table/t/create'\ncurl next")
     assert len(found) < 20_000
     assert "[and 2,996,000 characters, in the JSON report]" in found
     assert escape("'http://x/v1/table/t/create'\ncurl next") in found
 
 
-def test_words_of_a_usual_length_are_whole() -> None:
+def test_words_of_normal_length_are_not_shortened() -> None:
     script = f"curl {'A' * 4000} {'B' * 4000}"
     assert script in shown(script)

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: what it looks like, not only what it says."""
+"""The page in headless Chromium: its layout, filters and colors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def html(tmp_path_factory):
 
 
 def measured(html, folder, width, *arguments):
-    """Return what the page measures in a window of a width in pixels."""
+    """Return the measurements of the page in a window with the given width in pixels."""
     frame = f'<iframe width={width} height=900 style="border:0" srcdoc="{escape(html)}"></iframe>'
     (folder / "frame.html").write_text(
         "<!doctype html><meta charset=utf-8><title></title>"
@@ -78,7 +78,7 @@ def test_the_page_fits_its_window(html, width, tmp_path):
     assert found["needed"] <= width
 
 
-def test_the_matrix_is_filtered_and_leads_to_a_failure(html, tmp_path):
+def test_the_matrix_is_filtered_and_links_to_a_failure(html, tmp_path):
     found = measured(html, tmp_path, 1200)
     assert found["headings"] == ["Operation", "ours", "pylance"]
     assert min(found["all"].values()) > 0
@@ -88,7 +88,7 @@ def test_the_matrix_is_filtered_and_leads_to_a_failure(html, tmp_path):
     assert "Expected: " in found["text"] and "Python" in found["text"]
 
 
-def test_the_page_is_light_or_dark_as_the_system_is(html, tmp_path):
+def test_the_page_follows_the_color_scheme_of_the_system(html, tmp_path):
     def brightness(color):
         return sum(map(int, re.findall(r"\d+", color)[:3]))
 

@@ -1,4 +1,4 @@
-"""The kit's own parts: how answers are read, what cannot be checked, and what a run remembers."""
+"""Components of the kit: reading answers, unusable targets, the ledger, and redaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.server.attacks.hostile_arrow import file_of
 
 MARK = "not-a-real-secret"
 ROWS = pa.record_batch({"a": [1, 2]})
-SUPPOSED = {  # operation, status and body: the fields of the reply that are not as usual
+SUPPOSED = {  # operation, status and body: the fields of the reply that differ from USUAL
     ("ListTables", 200, b'{"tables": ["t"]}'): {"answer": {"tables": ["t"]}},
     ("CountTableRows", 200, b"7"): {"answer": {"count": 7}},
     ("TableExists", 200, b"anything"): {"answer": {}},
@@ -58,7 +58,7 @@ def reply_to(status: int, body: bytes, operation: str) -> Reply:
 
 
 @pytest.mark.parametrize(("operation", "status", "body"), SUPPOSED)
-def test_an_answer_over_http_is_read_in_one_way(operation: str, status: int, body: bytes) -> None:
+def test_an_http_answer_is_interpreted(operation: str, status: int, body: bytes) -> None:
     reply = reply_to(status, body, operation)
     assert {key: getattr(reply, key) for key in USUAL} == {
         **USUAL,
@@ -68,7 +68,7 @@ def test_an_answer_over_http_is_read_in_one_way(operation: str, status: int, bod
     assert (reply.exchange.status, reply.exchange.body) == (status, body)
 
 
-def test_rows_over_http_are_a_table() -> None:
+def test_rows_over_http_are_read_as_a_table() -> None:
     assert reply_to(200, file_of(ROWS), "QueryTable").rows == pa.table(ROWS)
     broken = reply_to(200, file_of(ROWS)[:-20], "QueryTable")
     assert str(broken.broken).startswith("the body is not an Arrow IPC file: ")
@@ -93,14 +93,16 @@ def lost(request: httpx.Request) -> httpx.Response:
         (refuse(406, {"code": 0, "error": "no"}), "nothing allowed: CreateNamespace in the root is code 0"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_checked_is_told_at_once(transport: httpx.MockTransport, said: str) -> None:
+def test_a_target_that_cannot_be_checked_is_reported_immediately(
+    transport: httpx.MockTransport, said: str
+) -> None:
     target = HttpTarget("http://server", transport=transport)
     with pytest.raises(CannotRunError, match=said):
         run(target, Options())
     target.close()
 
 
-def test_what_a_run_makes_is_on_disk_until_it_is_gone(tmp_path: Path) -> None:
+def test_the_ledger_records_objects_on_disk_until_they_are_removed(tmp_path: Path) -> None:
     ledger = Ledger("target", folder=tmp_path)
     name, other = ledger.fresh(), ledger.fresh()
     assert name != other
@@ -136,7 +138,7 @@ def test_what_a_run_makes_is_on_disk_until_it_is_gone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_keeps_no_ledger_writes_none(tmp_path: Path) -> None:
+def test_a_ledger_without_a_folder_writes_no_file(tmp_path: Path) -> None:
     ledger = Ledger("target")
     ledger.made("table", (ledger.fresh(),))
     ledger.close()
@@ -153,7 +155,7 @@ def test_a_run_that_keeps_no_ledger_writes_none(tmp_path: Path) -> None:
     ],
     ids=["header", "token", "property", "property-of-a-class"],
 )
-def test_the_secrets_that_a_target_is_given_are_known(
+def test_the_secrets_passed_to_a_target_are_redacted(
     make: Callable[[Redactor], tuple[Target, str]],
 ) -> None:
     redactor = Redactor()
@@ -163,7 +165,7 @@ def test_the_secrets_that_a_target_is_given_are_known(
     assert MARK not in connection
 
 
-def test_secrets_are_hidden_by_value_by_header_and_by_key() -> None:
+def test_secrets_are_redacted_by_value_by_header_and_by_key() -> None:
     redactor = Redactor(headers={"X-Own"})
     redactor.learn(["hunter2", "hunter2-and-more", "abc"])
     assert redactor.text("hunter2-and-more hunter2 abc") == "*** *** abc"

@@ -1,4 +1,4 @@
-"""``pytest --lance-namespace URL``, run as its user runs it."""
+"""``pytest --lance-namespace URL``, run in a subprocess as users run it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def state(pytester, monkeypatch):
 
 
 def run(pytester, *arguments):
-    # Named as the entry point is, which is then not loaded twice.
+    # The same name as the entry point, so that pytest does not load the plugin twice.
     return pytester.runpytest_subprocess("-p", PLUGIN, *arguments)
 
 
@@ -35,7 +35,7 @@ def test_each_check_is_a_test_with_its_id(pytester, tmp_path):
     assert outcomes["passed"] > 5 and outcomes["deselected"] > 300
 
 
-def test_a_failure_has_the_requirement_and_the_calls(pytester, tmp_path):
+def test_a_failure_shows_the_requirement_and_the_calls(pytester, tmp_path):
     with pylance_server(tmp_path) as uri:
         found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-CREATE-009")
     assert found.ret == 1
@@ -57,7 +57,7 @@ def test_a_server_that_cannot_be_reached_ends_the_run(pytester):
     assert "cannot be reached" in found.stdout.str() + found.stderr.str()
 
 
-def test_the_checks_come_beside_the_project_s_own_tests(pytester, tmp_path):
+def test_the_checks_run_in_addition_to_the_tests_of_the_project(pytester, tmp_path):
     pytester.makepyfile("def test_own(): pass")
     with serving(memory(tmp_path, "one-catalog")) as uri:
         found = run(
@@ -67,7 +67,7 @@ def test_the_checks_come_beside_the_project_s_own_tests(pytester, tmp_path):
     found.assert_outcomes(passed=2, deselected=found.parseoutcomes()["deselected"])
 
 
-def test_without_the_option_nothing_of_the_kit_is_imported(pytester):
+def test_without_the_option_the_kit_is_not_imported(pytester):
     pytester.makepyfile(
         """
         import sys
@@ -79,12 +79,12 @@ def test_without_the_option_nothing_of_the_kit_is_imported(pytester):
     run(pytester).assert_outcomes(passed=1)
 
 
-def test_the_entry_point_has_the_module_s_name():
+def test_the_entry_point_is_named_like_the_module():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
 
 
-def test_each_check_runs_when_its_turn_comes(pytester, tmp_path):
+def test_each_check_runs_during_its_own_test(pytester, tmp_path):
     pytester.makeconftest(
         """
         def pytest_runtest_teardown(item):
@@ -96,7 +96,7 @@ def test_each_check_runs_when_its_turn_comes(pytester, tmp_path):
     found.stdout.fnmatch_lines([f"*done LN-TABLE-EXISTS-00{n} {n}*" for n in (1, 2, 3, 4)])
 
 
-def test_what_cannot_be_removed_hides_no_cause(pytester, tmp_path):
+def test_a_failed_cleanup_does_not_hide_a_failure(pytester, tmp_path):
     pytester.makeconftest(
         """
         import lance_namespace_impls.conformance.runner as runner
@@ -117,7 +117,7 @@ def test_what_cannot_be_removed_hides_no_cause(pytester, tmp_path):
     )
 
 
-def test_nothing_stays_behind_after_an_interruption(pytester, tmp_path):
+def test_an_interrupted_run_leaves_no_objects(pytester, tmp_path):
     pytester.makeconftest(
         """
         def pytest_runtest_teardown(item):

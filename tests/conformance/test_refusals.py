@@ -1,4 +1,4 @@
-"""Each check whose rule names a code notices that a success comes in its place."""
+"""Each check whose rule names an error code fails if the target returns success instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wrong.python import WrongTarget
 
 load_all()
 
-# The code is one of several right answers, or one that the namespace here has no reason for.
+# The code is one of several right answers, or the namespace in this test never returns it.
 OPEN = {
     "LN-OPERATIONS-002", "LN-OPERATIONS-003", "LN-MISSING-036", "LN-NAMESPACE-DROP-002",
     "LN-NAMESPACE-DROP-013", "LN-TABLE-DESCRIBE-004", "LN-TABLE-DROP-008", "LN-NAME-013",
@@ -35,14 +35,14 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("name", "code"), NAMED)
-def test_a_code_that_does_not_come_is_noticed(name, code, tmp_path):
+def test_a_success_instead_of_a_code_is_caught(name, code, tmp_path):
     of_all = re.search("[Ee]very (operation|listing)", CHECKS[name].requirement)
 
     def act(target, step):
         reply = target.correct.call(step)
         if reply.code != code or not (of_all or step.operation in CHECKS[name].operations):
             return reply
-        # The state is as it was, and the answer is empty: nothing else gives it away.
+        # The state is unchanged and the answer is empty, so only the missing code shows the fault.
         return Reply(step=step, answer={})
 
     correct = PythonTarget(memory(tmp_path, "mixed"), "refusals")

@@ -1,4 +1,4 @@
-"""Scripts of failures reproduce them: on the wrong namespace the same answer, on a correct one another."""
+"""Scripts reproduce failures: same answer on the wrong namespace, another one on a correct one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SERVER = Path(__file__).with_name("third_party") / "server.py"
 FAILURES = 100
 CHANGING_VALUES = re.compile(r"\d{9,}|[0-9a-f]{8}-[0-9a-f-]{27}")
 CHANGING = re.compile(rf"lnkit[0-9a-f_]+|{CHANGING_VALUES.pattern}")
-"""Names of a run, times and random identifiers, which differ between runs."""
+"""Generated names, times and random identifiers, which differ between runs."""
 
 
 def answer_of(reply: Reply) -> Any:
@@ -38,9 +38,9 @@ def answer_of(reply: Reply) -> Any:
     if reply.code is not None:
         return reply.code
     answer = dict(reply.answer or {})
-    if "page_token" in answer:  # opaque, and another in each run
+    if "page_token" in answer:  # opaque, and different in each run
         answer["page_token"] = bool(answer["page_token"])
-    # The names of a script are the same in each run, and their order can be the fault.
+    # Names are kept: they are the same in each run of a script, and their order can be the fault.
     return CHANGING_VALUES.sub("", json.dumps(answer, sort_keys=True, default=str))
 
 
@@ -55,7 +55,7 @@ def decisive_answer(target: Target, script: Script) -> Any:
 
 
 def failures(folder: Path) -> Iterator[tuple[Wrong, dict[str, Any]]]:
-    """Yield wrong namespaces with the report's entry of the check that catches each."""
+    """Yield each wrong namespace with the report entry of the check that catches it."""
     for number, wrong in enumerate(WRONG.values()):
         root = folder / str(number)
         target = WrongTarget(PythonTarget(memory(root, "mixed"), "wrong"), wrong.act)
@@ -90,7 +90,7 @@ def test_the_scripts_of_a_hundred_failures_reproduce_them(tmp_path: Path) -> Non
 
 @contextmanager
 def third_party() -> Iterator[str]:
-    """Yield the address of a server with faults, and without any objects."""
+    """Yield the address of a new server that has faults and no objects."""
     process = subprocess.Popen([sys.executable, SERVER], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -114,7 +114,7 @@ def test_the_curl_scripts_reproduce_the_failures_of_a_server() -> None:
         head, _, body = entry["response"].partition("\n\n")
         calls = entry["script"]["json"]
         decisive = next(call for call in calls if call.get("decisive"))
-        # Listings of the run also contained the objects of other checks.
+        # In the run, listings also contained objects of other checks.
         shown = "" if decisive["operation"].startswith("List") else body.strip()
         shown += "\n" + head.partition("\n")[0]
         assert CHANGING.sub("", shown) in CHANGING.sub("", done.stdout), entry["id"]

@@ -1,4 +1,7 @@
-"""What the kit sends and makes of odd answers: a wrong request would be refused for itself alone."""
+"""The requests that the kit sends, and how it handles unusual answers.
+
+A malformed request would be rejected for the wrong reason and prove nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,31 +33,31 @@ REFUSED = [
 ]
 
 
-def unread(given: Any, read: Any) -> list[str]:
-    """Return the keys of a request that its model does not know."""
+def dropped_keys(given: Any, read: Any) -> list[str]:
+    """Return the keys of a request that its model drops."""
     if isinstance(given, dict) and isinstance(read, dict):
         lost = [key for key in given if key not in read]
         return lost + [
-            key for each in given.keys() & read for key in unread(given[each], read[each])
+            key for each in given.keys() & read for key in dropped_keys(given[each], read[each])
         ]
     if isinstance(given, list) and isinstance(read, list):
-        return [key for pair in zip(given, read, strict=True) for key in unread(*pair)]
+        return [key for pair in zip(given, read, strict=True) for key in dropped_keys(*pair)]
     return []
 
 
-def test_what_is_to_be_refused_is_written_in_fields_that_there_are() -> None:
+def test_requests_that_must_be_rejected_use_existing_fields() -> None:
     for operation, request in REFUSED:
         model = getattr(models, OPERATIONS[operation].request)
         try:
             read = model.from_dict({"id": ["t"], **request}).to_dict()
-        except InvalidInputError as wrong:  # a value of another type, in a field that there is
+        except InvalidInputError as wrong:  # a value of the wrong type in an existing field
             assert re.search("ranges.*start_version", wrong.message)
         else:
-            assert unread(request, read) == [], (operation, request)
+            assert dropped_keys(request, read) == [], (operation, request)
 
 
 class Plain(LEVELS["mixed"]):  # type: ignore[misc, name-defined]
-    """A catalog of plain names alone."""
+    """A catalog that rejects names with special characters."""
 
     def require_valid_name(self, identifier: Any) -> None:
         for name in identifier:
@@ -66,7 +69,7 @@ class Plain(LEVELS["mixed"]):  # type: ignore[misc, name-defined]
         return super().declare_table(request)
 
 
-def test_a_server_may_refuse_odd_names(tmp_path: Any) -> None:
+def test_a_server_may_reject_unusual_names(tmp_path: Any) -> None:
     with serving(Plain(MemoryConfig(root=str(tmp_path)))) as uri:
         target = HttpTarget(uri)
         outcome = run(target, Options(only=("LN-WIRE-ID-*",)))
@@ -77,7 +80,9 @@ def test_a_server_may_refuse_odd_names(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"tables": 5}, "text"], ids=["number", "text"])
-def test_an_answer_of_another_form_is_told_with_what_came_of_it(tmp_path: Any, answer: Any) -> None:
+def test_a_malformed_answer_is_reported_with_its_script_and_reply(
+    tmp_path: Any, answer: Any
+) -> None:
     def act(target: WrongTarget, step: Any) -> Reply | None:
         return Reply(step=step, answer=answer) if step.operation == "ListTables" else None
 
@@ -93,8 +98,8 @@ def test_an_answer_of_another_form_is_told_with_what_came_of_it(tmp_path: Any, a
     "field",
     ["table", "namespace", "table_uri", "stats", "properties", "is_only_declared"],
 )
-def test_what_is_told_of_another_table_is_noticed(tmp_path: Any, field: str) -> None:
-    """Each field by itself is that of the table that was described first; one is turned round."""
+def test_a_description_with_a_field_of_another_table_is_caught(tmp_path: Any, field: str) -> None:
+    """One field has the value of the first described table, or `is_only_declared` is inverted."""
     seen: dict[str, Any] = {}
 
     def act(target: WrongTarget, step: Any) -> Reply | None:

@@ -1,4 +1,4 @@
-"""The model of what a namespace ought to answer: right answers settle, wrong ones do not."""
+"""The model of expected answers: it accepts right answers and rejects wrong ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KNOWN: dict[str, Any] = {
 
 
 def answer(**fields: Any) -> Any:
-    """Return an answer with some fields; all others are absent."""
+    """Return an answer with the given fields; all others are None."""
     absent = dict.fromkeys(
         ("properties", "page_token", "storage_options", "managed_versioning", "table_uri", "schema",
          "stats", "is_only_declared", "version", "table", "namespace", "location", "id",
@@ -34,7 +34,7 @@ def answer(**fields: Any) -> Any:
 def do(
     tree: Tree, operation: str, given: Any = None, rows: Rows | None = None, **request: Any
 ) -> None:
-    """Let a call succeed."""
+    """Apply a successful call to the model."""
     outcome = tree.expect(Call(operation, request, rows))
     assert isinstance(outcome, Granted), f"{operation} {request}: {outcome}"
     outcome.settle(answer() if given is None else given)
@@ -49,7 +49,7 @@ def table(*names: str, **fields: Any) -> Any:
 
 @pytest.fixture
 def tree() -> Tree:
-    """Namespaces n and n.m, a declared table d, and in n the table t of two versions."""
+    """Namespaces n and n.m, a declared table d, and in n the table t with its versions."""
     made = Tree(Known(**KNOWN), {})
     do(made, "CreateNamespace", answer(properties={"a": "1"}), id=["n"], properties={"a": "1"})
     do(made, "CreateNamespace", answer(properties={}), id=["n", "m"])
@@ -85,7 +85,7 @@ DETAILS = {
     "schema": answer(fields=[answer(name=name) for name in ("id", "name", "score")]),
 }  # fmt: skip
 
-# operation, request, right answer, wrong ones
+# operation, request, right answer, wrong answers
 GRANTED: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
     ("DescribeNamespace", {"id": ["n"]}, answer(properties={"a": "1"}),
      [answer(properties={"a": "2"}), answer(properties={}), answer(),
@@ -181,7 +181,7 @@ CASES = {f"{row[0]} {number}": row for number, row in enumerate(GRANTED)}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_right_answer_settles_and_a_wrong_one_does_not(name: str, tree: Tree) -> None:
+def test_a_right_answer_is_accepted_and_a_wrong_one_is_not(name: str, tree: Tree) -> None:
     operation, request, right, wrong = CASES[name]
     rows = ROWS if operation in WITH_ROWS else None
     for each in wrong:
@@ -253,7 +253,7 @@ REFUSED: list[tuple[str, dict[str, Any], set[int]]] = [
 
 
 @pytest.mark.parametrize(("operation", "request_", "codes"), REFUSED)
-def test_what_cannot_be_has_its_code(
+def test_an_impossible_call_has_its_codes(
     operation: str, request_: dict[str, Any], codes: set[int], tree: Tree
 ) -> None:
     rows = ROWS if operation in WITH_ROWS else None
@@ -262,7 +262,7 @@ def test_what_cannot_be_has_its_code(
     assert outcome.codes == codes
 
 
-# what is done, and what is read differently after that: each is wrong before
+# operation, request, answer, and the reads whose answers are right only afterwards
 EFFECTS: list[tuple[str, dict[str, Any], Any, list[tuple[str, dict[str, Any], Any]]]] = [
     ("RestoreTable", {**T, "version": 1}, answer(),
      [("CountTableRows", T, answer(count=3)), ("QueryTable", T, found(*FOUR[:3]))]),
@@ -293,7 +293,7 @@ DONE = {f"{row[0]} {number}": row for number, row in enumerate(EFFECTS)}
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_what_was_done_is_read_from_then_on(name: str, tree: Tree) -> None:
+def test_reads_show_the_effect_of_a_call(name: str, tree: Tree) -> None:
     operation, request, given, reads = DONE[name]
     for read, asked, shown in reads:
         with pytest.raises(AssertionError):
@@ -303,7 +303,7 @@ def test_what_was_done_is_read_from_then_on(name: str, tree: Tree) -> None:
         do(tree, read, shown, **asked)
 
 
-def test_a_page_token_stands_for_what_comes_after_it_in_its_own_listing(tree: Tree) -> None:
+def test_a_page_token_continues_only_its_own_listing(tree: Tree) -> None:
     do(tree, "ListAllTables", answer(tables=["d"], page_token="x"), limit=1)
     do(tree, "ListAllTables", answer(tables=["n$t"]), page_token="x")
     outcome = tree.expect(Call("ListNamespaces", {"id": [], "page_token": "x"}))

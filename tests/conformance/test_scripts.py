@@ -1,4 +1,4 @@
-"""Calls as something to run: what is written does what the kit did."""
+"""Scripts of calls as JSON, Python and curl: each makes the calls that the kit made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEPS = [
 ]
 
 
-def test_json_is_read_again() -> None:
+def test_scripts_round_trip_through_json() -> None:
     script = Script.of(STEPS)
     assert [Step.from_dict(form) for form in as_json(script)] == [*STEPS, *script.teardown]
     assert [set(form) for form in as_json(script)[1:3]] == [
@@ -112,7 +112,7 @@ def test_an_exchange_is_shown_as_http() -> None:
     assert shown_body(b"x" * 2001) == "x" * 2000 + "... <2001 bytes>"
 
 
-def test_a_call_and_what_came_of_it_are_one_line() -> None:
+def test_a_call_and_its_outcome_are_shown_on_one_line() -> None:
     step = Step("CreateTable", {"id": ["ü"]}, b"12345")
     assert one_line(step) == 'CreateTable({"id": ["ü"]}, 5 bytes of rows)'
     assert one_line(Step("ListTables", {})) == "ListTables({})"

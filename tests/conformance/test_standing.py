@@ -1,4 +1,4 @@
-"""A check that fails where one that it stands on fails, too, is not reached, and says so."""
+"""If a check and one of its prerequisite checks both fail, the former counts as not reached."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_namespace_impls.conformance.runner import PREPARED, Finding, Options,
 from lance_namespace_impls.conformance.standing import CARRIES, stands_on
 
 from .targets import memory
-from .wrong import tables  # noqa: F401 - adds its own
+from .wrong import tables  # noqa: F401 - registers its faults
 from .wrong.python import WRONG, WrongTarget
 
 load_all()
@@ -26,7 +26,7 @@ def findings(tmp_path, *only: str) -> dict[str, Finding]:
 
 
 @pytest.mark.parametrize("lower", CARRIES)
-def test_both_checks_are_there_and_the_lower_does_not_stand_on_the_upper(lower):
+def test_prerequisites_name_existing_checks_and_have_no_cycle(lower):
     upper = {f"LN-{name}" for name in CARRIES[lower].split()}
     assert upper <= set(CHECKS)
     assert CHECKS[f"LN-{lower}"].run is not None
@@ -38,27 +38,27 @@ def test_both_checks_are_there_and_the_lower_does_not_stand_on_the_upper(lower):
     assert not seen & upper
 
 
-def test_the_lower_check_is_told_for_the_upper(tmp_path):
+def test_a_failed_prerequisite_makes_the_check_not_reached(tmp_path):
     found = findings(tmp_path, "LN-BRANCH-003", "LN-BRANCH-017")
     assert found["LN-BRANCH-003"].result is Result.FAIL
     assert found["LN-BRANCH-017"].result is Result.NOT_REACHED
     assert "LN-BRANCH-003 failed: expected the number of rows" in found["LN-BRANCH-017"].got
 
 
-def test_the_upper_check_alone_names_the_lower(tmp_path):
+def test_a_check_that_runs_alone_names_its_failed_prerequisite(tmp_path):
     found = findings(tmp_path, "LN-BRANCH-017")["LN-BRANCH-017"]
     assert (found.result, found.expected) == (Result.FAIL, PREPARED)
     assert found.got.startswith("LN-BRANCH-003 failed")
 
 
-def test_what_passes_is_not_asked_for_what_it_stands_on(tmp_path):
+def test_a_check_that_passes_ignores_its_prerequisites(tmp_path):
     found = findings(tmp_path, "LN-BRANCH-014")
     assert found["LN-BRANCH-014"].result is Result.PASS
 
 
 @pytest.mark.parametrize("left_out", [{"skip": ("LN-BRANCH-003",)}, {"read_only": True}])
-def test_what_the_caller_forbids_is_not_run_for_another(tmp_path, monkeypatch, left_out):
-    """The upper check fails as if nothing stood below it."""
+def test_an_excluded_prerequisite_is_not_run(tmp_path, monkeypatch, left_out):
+    """The dependent check then fails as if it had no prerequisite."""
     ran = []
 
     def fails(lab):

@@ -1,4 +1,4 @@
-"""What someone sees who installs the wheel and points three lines of pytest at a server of theirs."""
+"""A user who installs the wheel can check a server with a pytest test of three lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An empty project with an environment that has the wheel, beside the installed dependencies."""
+    """An empty project, next to a folder with the wheel installed without dependencies."""
     wheel = built("wheel", tmp_path / "wheels")
     target = tmp_path / "site"
     pip = [uv, "pip"] if (uv := shutil.which("uv")) else [sys.executable, "-m", "pip"]
@@ -53,10 +53,10 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_mistake_is_red_with_a_message_that_leads_to_it(project: Path, address: str):
+def test_a_fault_fails_the_test_with_a_helpful_message(project: Path, address: str):
     (project / "test_server.py").write_text(TEST.format(address=address))
     packages = sysconfig.get_path("purelib")
-    # Without the .pth files of the environment: what is imported is the wheel's.
+    # -S skips the .pth files of the environment, so that the wheel is imported, not the checkout.
     environment = {
         "PYTHONPATH": f"{project.parent / 'site'}:{packages}",
         "XDG_STATE_HOME": str(project / "state"),

@@ -1,4 +1,4 @@
-"""Each reason why no call brings a fault about is told apart from the others."""
+"""Every fault that no call triggers is reported with the right reason."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ REASONS = {
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_a_fault_that_no_call_brings_about_has_its_reason(name):
+def test_a_fault_that_no_call_triggers_has_its_reason(name):
     calls = {"LN-TEST-001": CALLS}
     trace = Trace(calls, {"LN-TEST-001": 0.0}, {"LN-TEST-001": {"CountTableRows", "DropTable"}})
     assert trace.touched(FAULTS[name]) == []
     assert unshown(FAULTS[name], Seen.of([trace])) == REASONS[name]
 
 
-def test_a_value_of_another_type_is_left_as_it_is():
+def test_a_value_of_another_type_is_unchanged():
     assert not FAULTS["CountTableRows request version: one more"].touches(*CALLS[0])

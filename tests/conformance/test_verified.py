@@ -1,4 +1,4 @@
-"""The deviations on the page are those of the installed pylance, script by script."""
+"""Every script on the page reproduces its deviation on the installed pylance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .verified import PAGE, VERIFIED, Deviation, page
 
 
 @pytest.mark.parametrize("row", VERIFIED, ids=lambda row: row.name)
-def test_the_script_gives_what_was_found(row: Deviation, tmp_path):
+def test_the_script_reproduces_the_deviation(row: Deviation, tmp_path):
     with pylance_server(tmp_path, {}) as uri, httpx.Client(base_url=uri, timeout=60) as client:
         *before, last = row.script
         for send in before:
@@ -21,5 +21,5 @@ def test_the_script_gives_what_was_found(row: Deviation, tmp_path):
     assert row.found(answer), f"{answer.status_code} {answer.content[:300]!r}"
 
 
-def test_the_page_is_what_the_scripts_make():
+def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == page()

@@ -1,4 +1,4 @@
-"""A server that does all things right, but whose errors carry no code, is blamed for that alone."""
+"""A server whose only fault is errors without a code fails only checks that expect a code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AREAS = ("LN-NAMESPACE-*", "LN-TABLE-D*", "LN-FRESH-*", "LN-NAME-*", "LN-ALIKE-6
 
 
 class Uncoded(PythonTarget):
-    """Answers as its namespace does, with errors as a bare ``ValueError`` is told."""
+    """A target that reports every error like a bare ``ValueError`` without a code."""
 
     def call(self, step: Step) -> Reply:
         reply = super().call(step)
@@ -30,7 +30,7 @@ class Uncoded(PythonTarget):
         return evolve(reply, code=None, broken=f"ValueError without a code: {reply.message}")
 
 
-def test_errors_without_a_code_are_blamed_where_a_code_is_due_and_nowhere_else(tmp_path):
+def test_errors_without_a_code_fail_only_checks_that_expect_a_code(tmp_path):
     options = Options(only=(*AREAS, "LN-ERROR-005"))
     found = run(Uncoded(memory(tmp_path, "mixed"), "uncoded"), options).findings
     failed = {f.check.id: f.expected for f in found if f.result is Result.FAIL}
@@ -43,7 +43,7 @@ def test_errors_without_a_code_are_blamed_where_a_code_is_due_and_nowhere_else(t
 
 
 @pytest.mark.parametrize("location", ["/a/b", "file:/a/b", "file:///a/b", "file://localhost/a/b"])
-def test_a_location_is_one_in_each_of_its_forms(location):
+def test_every_form_of_a_local_location_is_the_same_path(location):
     assert local_path(location) == "/a/b"
 
 
@@ -51,12 +51,12 @@ def test_a_location_is_one_in_each_of_its_forms(location):
     ("location", "uri"),
     [("/a$b%25/", "file:///a%24b%2525"), ("s3://b/a", "s3://b/a/"), ("file:/a", "file:///a")],
 )
-def test_a_uri_names_the_place_of_its_location(location, uri):
+def test_a_location_and_its_uri_are_the_same_place(location, uri):
     assert place_of(location) == place_of(uri)
 
 
 @pytest.mark.parametrize("location", ["s3://b/a", "file://elsewhere/a", "a/b", "files:/a"])
-def test_another_location_stays_as_it_is(location):
+def test_a_location_that_is_not_local_is_unchanged(location):
     assert local_path(location) == location
 
 
@@ -65,6 +65,6 @@ def test_another_location_stays_as_it_is(location):
     [(15, {"location": "/a"}, True), (15, {"location": None}, False), (15, {}, False),
      (13, {"location": "/a"}, False)],
 )  # fmt: skip
-def test_a_catalog_forbids_a_location_with_code_15_alone(code, request_, forbidden):
+def test_only_code_15_forbids_a_location(code, request_, forbidden):
     reply = Reply(step=Step("RegisterTable", {"id": ["t"], **request_}, None), code=code)
     assert forbids_location(reply) is forbidden

@@ -1,4 +1,4 @@
-"""Every wrong namespace is caught, by the check that names its rule."""
+"""Every wrong namespace is caught by the check of the rule that it breaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lance_namespace_impls.conformance.runner import Options, run
 
 from .targets import memory
 from .trace import caught as first_caught
-from .wrong import replaced, storage, tables, together  # noqa: F401 - each adds its own
+from .wrong import replaced, storage, tables, together  # noqa: F401 - each registers its faults
 from .wrong.generated import CODES, FIELDS, dropped, of_another_type
 from .wrong.python import WRONG, Act, WrongTarget, code_instead
 
@@ -20,7 +20,7 @@ load_all()
 
 
 def caught(tmp_path, act: Act, *only: str) -> list[str]:
-    """Return the ids of the checks that fail; the correct namespace fails none of them."""
+    """Return the ids of the checks that fail with a fault."""
     correct = PythonTarget(memory(tmp_path, "mixed"), "wrong")
     outcome = run(WrongTarget(correct, act), Options(only=only, max_seconds=100))
     return [finding.check.id for finding in outcome.failed()]
@@ -43,7 +43,7 @@ def schema_check(operation: str) -> str:
     )
 
 
-# They are about tables whose versions the catalog keeps, and the correct target here has none.
+# These operations need a catalog that manages table versions; the target here does not.
 MANAGED = {
     "CreateTableVersion",
     "BatchCreateTableVersions",
@@ -74,7 +74,7 @@ REACHED = [
 
 
 @pytest.mark.parametrize(("operation", "before", "after"), REACHED)
-def test_a_code_of_a_neighbour_is_caught(operation, before, after, tmp_path):
+def test_a_neighboring_code_is_caught(operation, before, after, tmp_path):
     checks = [c.id for c in CHECKS.values() if operation in c.operations and c.run is not None]
     act = code_instead(operation, before, after)
     assert first_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), act), checks)

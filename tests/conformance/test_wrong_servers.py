@@ -1,4 +1,4 @@
-"""Every wrong server is caught, by the check that names its rule."""
+"""Every wrong server is caught by the check of the rule that it breaks."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def test_a_wrong_status_is_caught(code, uri):
         target.close()
 
 
-def test_the_transport_alone_changes_nothing(uri):
+def test_a_transport_without_a_fault_changes_nothing(uri):
     assert caught(uri, lambda request, send: send(request), *SOME, *CODES, "LN-WIRE-*") == []

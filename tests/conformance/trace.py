@@ -1,7 +1,7 @@
-"""What each check asks of a correct target, so that a fault meets only the checks that it touches.
+"""Records the calls of each check on a correct target, to run a fault only on checks it affects.
 
 ``python -m tests.conformance.trace [--workers N] [--match TEXT] [--out FILE]`` runs every fault and
-prints those that no check finds.
+prints those that no check catches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SEED = 3
 
 
 def target_of(kind: str, folder: Path) -> PythonTarget:
-    """Return a correct target: ``mixed``, or ``managed`` with versions that the catalog keeps."""
+    """Return a correct target: ``mixed``, or ``managed``, whose catalog manages table versions."""
     if kind == "managed":
         return PythonTarget(connect("memory", {"root": str(folder), "managed": "true"}), "wrong")
     return PythonTarget(memory(folder, "mixed"), "wrong")
@@ -54,7 +54,7 @@ def target_of(kind: str, folder: Path) -> PythonTarget:
 
 @define
 class Recorder:
-    """Keeps what goes to a target and comes back."""
+    """A target that records the calls of another target and their replies."""
 
     target: Target
     calls: list[tuple[Step, Reply]] = field(factory=list)
@@ -78,35 +78,39 @@ class Recorder:
 
 @frozen
 class Trace:
-    """The calls of each check on a correct target, and how long it took."""
+    """The calls of each check on a correct target, and the duration of each check."""
 
     calls: dict[str, list[tuple[Step, Reply]]]
     seconds: dict[str, float]
     operations: dict[str, set[str]]
     """The operations that each check calls."""
     benches: dict[str, dict[str, Any]] = field(factory=dict)
-    """What the bench held before each check that passed."""
+    """State of the bench before each check that passed."""
     left: list[Any] = field(factory=list)
-    """What was still there in the end."""
+    """Objects that still existed after the run."""
 
     def touched(self, fault: Fault) -> list[str]:
-        """Return the checks with a call that a fault changes, the quickest first."""
+        """Return the checks with a call that a fault changes, fastest first."""
         found = []
         for id, calls in self.calls.items():
             if fault.operation in OPERATIONS and fault.operation not in self.operations[id]:
                 continue
             if fault.tells and id.startswith("LN-ORDER"):
-                continue  # of calls at once none is the earlier one
-            # All calls are looked at: what is stale depends on those before.
+                continue  # concurrent calls have no order, so no answer can be stale
+            # No early exit: whether an answer is stale depends on all earlier calls.
             if sum(fault.touches(*call) for call in calls):
                 found.append(id)
         return sorted(found, key=self.seconds.__getitem__)
 
 
 def record(kind: str, skip: Iterable[str] = ()) -> Trace:
-    """Return what every check asks of a correct target, but for patterns that are left out.
+    """Record all calls of every check on a correct target.
 
-    Calls in whose order nothing lies are made one by one, so that their order is the same each time.
+    Calls that are normally concurrent are made sequentially, so that their order is fixed.
+
+    Args:
+        kind: the kind of target, see `target_of`.
+        skip: patterns of checks to skip.
     """
     load_all()
     calls: dict[str, list[tuple[Step, Reply]]] = {}
@@ -139,7 +143,7 @@ def record(kind: str, skip: Iterable[str] = ()) -> Trace:
 
 
 def bench_of(lab: Lab) -> dict[str, Any]:
-    """Return what a bench holds, but for its target and the calls of the last check."""
+    """Return the state of a bench, except its target and the calls of the last check."""
     held = {
         "shape": lab.shape, "ledger": lab.ledger, "claimed": lab.claimed, "seed": lab.seed,
         "answered": lab.answered, "worked": lab.worked, "takes_null": lab.takes_null,
@@ -149,7 +153,7 @@ def bench_of(lab: Lab) -> dict[str, Any]:
 
 
 def copied(bench: dict[str, Any]) -> dict[str, Any]:
-    """Return a bench of its own for a check: what one writes, no other finds."""
+    """Return a copy of a bench state, so that a check cannot change the state of another check."""
     found = {key: copy.copy(value) for key, value in bench.items()}
     found["told"] = copy.deepcopy(bench["told"])
     ledger = found["ledger"]
@@ -167,7 +171,7 @@ def _stop(finding: Finding) -> None:
 
 
 def caught(target: Target, ids: Iterable[str]) -> str | None:
-    """Return the first of some checks, or of those on all answers, that finds a target wrong."""
+    """Return the first of the given checks, or of the invariants of all answers, that fails."""
     session = Session(target, Options(seed=SEED, max_seconds=120), _stop)
     try:
         session.start()
@@ -187,13 +191,16 @@ def caught(target: Target, ids: Iterable[str]) -> str | None:
 
 
 def touched(fault: Fault, traces: dict[str, Trace]) -> dict[str, list[str]]:
-    """Return the checks that a fault touches on each kind of target, where there are any."""
+    """Return the checks that a fault affects, by kind of target; kinds without any are omitted."""
     found = {kind: trace.touched(fault) for kind, trace in traces.items()}
     return {kind: ids for kind, ids in found.items() if ids}
 
 
 def verdict(fault: Fault, checks: dict[str, list[str]]) -> tuple[str, str]:
-    """Return ``caught`` and by which check, ``missed`` and by how many, or ``not shown``."""
+    """Return the result of a fault with details.
+
+    The result is ``caught`` with the check, ``missed`` with the number of checks, or ``not shown``.
+    """
     asked = 0
     for kind, ids in checks.items():
         with tempfile.TemporaryDirectory(prefix="lns-") as folder:
@@ -207,7 +214,7 @@ def verdict(fault: Fault, checks: dict[str, list[str]]) -> tuple[str, str]:
 
 
 _TRACES: dict[str, Trace] = {}
-"""Of this process: each has its own, since a fork of one in which Lance has run hangs."""
+"""Traces of this process. Each worker loads them, since forking a process that used Lance hangs."""
 
 
 def _one(name: str) -> tuple[str, str, str, float]:
@@ -229,7 +236,7 @@ def _begin(path: str, most: int | None) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is missed; return 1 where something is."""
+    """Print the faults that are not caught; return 1 if there are any."""
     from .wrong.sets import FAULTS, left_open
 
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.trace")

@@ -1,7 +1,8 @@
-"""Why no call brings a fault about that is made by rule: what no namespace here does, or no check asks.
+"""Explains why no call triggers a generated fault.
 
-``python -m tests.conformance.unshown TRACES`` prints each reason with the number of its faults; TRACES
-is the file that ``python -m tests.conformance.trace --traces TRACES`` keeps.
+Either no namespace here has the behavior, or no check calls it.
+``python -m tests.conformance.unshown TRACES`` prints each reason with the number of its faults.
+TRACES is the file written by ``python -m tests.conformance.trace --traces TRACES``.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _FIELDS: dict[str, Field] = {
 
 @define
 class Seen:
-    """What the calls of all checks asked for on correct targets, and what they were answered."""
+    """Operations, codes and fields in the calls and answers of all checks on correct targets."""
 
     asked: set[str] = field(factory=set)
     worked: set[str] = field(factory=set)
     codes: set[tuple[str, int]] = field(factory=set)
     fields: set[str] = field(factory=set)
-    """Fields with a value in a request or an answer, each as ``Operation request name``."""
+    """Fields with a value, as ``Operation request name`` or ``Operation answer name``."""
 
     @classmethod
     def of(cls, traces: Iterable[Trace]) -> Seen:
-        """Return what some traces show."""
+        """Return the contents of the given traces."""
         seen = cls()
         by_operation: dict[str, list[tuple[str, Field]]] = {}
         for name, each in _FIELDS.items():
@@ -63,7 +64,7 @@ class Seen:
 
 
 def unshown(fault: Fault, seen: Seen) -> str:
-    """Return why no call brings a fault about, given what all calls asked for and were answered."""
+    """Return why no call triggers a fault, given the calls and answers of all checks."""
     operation = fault.operation
     subject, _, kind = fault.name.partition(": ")
     if operation in OPERATIONS and operation not in seen.asked:
@@ -85,7 +86,7 @@ def unshown(fault: Fault, seen: Seen) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print how many faults no call brings about, by reason."""
+    """Print the number of faults that no call triggers, by reason."""
     from .wrong.sets import FAULTS, left_open
 
     traces: dict[str, Trace] = pickle.loads(Path(arguments[0]).read_bytes())

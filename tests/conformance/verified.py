@@ -54,7 +54,7 @@ class Send:
         return client.request(self.method, self.path, params=self.query, json=self.body)
 
     def as_curl(self) -> str:
-        """Return the request as a command."""
+        """Return the request as a curl command."""
         query = f"?{urlencode(self.query)}" if self.query else ""
         start = f"curl -X {self.method} '$URI{self.path}{query}'".replace("'$URI", '"$URI"\'')
         if self.body is None:
@@ -93,13 +93,13 @@ class Deviation:
     source: str
     script: tuple[Send, ...]
     found: Callable[[httpx.Response], bool]
-    """Return whether the last response is the one that was found."""
+    """Return whether the last response shows the deviation."""
     got: str
     """The actual last response."""
 
     @property
     def name(self) -> str:
-        """The check of the conformance kit that detects it."""
+        """Its check and the path of its last request, which identify the deviation."""
         return f"{self.check} {self.script[-1].path}"
 
 

@@ -1,4 +1,4 @@
-"""A small Lance REST server of somebody else: in memory, standard library alone, with one mistake."""
+"""A small third-party Lance REST server: in memory, only the standard library, with one fault."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Catalog:
         self.need(name[:-1])
         if name in self.namespaces:
             raise Problem(5, f"{name} exists")
-        # The mistake: a table that is there is declared once more.
+        # The fault: a table that already exists is declared again.
         place = "/lake/" + "/".join(name)
         self.tables[name] = {"location": place, "properties": dict(body.get("properties") or {})}
         return self.tables[name]

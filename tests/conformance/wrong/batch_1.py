@@ -1,4 +1,4 @@
-"""Wrong namespaces over all areas that the kit had not met when they were written."""
+"""Wrong namespaces for all areas, written before the kit ran on any of them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ add("a tag of a missing version is code 8", code_instead("UpdateTableTag", 11, 8
 add("another schema is code 12", code_instead("InsertIntoTable", 20, 18))
 add("restoring a missing version is code 4", code_instead("RestoreTable", 11, 4))
 
-# --- modes and the life of tables
+# --- modes and the lifecycle of tables
 
 
 @fresh("DropNamespace with Skip drops what is in it")
@@ -176,7 +176,7 @@ add("a new branch starts without the rows of the last version", request(
     "CreateTableBranch", lambda r: r if r.get("from_version") or r.get("from_branch") else {
         **r, "from_version": 1}))  # fmt: skip
 
-# --- the wire
+# --- HTTP
 
 add_wire(
     "numbers in answers are texts",

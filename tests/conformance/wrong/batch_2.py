@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas, written before the kit was run on any of them."""
+"""More wrong namespaces for all areas, written before the kit ran on any of them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ for _operation, _old, _new in (
 ):  # fmt: skip
     add(f"{_operation}: code {_old} is {_new}", other_code(_operation, _old, _new))
 
-# --- modes, life, properties
+# --- modes, lifecycle, properties
 
 add("RegisterTable overwrites without being asked", lambda t, s: with_field(
     "RegisterTable", mode="Overwrite")(t, s) if s.operation == "RegisterTable"
@@ -154,7 +154,7 @@ add("renaming a column renames it back", after("AlterTableAlterColumns", lambda 
 add("replace of column metadata is ignored", request("UpdateFieldMetadata", lambda r: {
     **r, "updates": [{k: v for k, v in u.items() if k != "replace"} for u in r["updates"]]}))  # fmt: skip
 
-# --- the wire
+# --- HTTP
 
 add_wire(
     "another id in the body of a count is ignored",

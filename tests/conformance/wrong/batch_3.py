@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas: paging, modes, rows, versions, references, columns, HTTP."""
+"""More wrong namespaces for all areas: paging, modes, rows, versions, branches, columns, HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .wire import coded, copy, ends, on_failure, on_success, refusing
 
 
 def refused(operation: str, when: Any, code: int = 13) -> Act:
-    """Refuse what is right."""
+    """Return an act that rejects valid calls that meet a condition."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if operation in ("", step.operation) and when(step):
@@ -141,7 +141,7 @@ add("ExistOk of a table answers another location", lambda t, s: evolve(r, answer
     and (has("mode", "existok")(s) or has("mode", "exist_ok")(s))
     and (r := t.correct.call(s)).succeeded and r.answer and r.answer.get("location") else None)  # fmt: skip
 
-# --- the life of tables
+# --- the lifecycle of tables
 
 
 @fresh("DropTable leaves the data")
@@ -370,7 +370,7 @@ add("branches were made in 1970", answer("ListTableBranches", lambda a: {**a, "b
 
 
 def falls_back(operation: str, key: str, *codes: int) -> Act:
-    """Do without what is not there."""
+    """Return an act that ignores a reference that is rejected with one of the given codes."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation or step.request.get(key) is None:

@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas: what is what, values, filters, references, HTTP."""
+"""More wrong namespaces for all areas: kinds of objects, values, filters, references, HTTP."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def names(target: WrongTarget, operation: str, key: str, identifier: list[str]) 
     return list((target.ask(operation, id=identifier).answer or {}).get(key) or ())
 
 
-# --- what is listed
+# --- listings
 
 
 def more_names(operation: str, key: str, found: Any) -> Act:
-    """List what does not belong there too, where a page is not asked for."""
+    """Return an act that adds wrong names to a listing without a limit."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation or step.request.get("limit"):
@@ -84,7 +84,7 @@ def short_pages(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(page, answer={**page.answer, "tables": left})
 
 
-# --- what is what
+# --- tables confused with namespaces
 
 for _operation, _is_there in (
     ("DescribeNamespace", "TableExists"), ("NamespaceExists", "TableExists"),
@@ -117,7 +117,7 @@ def below_table(target: WrongTarget, step: Step) -> Reply | None:
 add("a table has no namespace", answer("DescribeTable", lambda a: {
     **a, "namespace": []} if a.get("namespace") else a))  # fmt: skip
 
-# --- modes and life
+# --- modes and lifecycle
 
 
 @fresh("ExistOk refuses rows of another schema")
@@ -145,7 +145,7 @@ def register_deletes(target: WrongTarget, step: Step) -> Reply | None:
 
 
 def reserves(operation: str) -> Act:
-    """Keep a name taken that is free again."""
+    """Return an act that keeps a name reserved after an operation freed it."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation == operation:
@@ -251,7 +251,7 @@ add("a deletion of no rows is code 13", lambda t, s: Reply(step=s, code=13, mess
 
 
 def filters(change: Any) -> Act:
-    """Read the filters of queries otherwise."""
+    """Return an act that changes the filters of queries."""
 
     return request("QueryTable", lambda r: {**r, "filter": change(r["filter"])}
                    if r.get("filter") else r)  # fmt: skip
@@ -374,7 +374,7 @@ add_wire("a context in the body is refused", refusing(
 add_wire("names of tables are listed as objects", on_success(lambda a: copy(a, body=json.dumps({
     **a.json(), "tables": [{"name": n} for n in a.json()["tables"]]}).encode())
     if a.content[:10] == b'{"tables":' else a))  # fmt: skip
-# --- tables whose versions the namespace keeps
+# --- tables with managed versions
 
 add_managed("a version of a missing table is taken", lambda t, s: Reply(step=s, answer={
     "version": {"version": s.request["version"], "manifest_path": s.request["manifest_path"]}})

@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas: letter case, widths of types, parts of filters, HTTP."""
+"""More wrong namespaces for all areas: letter case, type widths, parts of filters, HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .wire import copy, ends, on_success
 
 
 def stored(change: Any, operation: str = "CreateTable") -> Any:
-    """Store other columns than those that were sent."""
+    """Return an act that changes the columns before they are stored."""
     return body_instead(operation, some_rows(each_column(change)))
 
 
@@ -61,7 +61,7 @@ add("moving a tag to where it is is code 14", lambda t, s: Reply(
         "GetTableTagVersion", id=id_of(s), tag=s.request["tag"]).answer or {}).get(
             "version") == s.request.get("version") else None)  # fmt: skip
 
-# --- modes, life and properties
+# --- modes, lifecycle and properties
 
 add("behavior is read in one case", refused(
     "DropNamespace", lambda s: s.request.get("behavior") not in (None, "Restrict", "Cascade")))  # fmt: skip

@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas, of kinds that servers in use have shown."""
+"""More wrong namespaces for all areas, with faults that real servers have had."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ add("a bad filter is no filter", lambda t, s: without("QueryTable", "filter")(t,
     if s.operation == "QueryTable" and t.correct.call(s).code in (12, 13) else None)  # fmt: skip
 add("a table in a missing namespace is declared", succeeds_instead("DeclareTable", 1))
 
-# --- life and properties
+# --- lifecycle and properties
 
 add("DropTable drops the namespace when it is empty", after("DropTable", lambda t, s: t.ask(
     "DropNamespace", id=id_of(s)[:-1]) and None))  # fmt: skip

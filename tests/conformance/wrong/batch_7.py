@@ -1,4 +1,4 @@
-"""More wrong namespaces over all areas: sentences of the specification that few others break."""
+"""More wrong namespaces for all areas: sentences of the specification that few others break."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from .wire import before, copy, json_body, on_success, rebuilt, refusing
 
 
 def then(operation: str, *codes: int, act: Callable[[WrongTarget, Step], Any]) -> Act:
-    """Do something more where a call fails; what it returns is the answer, unless it is None."""
+    """Return an act with a side effect after an operation fails with one of the given codes.
+
+    A reply that the side effect returns replaces the reply of the call.
+    """
 
     def run(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -111,7 +114,7 @@ add(
 add("units of times are microseconds", fields(lambda f: {
     **f, "type": {**f["type"], **({"unit": "us"} if "unit" in f["type"] else {})}}))  # fmt: skip
 
-# --- tables that are made
+# --- creating tables
 
 add("a refused stream leaves a declared table", then("CreateTable", 13, act=lambda t, s:
     t.ask("DeclareTable", id=id_of(s)) and None))  # fmt: skip
@@ -133,7 +136,7 @@ def _rows(step: Step) -> pa.Table | None:
         return None
 
 
-# --- rows that are written
+# --- writing rows
 
 add("overwriting rows forgets the versions before", after("InsertIntoTable", lambda t, s:
     has("mode", "overwrite")(s) and t.ask("BatchDeleteTableVersions", id=id_of(s), ranges=[
@@ -335,7 +338,7 @@ add("indices of an unknown version are the newest's", then("ListTableIndices", 4
 
 
 def each_alone(operation: str, key: str, *codes: int) -> Act:
-    """Do the parts of a request that fails as a whole."""
+    """Return an act that applies the parts of a failed request one by one."""
     return then(
         operation,
         *codes,
@@ -426,7 +429,7 @@ def _bare() -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-# --- versions that the namespace keeps
+# --- managed versions
 
 add_managed("versions of a batch come in another order", answer("BatchCreateTableVersions", lambda a: {
     **a, "versions": a["versions"][::-1]}))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Wrong namespaces for sentences that were drawn at random from rest.yaml and the semantics."""
+"""Wrong namespaces for a random sample of sentences from rest.yaml and the semantics."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def takes_along(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# --- HTTP and versions that the namespace keeps
+# --- HTTP and managed versions
 
 add_wire("counts ignore the id in the body", json_body(
     lambda b: {k: v for k, v in b.items() if k != "id"}, "/count_rows"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Wrong namespaces for a second draw of sentences from rest.yaml and the semantics."""
+"""Wrong namespaces for a second random sample of sentences from rest.yaml and the semantics."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ add("DeregisterTable drops an empty namespace, too", then("DeregisterTable", 4, 
     t.ask("DropNamespace", id=id_of(s)) and None))  # fmt: skip
 add("properties of an update are refused", refused("UpdateTable", has("properties")))
 
-# --- HTTP and versions that the namespace keeps
+# --- HTTP and managed versions
 
 add_wire("counts are decimals", lambda r, send: copy(a, body=a.content + b".0")
          if (a := send(r)).is_success and ends(r, "/count_rows") else a)  # fmt: skip
@@ -220,7 +220,7 @@ add_managed("an unknown mode of a property is Overwrite", then("AlterTransaction
         for each in s.request.get("actions") or ()]}))))  # fmt: skip
 
 
-def one_after_the_other(target: WrongTarget, step: Step) -> Reply | None:
+def creates_one_by_one(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "BatchCreateTableVersions":
         return None
     made = []
@@ -232,6 +232,6 @@ def one_after_the_other(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, answer={"versions": made})
 
 
-add_managed("what fits of a batch of versions is recorded", one_after_the_other)
+add_managed("what fits of a batch of versions is recorded", creates_one_by_one)
 add_managed("what fits of a batch is done", then("BatchCommitTables", 4, 5, 13, 14, act=lambda t, s: [
     t.ask("BatchCommitTables", operations=[each]) for each in s.request["operations"]] and None))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Wrong namespaces made by rule: rows and names that are stored or given otherwise than sent."""
+"""Generated wrong namespaces: rows and names change when they are stored or returned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Column = Callable[[Any, pa.Field], tuple[Any, pa.Field]]
 
 
 def _columns(change: Callable[[Any, pa.Field], Any]) -> Callable[[pa.Table], pa.Table]:
-    """Return what changes each column of a table; None leaves one out, a field changes the field."""
+    """Return a function that changes the columns of a table.
+
+    The argument returns the new column, also with a new field, or None to keep the column.
+    """
 
     def of(table: pa.Table) -> pa.Table:
         arrays, fields = [], []
@@ -46,7 +49,7 @@ def _columns(change: Callable[[Any, pa.Field], Any]) -> Callable[[pa.Table], pa.
 def _retyped(
     is_type: Callable[[pa.DataType], bool], to: Callable[[pa.DataType], pa.DataType]
 ) -> Any:
-    """Return what sends a column through a narrower type and back."""
+    """Return a function that casts columns to a narrower type and back."""
     return _columns(
         lambda c, f: c.cast(to(f.type), safe=False).cast(f.type, safe=False) if is_type(f.type) else None
     )  # fmt: skip
@@ -59,7 +62,7 @@ def _as_type(
 
 
 def _values(is_type: Callable[[pa.DataType], bool], change: Callable[[Any], Any]) -> Any:
-    """Return what changes each value of columns of a type."""
+    """Return a function that changes each value of the columns of a type."""
 
     def of(column: Any, field: pa.Field) -> Any:
         if not is_type(field.type):

@@ -1,4 +1,4 @@
-"""Wrong namespaces made by rule: effects that are missing or too many, remembered answers, pages."""
+"""Generated wrong namespaces: missing or additional effects, stale answers, wrong pages."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ LISTINGS = {
     if f.operation.startswith("List") and f.type in ("array", "map") and len(f.path) == 1
     and any(r.operation == f.operation and r.path == ("page_token",) for r in REQUEST_FIELDS)
 }  # fmt: skip
-"""Operations that answer in pages, and the field that holds what is listed."""
+"""Operations that return pages, with the field of the listed items."""
 
 
 def of_operation(operation: str, name: str, act: Act) -> Fault:
-    """Return a fault that may show in any successful call of an operation."""
+    """Return a fault that may affect any supported call of an operation."""
     return Fault(f"{operation} {name}", act, lambda s, r: s.operation == operation and r.code != 0)
 
 
@@ -43,8 +43,8 @@ def on(operation: str, do: Callable[[WrongTarget, Step], Reply | None]) -> Act:
     return lambda target, step: do(target, step) if step.operation == operation else None
 
 
-def went_wrong(target: WrongTarget, wrong: bool) -> None:
-    """Note whether a fault changed anything."""
+def record_fault(target: WrongTarget, wrong: bool) -> None:
+    """Record whether a fault changed anything."""
     target.memory["wrong"] = target.memory.get("wrong", False) or wrong
 
 
@@ -53,7 +53,7 @@ def id_of(step: Step) -> Any:
 
 
 def plausible(target: WrongTarget, step: Step) -> Reply:
-    """Return an answer to a call as if it had been carried out, without doing so."""
+    """Return a plausible answer to a call without executing the call."""
     now = target.ask("DescribeTable", id=id_of(step), load_detailed_metadata=True).answer or {}
     version = (now.get("version") or 0) + 1
     parent, request = id_of(step) or [], step.request
@@ -87,7 +87,7 @@ def _effects() -> Iterator[Fault]:
         def twice(target: WrongTarget, step: Step) -> Reply | None:
             reply = target.correct.call(step)
             if reply.succeeded:
-                went_wrong(target, target.correct.call(step).succeeded)
+                record_fault(target, target.correct.call(step).succeeded)
             return reply
 
         def first_only(target: WrongTarget, step: Step) -> Reply | None:
@@ -106,18 +106,18 @@ def _effects() -> Iterator[Fault]:
                 return plausible(target, step)
             return None
 
-        def says_failed(target: WrongTarget, step: Step) -> Reply | None:
+        def reports_conflict(target: WrongTarget, step: Step) -> Reply | None:
             reply = target.correct.call(step)
             target.memory["n"] = target.memory.get("n", 0) + reply.succeeded
             if reply.succeeded and target.memory["n"] > 3:
                 return Reply(step=step, code=14, message="changed meanwhile")
             return reply
 
-        def refused_but(do: Callable[[WrongTarget, Step], Reply]) -> Act:
+        def rejected_with_effect(do: Callable[[WrongTarget, Step], Reply]) -> Act:
             def act(target: WrongTarget, step: Step) -> Reply | None:
                 reply = target.correct.call(step)
                 if reply.code is not None and reply.code != 0:
-                    went_wrong(target, do(target, step).succeeded)
+                    record_fault(target, do(target, step).succeeded)
                 return reply
 
             return act
@@ -131,7 +131,9 @@ def _effects() -> Iterator[Fault]:
         )
         yield of_operation(operation, "works once an object", on(operation, first_only))
         yield of_operation(operation, "does nothing at first", on(operation, not_first))
-        yield of_operation(operation, "works and fails with code 14", on(operation, says_failed))
+        yield of_operation(
+            operation, "works and fails with code 14", on(operation, reports_conflict)
+        )
         for name, do in {
             "leaves a version": lambda t, s: t.ask(
                 "UpdateTableSchemaMetadata", id=id_of(s), metadata={"kit": "1"}),
@@ -146,7 +148,7 @@ def _effects() -> Iterator[Fault]:
         }.items():  # fmt: skip
             yield Fault(
                 f"{operation} refused {name}",
-                on(operation, refused_but(do)),
+                on(operation, rejected_with_effect(do)),
                 lambda s, r, o=operation: s.operation == o and r.code not in (None, 0),
                 tells=True,
             )
@@ -155,14 +157,14 @@ def _effects() -> Iterator[Fault]:
 def _differ(first: Reply, second: Reply) -> bool:
     if first.rows is not None and second.rows is not None:
         return not first.rows.equals(second.rows)
-    return (_told(first), first.code) != (_told(second), second.code)
+    return (_comparable(first), first.code) != (_comparable(second), second.code)
 
 
-def _told(reply: Reply) -> Any:
-    """Return an answer without what may differ where nothing has changed."""
+def _comparable(reply: Reply) -> Any:
+    """Return an answer without the parts that may differ between equal reads."""
     answer = dict(reply.answer or {})
     answer.pop("page_token", None)
-    if "indexes" in answer:  # Lance's description of an index has its settings in any order
+    if "indexes" in answer:  # Lance lists the settings of an index in any order
         answer["indexes"] = [
             {k: v for k, v in index.items() if k != "index_details"}
             for index in answer["indexes"] or ()
@@ -170,8 +172,8 @@ def _told(reply: Reply) -> Any:
     return answer
 
 
-def _remembered() -> Iterator[Fault]:
-    """A read that stays what it was over one kind of write, where the right answer differs."""
+def _stale_faults() -> Iterator[Fault]:
+    """Yield faults whose read returns the same stale answer after one kind of write."""
     for read in READS:
         for write in WRITES:
 
@@ -193,7 +195,7 @@ def _remembered() -> Iterator[Fault]:
             def act(target: WrongTarget, step: Step, of: Any = of) -> Reply | None:
                 reply = target.correct.call(step)
                 found = of(target.memory.setdefault("kept", {}), step, reply)
-                went_wrong(target, found is not reply)
+                record_fault(target, found is not reply)
                 return evolve(found, step=step)
 
             seen: dict[str, Reply] = {}
@@ -268,8 +270,8 @@ CREATES = {
 GAP_SECONDS = 0.3
 
 
-def _at_once() -> Iterator[Fault]:
-    """The loser of calls at once is told that it won: a look first, and then the change."""
+def _concurrent_faults() -> Iterator[Fault]:
+    """Yield faults of concurrent calls: both succeed, or one change is lost."""
     for operation, (_, code) in CREATES.items():
 
         def act(
@@ -316,9 +318,9 @@ def _at_once() -> Iterator[Fault]:
 
 def _all() -> Iterator[Fault]:
     yield from _effects()
-    yield from _remembered()
+    yield from _stale_faults()
     yield from _pages()
-    yield from _at_once()
+    yield from _concurrent_faults()
 
 
 EFFECTS = {fault.name: fault for fault in _all()}

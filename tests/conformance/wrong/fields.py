@@ -1,4 +1,4 @@
-"""Every field of every request and answer, from rest.yaml, and how a value in it is changed."""
+"""Every field of every request and answer, from rest.yaml, and functions that change its values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SCHEMAS: dict[str, Any] = json.loads(
     resources.files("lance_namespace_client").joinpath("openapi.json").read_text("utf-8")
 )["components"]["schemas"]
 _TRAVELS = ("identity", "context")
-"""Fields of every request or answer that are about the caller, and not about the operation."""
+"""Common fields that describe the caller and not the operation."""
 _DEPTH = 3
 ITEM = "[]"
 ENTRY = "{}"
 
 
 class Absent:
-    """Stands for a field that is not there."""
+    """The type of `ABSENT`, which stands for an absent field."""
 
 
 ABSENT = Absent()
@@ -36,19 +36,19 @@ class Field:
 
     operation: str
     path: tuple[str, ...]
-    """Keys from the outermost; ``[]`` is each item of a list, ``{}`` each value of a map."""
+    """Keys from the outermost level; ``[]`` is each item of a list, ``{}`` each value of a map."""
     type: str
-    """JSON type; ``map`` is an object of any keys."""
+    """JSON type; ``map`` is an object with arbitrary keys."""
     required: bool
 
     @property
     def name(self) -> str:
-        """Path as text."""
+        """The path as a string."""
         return ".".join(self.path).replace(".[]", "[]").replace(".{}", "{}")
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without its reference and without null beside its type."""
+    """Return a schema with its reference resolved and without a null alternative."""
     while "$ref" in schema or "oneOf" in schema:
         if "$ref" in schema:
             schema = _SCHEMAS[schema["$ref"].rpartition("/")[2]]
@@ -108,7 +108,7 @@ ANSWER_FIELDS = [
 
 
 def held(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """Return each value that is at a path."""
+    """Yield each value at a path."""
     if not path:
         yield value
     elif path[0] == ITEM:
@@ -122,7 +122,7 @@ def held(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
 
 
 def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
-    """Return a copy in which each value at a path is changed; `ABSENT` leaves it out."""
+    """Return a copy with each value at a path changed; `ABSENT` removes the value."""
     if not path:
         return change(value)
     key, rest = path[0], path[1:]

@@ -1,6 +1,6 @@
-"""More wrong namespaces by hand, written from the protocol and from what servers get wrong.
+"""Handwritten wrong namespaces, based on the protocol and on common faults of servers.
 
-None names its check: that any check catches it is what counts.
+They do not name a check: it is enough that any check catches them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["FRESH", "FRESH_WIRE"]
 Fault = TypeVar("Fault")
 FRESH: dict[str, Act] = {}
 FRESH_WIRE: dict[str, Change] = {}
-"""Wrong servers: what is sent and what comes back is changed on its way."""
+"""Wrong servers: requests or responses are changed in transit."""
 
 
 def adding(to: dict[str, Fault]) -> Callable[[str, Fault], Fault]:
-    """Return what adds a fault by its name, which nothing else may have."""
+    """Return a function that registers a fault under a unique name."""
 
     def add(name: str, fault: Fault) -> Fault:
         assert name not in to, name
@@ -63,7 +63,7 @@ def request(operation: str, change: Callable[[dict[str, Any]], dict[str, Any]]) 
 
 
 def after(operation: str, then: Callable[[WrongTarget, Step], None]) -> Act:
-    """Do something more once a call succeeded."""
+    """Return an act with a side effect after each successful call of an operation."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -77,7 +77,7 @@ def after(operation: str, then: Callable[[WrongTarget, Step], None]) -> Act:
 
 
 def sticky(read: str, *writes: str) -> Act:
-    """Answer what was read first, whatever is written since by some operations."""
+    """Return an act that caches a read and does not invalidate it after some write operations."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         key = repr(sorted(step.request.items(), key=repr))
@@ -310,7 +310,7 @@ def same_type(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(target.correct.call(changed), step=step)
 
 
-# --- the life of tables and namespaces
+# --- the lifecycle of tables and namespaces
 
 add(
     "overwriting a table keeps its properties",

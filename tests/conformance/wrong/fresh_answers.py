@@ -1,4 +1,4 @@
-"""More wrong namespaces by hand: answers that do not fit, and calls at once."""
+"""More handwritten wrong namespaces: inconsistent answers and concurrent calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ add(
     ),
 )
 
-# --- what is remembered too long
+# --- stale caches
 
 add("the count is remembered over appends", sticky("CountTableRows", "InsertIntoTable"))
 add("the count is remembered over deletes", sticky("CountTableRows", "DeleteFromTable"))
@@ -175,7 +175,7 @@ add(
 
 
 def _unlocked(operation: str, read: str, key: str) -> Act:
-    """Two calls of one operation at once both take the state from before."""
+    """Return an act in which concurrent calls of an operation overwrite each other's changes."""
     gate = threading.Lock()
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
@@ -201,7 +201,7 @@ add("the last AlterNamespace wins", _unlocked("AlterNamespace", "DescribeNamespa
 
 
 def _both(operation: str, code: int) -> Act:
-    """Calls of one operation at once all succeed."""
+    """Return an act in which concurrent calls of an operation all succeed."""
     when: dict[str, float] = {}
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
@@ -231,7 +231,7 @@ add("a table is renamed twice at once", _both("RenameTable", 4))
 
 
 def _slow(operation: str) -> Act:
-    """Of appends at once the later one takes back the earlier one."""
+    """Return an act in which a concurrent write reports success but is lost."""
     busy: dict[str, int] = {}
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
@@ -254,7 +254,7 @@ for _operation in ("InsertIntoTable", "UpdateTable", "DeleteFromTable", "MergeIn
 
 
 def _latin_1(request: httpx.Request, send: Send) -> httpx.Response:
-    """What is sent beside rows is decoded as Latin-1, as servlet containers once did."""
+    """Decode the query parameters of requests with rows as Latin-1, like old servlet containers."""
     if "arrow" not in request.headers.get("content-type", ""):
         return send(request)
     given = [

@@ -1,4 +1,4 @@
-"""Wrong namespaces made by rule: every required field of an answer, every code, every status."""
+"""Generated wrong namespaces: every required field of an answer, every code, every status."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FIELDS = [
 """Every required field of an answer."""
 
 FREE = ("context", "transaction_id", "storage_options", "page_token")
-"""Fields in which a value of before or of another object cannot be told from a right one."""
+"""Fields in which a stale value or one of another object cannot be detected."""
 
 ANSWERED = [
     (operation.name, wire.key)
@@ -46,10 +46,10 @@ ANSWERED = [
     for wire in getattr(models, operation.response)._wire
     if wire.key not in FREE
 ]
-"""Every field of an answer that tells something of an object."""
+"""Every field of an answer that describes an object."""
 
 STALE = [(name, key) for name, key in ANSWERED if OPERATIONS[name].repeatable]
-"""Those of operations that are asked the same more than once."""
+"""The answered fields of operations that can be repeated with the same request."""
 
 OF_OBJECTS = [(name, key) for name, key in ANSWERED if OPERATIONS[name].path_fields]
 
@@ -59,7 +59,7 @@ CODES = [
     for code in operation.codes
     if (code + 1) % 24 not in {*COMMON_CODES, *operation.codes}
 ]
-"""Every code of an operation and a neighbour that the operation may not answer."""
+"""Every code of an operation with a neighboring code that the operation may not return."""
 
 STATUS_CODES = sorted(STATUSES)
 
@@ -72,8 +72,10 @@ def of_another_type(operation: str, key: str) -> Act:
     return answer(operation, lambda a: {**a, key: {"not": "this"} if a[key] != {} else 5})
 
 
-def _instead(operation: str, key: str, choose: Callable[[dict[str, Any], Step, Any], Any]) -> Act:
-    """Answer another value of a field than the right one, taken from earlier answers."""
+def _answer_chosen(
+    operation: str, key: str, choose: Callable[[dict[str, Any], Step, Any], Any]
+) -> Act:
+    """Return an act that answers a field with a value chosen from earlier answers."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -89,16 +91,16 @@ def _instead(operation: str, key: str, choose: Callable[[dict[str, Any], Step, A
 
 
 def stale(operation: str, key: str) -> Act:
-    """Answer a request with the value that it was answered with first."""
+    """Return an act that answers repeated requests with the first value of a field."""
 
     def choose(memory: dict[str, Any], step: Step, value: Any) -> Any:
         return memory.setdefault(repr((step.request, step.data)), value)
 
-    return _instead(operation, key, choose)
+    return _answer_chosen(operation, key, choose)
 
 
 def of_another_object(operation: str, key: str) -> Act:
-    """Answer the value of the object that was asked for last before this one."""
+    """Return an act that answers a field with its value for the previously requested object."""
 
     def choose(memory: dict[str, Any], step: Step, value: Any) -> Any:
         last, before = memory.get("last"), memory.get("before")
@@ -107,4 +109,4 @@ def of_another_object(operation: str, key: str) -> Act:
         memory["last"] = (step.request.get("id"), value)
         return value if before is None else before[1]
 
-    return _instead(operation, key, choose)
+    return _answer_chosen(operation, key, choose)

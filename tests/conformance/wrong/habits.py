@@ -1,6 +1,6 @@
-"""Wrong namespaces with a whole behaviour that somebody who writes one might give it.
+"""Wrong namespaces with plausible design mistakes of an implementation.
 
-They were written after the rules, and no rule was written from them before their first run.
+They were written after the rules; no rule was derived from them before their first run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def as_texts(target: WrongTarget, step: Step) -> Reply | None:
 
 
 @habit("a dropped table goes to a bin, and its name stays taken")
-def bin_(target: WrongTarget, step: Step) -> Reply | None:
+def moves_to_bin(target: WrongTarget, step: Step) -> Reply | None:
     gone = target.memory.setdefault("gone", set())
     if step.operation == "DropTable":
         reply = target.correct.call(step)

@@ -1,4 +1,4 @@
-"""What the wrong namespaces that have one wrong habit are made with."""
+"""Helpers for wrong namespaces that have one wrong habit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["asked", "habits", "key_of"]
 
 
 def habits(to: dict[str, Act]) -> Callable[..., Callable[[Act], Act]]:
-    """Return a decorator: it takes what is wrong, and the operations, or none for all of them."""
+    """Return a decorator factory that registers acts.
+
+    Its arguments are the description of the fault and the operations; no operations means all.
+    """
     add = adding(to)
 
     def habit(name: str, *operations: str) -> Callable[[Act], Act]:
@@ -33,7 +36,7 @@ def habits(to: dict[str, Act]) -> Callable[..., Callable[[Act], Act]]:
 
 
 def asked(target: WrongTarget, step: Step, **change: Any) -> Reply:
-    """Return what the correct namespace answers to a call with other fields."""
+    """Return the correct namespace's reply to a call with changed fields."""
     return evolve(target.correct.call(evolve(step, request={**step.request, **change})), step=step)
 
 

@@ -1,4 +1,4 @@
-"""Wrong namespaces that keep the versions of their tables: versions, commits and transactions."""
+"""Wrong namespaces with managed table versions: versions, commits and transactions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def managed(name: str) -> Callable[[Act], Act]:
 
 
 def each_version(operation: str, **more: Callable[[dict[str, Any]], Any]) -> Act:
-    """Answer other fields of a version."""
+    """Return an act that changes fields of an answered version."""
 
     def change(found: dict[str, Any]) -> dict[str, Any]:
         version = found["version"]
@@ -69,7 +69,7 @@ add("managed tables do not say so", answer("DescribeTable", lambda a: {
 
 
 @managed("versions at once are both taken")
-def both_taken(target: WrongTarget, step: Step) -> Reply | None:
+def accepts_both(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "CreateTableVersion":
         return None
     key = repr((step.request["id"], step.request["version"]))
@@ -98,11 +98,11 @@ def no_manifest(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, answer={"version": version})
 
 
-# --- several at once
+# --- batches
 
 
 @managed("a batch of versions stops at the first conflict and keeps those before")
-def half_a_batch(target: WrongTarget, step: Step) -> Reply | None:
+def partial_batch(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "BatchCreateTableVersions":
         return None
     made = []
@@ -145,7 +145,7 @@ add("a batch answers the last version alone",
 
 
 def left_out(kind: str) -> Act:
-    """Leave one kind of change out of a commit."""
+    """Return an act that omits one kind of change from a commit."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != "BatchCommitTables":

@@ -1,6 +1,6 @@
-"""Wrong namespaces made from the operation table: each field of each request and answer, each code.
+"""Wrong namespaces generated from the operation table: each field, and each code.
 
-A fault knows which calls it changes, so that only checks with such a call have to be run.
+A fault specifies which calls it affects, so that only checks with such a call must run.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Change = Callable[[Any], Any]
 
 @frozen
 class Fault:
-    """A wrong namespace, and which calls it answers otherwise than the correct one."""
+    """A wrong namespace, with the calls that it answers differently from the correct one."""
 
     name: str
-    """Operation, field and kind."""
+    """The operation, the field and the kind of fault."""
     act: Act
     touches: Callable[[Step, Reply], bool]
     tells: bool = False
-    """Whether it notes under ``wrong`` in the target's memory that it changed anything."""
+    """Whether it records each change under ``wrong`` in the memory of the target."""
 
     @property
     def operation(self) -> str:
-        """The operation that it is about; none has that name where it is about several."""
+        """The operation that it affects; not the name of an operation if it affects several."""
         return self.name.partition(" ")[0]
 
 
@@ -64,7 +64,7 @@ _TAKEN: dict[str, dict[str, Change]] = {
     "map": {"without one key": _without_one_key, "empty": _no_more},
     "object": {},
 }
-"""How a value of a request is taken wrongly, by its type."""
+"""Wrong interpretations of a request value, by JSON type."""
 
 _GIVEN: dict[str, dict[str, Change]] = {
     "integer": {
@@ -91,7 +91,7 @@ _GIVEN: dict[str, dict[str, Change]] = {
     },
     "object": {"empty": _no_more},
 }  # fmt: skip
-"""How a value of an answer is given wrongly, by its type."""
+"""Wrong values of an answer, by JSON type."""
 
 
 _HELD: dict[str, Any] = {
@@ -101,7 +101,7 @@ _HELD: dict[str, Any] = {
 
 
 def _of_its_type(type: str, change: Change) -> Change:
-    """Return a change that leaves a value of another type as it is: checks send such values as well."""
+    """Return a change that skips values of other types, since checks send such values too."""
     return lambda v: change(v) if isinstance(v, _HELD[type]) else v
 
 
@@ -135,8 +135,8 @@ def _answer_fault(field: Field, kind: str, change: Change) -> Fault:
     return Fault(f"{field.operation} answer {field.name}: {kind}", act, touches)
 
 
-def _of_before(field: Field, kind: str, key: Callable[[Step], Any]) -> Fault:
-    """Return a fault that answers a field as it answered it before, to calls of one key."""
+def _previous_value_fault(field: Field, kind: str, key: Callable[[Step], Any]) -> Fault:
+    """Return a fault that answers a field with its previous value for the same key."""
 
     def of(memory: dict[Any, Any], step: Step, reply: Reply) -> Reply:
         if step.operation != field.operation or not reply.succeeded or reply.answer is None:
@@ -175,8 +175,8 @@ def _answers() -> Iterator[Fault]:
         for kind, change in _GIVEN[field.type].items():
             yield _answer_fault(field, kind, change)
         if len(field.path) == 1:
-            yield _of_before(field, "of the call before", lambda step: None)
-            yield _of_before(
+            yield _previous_value_fault(field, "of the call before", lambda step: None)
+            yield _previous_value_fault(
                 field, "of the same call before", lambda step: repr((step.request, step.data))
             )
 
@@ -190,7 +190,7 @@ NEIGHBOURS: dict[int, tuple[int, ...]] = {
     12: (4, 13, 18), 13: (0, 18, 19), 14: (5, 13, 18), 19: (4, 13, 18), 20: (12, 13, 18),
     22: (4, 11, 18), 23: (5, 22, 18),
 }  # fmt: skip
-"""Codes that servers mix up."""
+"""Codes that servers confuse with each code."""
 
 
 def _code_fault(operation: str, before: int, after: int | None) -> Fault:
@@ -220,4 +220,4 @@ CODES = {
         *(_code_fault(row.name, before, after) for after in NEIGHBOURS[before]),
     )
 }
-"""Every code that an operation may answer, and success or a neighbour instead."""
+"""Faults that replace a code of an operation with success or a neighboring code."""

@@ -1,4 +1,4 @@
-"""Wrong namespaces by hand: each is a correct one with one thing wrong, and says who catches it."""
+"""Handwritten wrong namespaces: each has one fault and names the check that catches it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Act = Callable[["WrongTarget", Step], Reply | None]
 
 @frozen
 class Wrong:
-    """One fault: what it does, and the check that names its rule."""
+    """One fault, with the check of the rule that it breaks."""
 
     name: str
     caught_by: str
     act: Act
-    """Answers a call wrongly; None leaves it to the correct namespace."""
+    """Return a wrong reply to a call, or None to let the correct namespace reply."""
 
 
 class WrongTarget:
-    """A correct target with one fault in front."""
+    """A correct target behind one fault."""
 
     kind = "python"
 
@@ -69,7 +69,7 @@ def add(name: str, caught_by: str, act: Act) -> None:
 
 
 def code_instead(operation: str, before: int, after: int) -> Act:
-    """Answer another code than the right one."""
+    """Return an act that replaces an error code with another."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -81,7 +81,7 @@ def code_instead(operation: str, before: int, after: int) -> Act:
 
 
 def succeeds_instead(operation: str, before: int) -> Act:
-    """Answer success where a code is due."""
+    """Return an act that replaces an error code with success."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -93,7 +93,7 @@ def succeeds_instead(operation: str, before: int) -> Act:
 
 
 def without(operation: str, *fields: str, when: Callable[[Step], bool] = lambda s: True) -> Act:
-    """Ignore fields of the request."""
+    """Return an act that ignores fields of the request."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation or not when(step):
@@ -105,7 +105,7 @@ def without(operation: str, *fields: str, when: Callable[[Step], bool] = lambda 
 
 
 def with_field(operation: str, **more: Any) -> Act:
-    """Act as if the request held other fields."""
+    """Return an act that sets fields of the request."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -117,7 +117,7 @@ def with_field(operation: str, **more: Any) -> Act:
 
 
 def answer(operation: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Act:
-    """Change the answer."""
+    """Return an act that changes the answer of an operation."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -131,7 +131,7 @@ def answer(operation: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -
 
 
 def rows(change: Callable[[Any], Any]) -> Act:
-    """Change the rows of a query."""
+    """Return an act that changes the rows of a query."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         reply = target.correct.call(step)
@@ -141,7 +141,7 @@ def rows(change: Callable[[Any], Any]) -> Act:
 
 
 def no_effect(operation: str, reply: dict[str, Any] | None = None) -> Act:
-    """Answer success and do nothing."""
+    """Return an act that reports success but does nothing."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         return Reply(step=step, answer=reply or {}) if step.operation == operation else None
@@ -150,7 +150,7 @@ def no_effect(operation: str, reply: dict[str, Any] | None = None) -> Act:
 
 
 def instead(operation: str, other: str, **more: Any) -> Act:
-    """Do another operation."""
+    """Return an act that executes another operation instead."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -162,7 +162,7 @@ def instead(operation: str, other: str, **more: Any) -> Act:
 
 
 def body_instead(operation: str, change: Callable[[bytes], bytes]) -> Act:
-    """Store other rows than those that were sent."""
+    """Return an act that changes the request body before it is stored."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation or step.data is None:
@@ -443,7 +443,7 @@ def once(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# --- rows: kept here, since they need the building blocks above
+# --- rows
 
 add("queries ignore the filter", "LN-QUERY-002", without("QueryTable", "filter"))
 add("queries ignore k", "LN-QUERY-003", with_field("QueryTable", k=1000))

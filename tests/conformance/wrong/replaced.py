@@ -1,4 +1,4 @@
-"""Wrong namespaces by hand: wrong where something is replaced, moved, nested or spelt otherwise."""
+"""Handwritten wrong namespaces: faults with replaced, moved or nested objects, and spelling."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def keeps_unless_given(target: WrongTarget, step: Step) -> Reply | None:
 
 
 @wrong("a name is looked for in the namespace that the table comes from", "LN-TABLE-RENAME-014")
-def taken_at_home(target: WrongTarget, step: Step) -> Reply | None:
+def checks_old_namespace(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "RenameTable" or not step.request.get("new_namespace_id"):
         return None
     table = step.request["id"]
@@ -63,16 +63,16 @@ def small_and(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "QueryTable" or "'and'" not in repr(step.request):
         return None
     request = dict(step.request)
-    request["full_text_query"] = _said(request["full_text_query"])
+    request["full_text_query"] = _and_as_or(request["full_text_query"])
     return evolve(target.correct.call(evolve(step, request=request)), step=step)
 
 
-def _said(query: Any) -> Any:
+def _and_as_or(query: Any) -> Any:
     if isinstance(query, list):
-        return [_said(part) for part in query]
+        return [_and_as_or(part) for part in query]
     if not isinstance(query, dict):
         return query
-    return {k: "Or" if k == "operator" and v == "and" else _said(v) for k, v in query.items()}
+    return {k: "Or" if k == "operator" and v == "and" else _and_as_or(v) for k, v in query.items()}
 
 
 add("a level of a namespace is split at its dots", "LN-NAME-017", answer("DescribeTable", lambda a: {

@@ -1,4 +1,4 @@
-"""All faults that are made by rule, and those of them that no client can tell from what is right."""
+"""All generated faults, and those of them that no client can distinguish from correct behavior."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILLED = (
     "DescribeTable answer schema",
     "DescribeTable answer stats",
 )
-"""Optional fields that rest.yaml says are filled when they are asked for."""
+"""Optional fields that must be filled on request according to rest.yaml."""
 _OPTIONAL = {
     f"{field.operation} answer {field.name}: left out" for field in ANSWER_FIELDS if not field.required
 } - {f"{name}: left out" for name in _FILLED}  # fmt: skip
@@ -97,7 +97,7 @@ OPEN: tuple[tuple[str, str], ...] = (
     (r"created_at|createAt|timestamp_millis|manifestSize|total_bytes|e_tag: (ignored|another|in the)",
      "no client knows the right value to a unit"),
 )  # fmt: skip
-"""Faults that are not run, and why."""
+"""Patterns of faults that are not run, with the reason."""
 
 
 @cache
@@ -106,7 +106,7 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
 
 
 def left_open(name: str) -> str | None:
-    """Return why a fault is not run, None where it is."""
+    """Return why a fault is not run, or None if it is run."""
     if name in _OPTIONAL:
         return "the field is optional"
     return next((reason for pattern, reason in _patterns() if pattern.search(name)), None)

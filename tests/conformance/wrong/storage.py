@@ -1,4 +1,4 @@
-"""Wrong namespaces by hand: places, storage and names that two parents share."""
+"""Handwritten wrong namespaces: locations, storage, and equal names in different parents."""
 
 from __future__ import annotations
 

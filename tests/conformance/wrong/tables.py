@@ -1,4 +1,4 @@
-"""Wrong namespaces by hand: tables, writes, versions, tags, branches, indices and columns."""
+"""Handwritten wrong namespaces: tables, writes, versions, tags, branches, indices and columns."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ add(
     code_instead("CreateTable", 1, 4),
 )
 
-# --- leaving
+# --- dropping, deregistering and renaming
 
 add("DropTable does nothing", "LN-TABLE-DROP-001", no_effect("DropTable"))
 add("DropTable of a missing table succeeds", "LN-TABLE-DROP-002", succeeds_instead("DropTable", 4))

@@ -1,4 +1,4 @@
-"""Wrong namespaces by hand: right in each thing alone, and wrong where two meet."""
+"""Handwritten wrong namespaces: each feature works alone, but a combination is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .python import WrongTarget, add, listing, without, wrong
 
 
 def each(operation: str, key: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Return an act that takes each entry of a list in the request for another."""
+    """Return an act that changes each entry of a list in the request."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != operation:
@@ -25,7 +25,7 @@ def each(operation: str, key: str, change: Callable[[dict[str, Any]], dict[str, 
 
 
 def keeps_properties(operation: str, described: str, levels: int) -> Any:
-    """Return an act that overwrites and keeps the properties, from so many levels on."""
+    """Return an act in which Overwrite keeps the properties of objects at or below a level."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         overwrites = step.operation == operation and step.request.get("mode") == "Overwrite"

@@ -1,4 +1,4 @@
-"""Namespaces that are wrong for a few values alone: names, lengths, letter case, times, locations."""
+"""Namespaces with faults for specific values: names, lengths, letter case, times, locations."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def drop_case(target: WrongTarget, step: Step) -> Reply | None:
 
 
 def body_id_with_another_delimiter(request: httpx.Request, send: Send) -> httpx.Response:
-    """Fail if the body's identifier is not one level of the route's, split at ``$`` always."""
+    """Reject a body id of several levels with another delimiter, as if ids were split at ``$``."""
     parameters = dict(request.url.params)
     try:
         identifier = json.loads(request.content or b"null")["id"]

@@ -1,4 +1,4 @@
-"""Wrong servers by hand: a correct server behind a transport that changes one thing."""
+"""Handwritten wrong servers: a correct server behind a transport with one fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WireWrong:
 
 
 class WrongTransport(httpx.BaseTransport):
-    """Sends requests on, with one fault."""
+    """A transport that forwards requests with one fault."""
 
     def __init__(self, change: Change) -> None:
         self.inner = httpx.HTTPTransport()
@@ -138,7 +138,7 @@ STATUSES = [1, 2, 4, 5, 8, 9, 11, 12, 13]
 
 
 def other_status(code: int) -> Change:
-    """Answer a code with the status of another."""
+    """Return a change that answers a code with the HTTP status of another code."""
 
     def act(answer: httpx.Response) -> httpx.Response:
         if answer.json().get("code") != code:

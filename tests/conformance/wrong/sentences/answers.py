@@ -1,4 +1,4 @@
-"""Wrong namespaces: searches, figures, and answers kept too long or shared."""
+"""Wrong namespaces: searches, statistics, and answers that are stale or shared."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def no_columns_searched(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, rows=reply.rows.slice(0, 0))
 
 
-# --- counts, figures, plans
+# --- counts, statistics, plans
 
 
 # CountTableRows.count: "Number of rows counted, not including deleted ones".
@@ -201,11 +201,11 @@ def names_of_branches(target: WrongTarget, ident: Any) -> set[str]:
     return set(known(target, "ListTableBranches", id=ident).get("branches") or ())
 
 
-# --- failed calls that leave something behind
+# --- failed calls with side effects
 
 
 # CreateTable: "a body that is no such stream ... InvalidInput"; "what is there is dropped and a new
-# table made": not the one without the other.
+# table made": both or neither.
 @habit(
     "an Overwrite of CreateTable with a body that cannot be read has dropped the table",
     "CreateTable",
@@ -220,7 +220,7 @@ def dropped_first(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # CreateTable: "a body that is no such stream ... InvalidInput", "a schema that Lance cannot store
-# TableSchemaValidationError": no table is made then.
+# TableSchemaValidationError": such a call creates no table.
 @habit("a CreateTable whose rows are refused leaves the name declared", "CreateTable")
 def declared_first(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -231,7 +231,7 @@ def declared_first(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# --- what is kept too long
+# --- stale caches
 
 
 # QueryTable.version: "Version to query, the latest by default".
@@ -302,11 +302,11 @@ def kept_counts(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# --- several calls at once
+# --- concurrent calls
 
 
-# InsertIntoTable: "Writes the rows ... into the table and commits them as a new version", "a commit by
-# someone else that cannot be reconciled ConcurrentModification": never success without the rows.
+# InsertIntoTable: "Writes the rows ... into the table and commits them as a new version", "a commit
+# by someone else that cannot be reconciled ConcurrentModification": never success without the rows.
 @habit("of appends that are made at once the last one wins", "InsertIntoTable")
 def last_wins(target: WrongTarget, step: Step) -> Reply | None:
     ident = step.request.get("id")
@@ -327,14 +327,14 @@ def last_wins(target: WrongTarget, step: Step) -> Reply | None:
         return target.correct.call(step)
 
 
-# QueryTable: "Returns up to `k` rows of a table: ... those that the SQL filter lets through": of the
-# request that is answered.
+# QueryTable: "Returns up to `k` rows of a table: ... those that the SQL filter lets through": the
+# filter of the same request.
 @habit("queries of one table in flight at once share the answer of the first", "QueryTable")
 def shared_answer(target: WrongTarget, step: Step) -> Reply | None:
     return shared_flight(target, step, "reads", key_of(step))
 
 
-# CreateNamespace makes it; ListTables: NamespaceNotFound is of "a missing one"
+# ListTables: NamespaceNotFound is only for "a missing one", not after CreateNamespace created it.
 @habit(
     "a listing that once found nothing is answered so from then on", "ListNamespaces", "ListTables"
 )

@@ -1,4 +1,4 @@
-"""What the wrong namespaces here are made with; a comment above each is the sentence it breaks."""
+"""Helpers for the wrong namespaces here. The comment above each quotes the sentence it breaks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.rows import stream
 
-from ..habitual import asked, habits, key_of  # noqa: F401 - the modules here take all from one place
+from ..habitual import asked, habits, key_of  # noqa: F401 - re-exported
 from ..python import Act, WrongTarget, table_of
 
 SENTENCES: dict[str, Act] = {}
-"""The wrong namespaces by what is wrong with them."""
+"""Wrong namespaces by the description of their fault."""
 habit = habits(SENTENCES)
 LOCK = threading.Lock()
 
@@ -83,7 +83,7 @@ READS = (
 
 
 def taken(target: WrongTarget, ident: Any) -> bool:
-    """Whether a table has the identifier."""
+    """Return whether a table with the identifier exists."""
     return target.ask("TableExists", id=ident).succeeded
 
 
@@ -104,7 +104,7 @@ def tables_in(target: WrongTarget, ident: list[str]) -> list[list[str]]:
 
 
 def goal(step: Step) -> list[str] | None:
-    """Return where a rename leads to."""
+    """Return the new identifier of the table that a request renames."""
     ident, name = step.request.get("id"), step.request.get("new_table_name")
     if not isinstance(ident, list) or not ident or not isinstance(name, str):
         return None
@@ -118,8 +118,8 @@ def strings(step: Step) -> list[str] | None:
     return list(ident) if good else None
 
 
-def onward(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]:
-    """Return all that the listing still has after the step's token."""
+def names_from_token(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]:
+    """Return a reply and all names that the listing has after the page token of the request."""
     reply = less(target, step, "limit")
     names = list((reply.answer or {}).get(key) or ()) if reply.succeeded else []
     while reply.succeeded and (reply.answer or {}).get("page_token"):
@@ -129,8 +129,8 @@ def onward(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]
     return reply, names
 
 
-def mark_after(target: WrongTarget, step: Step, key: str, name: str) -> str | None:
-    """Return the correct token with which a listing goes on after a name."""
+def token_after(target: WrongTarget, step: Step, key: str, name: str) -> str | None:
+    """Return the correct page token that continues a listing after a name."""
     request = {k: v for k, v in step.request.items() if k not in ("limit", "page_token")}
     every = names_of(target, step.operation, key, **request)
     if name not in every:
@@ -139,17 +139,17 @@ def mark_after(target: WrongTarget, step: Step, key: str, name: str) -> str | No
 
 
 def page_of(target: WrongTarget, step: Step, key: str, keep: Callable[[str], bool]) -> Reply:
-    """Answer a listing of some of its names only, in pages that are right for those."""
+    """Answer a listing with a subset of its names, in correct pages."""
     limit = step.request.get("limit")
     if limit is not None and (not whole(limit) or limit < 1):
         return target.correct.call(step)
-    reply, names = onward(target, step, key)
+    reply, names = names_from_token(target, step, key)
     if not reply.succeeded:
         return evolve(reply, step=step)
     left = [name for name in names if keep(name)]
     shown = left if limit is None else left[:limit]
     more = len(shown) < len(left) and shown
-    token = mark_after(target, step, key, shown[-1]) if more else None
+    token = token_after(target, step, key, shown[-1]) if more else None
     return Reply(step=step, answer={key: shown, **({"page_token": token} if token else {})})
 
 
@@ -158,7 +158,7 @@ def resent(target: WrongTarget, step: Step, rows: Any) -> Reply:
 
 
 def latest(target: WrongTarget, step: Step, **change: Any) -> dict[str, Any]:
-    """Return the detailed description of what the call works on."""
+    """Return the detailed description of the table, branch and version of a request."""
     where = {k: step.request[k] for k in ("version", "branch") if step.request.get(k)}
     return known(
         target,
@@ -203,7 +203,7 @@ def other_tree(
 
 
 def with_columns(table: Any, change: Callable[[Any, Any], Any]) -> Any:
-    """Return a table with each column that a function gives another of."""
+    """Return a table in which a function replaces columns; None keeps a column."""
     import pyarrow as pa
 
     fields, columns, changed = [], [], False
@@ -271,7 +271,7 @@ def latest_of(target: WrongTarget, step: Step) -> int | None:
 
 
 def written(rows: Any, *, batches: Any = None) -> bytes:
-    """Return rows as a stream, in batches of their own where these are given."""
+    """Return rows as an Arrow IPC stream, in the given batches if any."""
     import io
 
     import pyarrow as pa
@@ -284,7 +284,7 @@ def written(rows: Any, *, batches: Any = None) -> bytes:
 
 
 def shared_flight(target: WrongTarget, step: Step, kind: str, key: Any) -> Reply | None:
-    """Answer a call with the reply to another of its key that is under way."""
+    """Answer a call with the reply to a concurrent call that has the same key."""
     with LOCK:
         flights = target.memory.setdefault(kind, {})
         flight = flights.get(key)

@@ -27,7 +27,7 @@ def plain(step: Step) -> bool:
 
 
 def all_rows(target: WrongTarget, step: Step, **more: Any) -> Any:
-    """Return what the branch of a request holds."""
+    """Return all rows of the branch of a request."""
     place = {k: step.request[k] for k in ("id", "branch") if step.request.get(k) is not None}
     return target.ask("QueryTable", k=0, vector=None, **place, **more).rows
 
@@ -82,7 +82,7 @@ def through_double(target: WrongTarget, step: Step) -> Reply | None:
     return None if changed is rows else sent(target, step, changed)
 
 
-# InsertIntoTable: "Writes the rows of the Arrow IPC stream": a list of nothing is not a null.
+# InsertIntoTable: "Writes the rows of the Arrow IPC stream": an empty list is not null.
 @habit("an empty list is stored as null", *WRITES)
 def list_of_nothing(target: WrongTarget, step: Step) -> Reply | None:
     import pyarrow as pa
@@ -115,7 +115,7 @@ def always_upsert(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # MergeInsertIntoTable.when_matched_update_all: "a table row that has a match takes all column
-# values of its source row": nulls, too.
+# values of its source row", including nulls.
 @habit(
     "a null in the rows of a merge leaves the old value of a matched row", "MergeInsertIntoTable"
 )
@@ -176,7 +176,7 @@ def only_changed(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # UpdateTable: "A column that is not there answers TableColumnNotFound"; what succeeds "commits that
-# as a new version": a call that fails commits none.
+# as a new version": a failed call commits none.
 @habit("an update that names a missing column has set the others", "UpdateTable")
 def sets_the_others(target: WrongTarget, step: Step) -> Reply | None:
     updates = step.request.get("updates")
@@ -201,8 +201,8 @@ def null_is_true(target: WrongTarget, step: Step) -> Reply | None:
     return reply if reply.succeeded else None
 
 
-# DeleteFromTable.branch: "Branch of the table to work on"; tag Branch: "Lines of versions of a table
-# that are written independently".
+# DeleteFromTable.branch: "Branch of the table to work on"; tag Branch: "Lines of versions of a
+# table that are written independently".
 @habit("a deletion on a branch is made on the main branch as well", "DeleteFromTable")
 def deletes_on_main(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -222,8 +222,8 @@ def or_ten(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# QueryTable.offset: "Number of rows to skip before the first one returned": none of those that it
-# skips could be returned otherwise.
+# QueryTable.offset: "Number of rows to skip before the first one returned": the skipped
+# rows meet the filter.
 @habit("the offset counts rows that the filter leaves out", "QueryTable")
 def skips_before_filter(target: WrongTarget, step: Step) -> Reply | None:
     request = step.request
@@ -243,8 +243,8 @@ def skips_before_filter(target: WrongTarget, step: Step) -> Reply | None:
     return without_ids(fitting, rows if k == 0 else rows.slice(0, k), step)
 
 
-# QueryTable.offset: "Number of rows to skip before the first one returned; 0 by default": where there
-# are no more, none is returned.
+# QueryTable.offset: "Number of rows to skip before the first one returned; 0 by default": an offset
+# past the end returns no rows.
 @habit("an offset at or past the last row is invalid input", "QueryTable")
 def past_the_end(target: WrongTarget, step: Step) -> Reply | None:
     offset = step.request.get("offset")
@@ -257,7 +257,7 @@ def past_the_end(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # QueryTable.filter: "SQL condition that the returned rows must meet"; columns: "Which columns to
-# return": a condition may be on others.
+# return": the filter may use other columns.
 @habit("a filter sees only the columns that are returned", "QueryTable")
 def filters_projection(target: WrongTarget, step: Step) -> Reply | None:
     chosen, condition = step.request.get("columns"), step.request.get("filter")

@@ -1,4 +1,4 @@
-"""Wrong namespaces: failed calls, calls at once, codes and transactions."""
+"""Wrong namespaces: failed calls, concurrent calls, codes and transactions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prefix_cascade(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, DropNamespace: Restrict refuses "a namespace that holds any object": this one holds none.
+# rest.yaml, DropNamespace: Restrict rejects "a namespace that holds any object", not an empty one.
 @habit("Restrict counts tables in any namespace of the same last name", "DropNamespace")
 def same_last_name(target: WrongTarget, step: Step) -> Reply | None:
     ident = step.request.get("id")
@@ -67,7 +67,8 @@ def same_last_name(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # rest.yaml, DeclareTable: "Adds a table to the catalog without writing a dataset ... until then the
-# table is declared only"; DESIGN.md, Tables: default location "{root}/{levels joined by /}/{table}".
+# table is declared only"; DESIGN.md, Tables: default location "{root}/{levels joined by
+# /}/{table}".
 @habit("the default location of a declared table follows from its last name alone", "DeclareTable")
 def shared_location(target: WrongTarget, step: Step) -> Reply | None:
     ident = step.request.get("id")
@@ -82,7 +83,7 @@ def shared_location(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# rest.yaml, AlterTransaction: "Carries out one or more actions on a transaction": on that one.
+# rest.yaml, AlterTransaction: "Carries out one or more actions on a transaction", not on others.
 @habit("a property set on a transaction is set on the other ones too")
 def shared_properties(target: WrongTarget, step: Step) -> Reply | None:
     ids = target.memory.setdefault("transactions", [])
@@ -100,7 +101,7 @@ def shared_properties(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# --- failed calls that leave something behind
+# --- failed calls with side effects
 
 
 # rest.yaml, BatchCommitTables: "All of them take effect or none".
@@ -140,9 +141,9 @@ def replaced_anyway(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, CreateTable: "a schema that Lance cannot store TableSchemaValidationError, a body that is no
-# such stream ... InvalidInput": such a call makes no table; TableExists: "TableNotFound when the table ...
-# is missing".
+# rest.yaml, CreateTable: "a schema that Lance cannot store TableSchemaValidationError, a body that
+# is no such stream ... InvalidInput": such a call creates no table; TableExists: "TableNotFound
+# when the table ... is missing".
 @habit("CreateTable with a body that cannot be read leaves a declared table", "CreateTable")
 def leaves_declared(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -155,17 +156,17 @@ def leaves_declared(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, UpdateTableTag: "a version that is not there TableVersionNotFound"; DeleteTableTag, not this,
-# "Removes a tag".
+# rest.yaml, UpdateTableTag: "a version that is not there TableVersionNotFound"; only
+# DeleteTableTag "Removes a tag".
 @habit("a tag is gone after it could not be moved", "UpdateTableTag")
-def gone_tag(target: WrongTarget, step: Step) -> Reply | None:
+def deletes_tag_on_error(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code == 11:
         target.ask("DeleteTableTag", id=step.request.get("id"), tag=step.request.get("tag"))
     return reply
 
 
-# --- two calls at once
+# --- two concurrent calls
 
 
 # rest.yaml, AlterNamespace: "Sets the properties in `set_properties` and removes the keys in
@@ -193,8 +194,8 @@ def writes_back(target: WrongTarget, step: Step) -> Reply | None:
         return asked(target, step, set_properties=full, unset_properties=gone)
 
 
-# rest.yaml, InsertIntoTable: "commits them as a new version", and InsertIntoTableResponse.version is that
-# version: two commits are two versions.
+# rest.yaml, InsertIntoTable: "commits them as a new version", and InsertIntoTableResponse.version
+# is that version: two commits create two versions.
 @habit("inserts at once answer one version number", "InsertIntoTable")
 def same_number(target: WrongTarget, step: Step) -> Reply | None:
     before = latest_of(target, step)
@@ -273,7 +274,8 @@ def single_flight(target: WrongTarget, step: Step) -> Reply | None:
 # --- null, absent, empty, zero
 
 
-# DESIGN.md, Protocol: "Absent and null are one"; rest.yaml, ListTables: "the default true lists them all".
+# DESIGN.md, Protocol: "Absent and null are one"; rest.yaml, ListTables: "the default true lists
+# them all".
 @habit("include_declared of null is false", "ListTables", "ListAllTables")
 def null_is_false(target: WrongTarget, step: Step) -> Reply | None:
     if "include_declared" in step.request and step.request["include_declared"] is None:
@@ -289,8 +291,8 @@ def null_selects_none(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# rest.yaml, TableVersion.version: "counted from 1"; QueryTable and CountTableRows: "A version that is not
-# there answers TableVersionNotFound".
+# rest.yaml, TableVersion.version: "counted from 1"; QueryTable and CountTableRows: "A version that
+# is not there answers TableVersionNotFound".
 @habit("version 0 reads the latest version", "QueryTable", "CountTableRows")
 def zero_is_latest(target: WrongTarget, step: Step) -> Reply | None:
     if whole(step.request.get("version")) and step.request["version"] == 0:
@@ -298,8 +300,8 @@ def zero_is_latest(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DESIGN.md, Protocol: "Absent and null are one"; rest.yaml, CommitTableOperation: "exactly one of its
-# fields must be given".
+# DESIGN.md, Protocol: "Absent and null are one"; rest.yaml, CommitTableOperation: "exactly one of
+# its fields must be given".
 @habit("a null beside the operation of a batch entry counts as a second one", "BatchCommitTables")
 def null_counts(target: WrongTarget, step: Step) -> Reply | None:
     entries = step.request.get("operations")
@@ -313,8 +315,9 @@ def null_counts(target: WrongTarget, step: Step) -> Reply | None:
 # --- codes
 
 
-# semantics.md, Errors: DeclareTable may answer 1, 5 and 14; DESIGN.md, Protocol: "Names are unique in
-# their parent across namespaces and tables"; DeclareTableRequest: "A name in use is TableAlreadyExists (5)".
+# semantics.md, Errors: DeclareTable may answer 1, 5 and 14; DESIGN.md, Protocol: "Names are unique
+# in their parent across namespaces and tables"; DeclareTableRequest: "A name in use is
+# TableAlreadyExists (5)".
 @habit(
     "a table of a name that a namespace has is answered as a namespace's conflict", "DeclareTable"
 )
@@ -420,7 +423,7 @@ def skip_sets(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, actions=changed) if changed != actions else None
 
 
-# --- listings under changes
+# --- listings during changes
 
 
 # semantics.md, Paging: "Walking pages yields each name once, in order, also when names are added or
@@ -434,7 +437,7 @@ def skips_names(target: WrongTarget, step: Step) -> Reply | None:
     first = less(target, step, "page_token", "limit")
     if not first.succeeded:
         return first
-    # A token of another listing stays InvalidInput.
+    # As on a correct server, a token of another listing is InvalidInput.
     here = json.dumps(list(step.request.get("id") or []))
     where, start = here, 0
     if ours:

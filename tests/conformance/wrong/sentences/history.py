@@ -25,7 +25,8 @@ from .asking import (
 # --- versions
 
 
-# BatchDeleteTableVersions: "Deletes every version of the table that lies in one of the given ranges".
+# BatchDeleteTableVersions: "Deletes every version of the table that lies in one of the given
+# ranges".
 @habit("only the first of several ranges is deleted", "BatchDeleteTableVersions")
 def first_range(target: WrongTarget, step: Step) -> Reply | None:
     ranges = step.request.get("ranges")
@@ -63,7 +64,7 @@ def keeps_before(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# RestoreTable: "the versions in between stay", "Only a manifest is written": so do their tags.
+# RestoreTable: "the versions in between stay", "Only a manifest is written": their tags stay too.
 @habit("RestoreTable removes the tags of later versions", "RestoreTable")
 def later_tags(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -154,7 +155,8 @@ def gaps_refused(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DescribeTableVersion: "A version that is not there, or was cleaned up, answers TableVersionNotFound".
+# DescribeTableVersion: "A version that is not there, or was cleaned up, answers
+# TableVersionNotFound".
 @habit("a version that was once described is still described after it was deleted")
 def described_from_cache(target: WrongTarget, step: Step) -> Reply | None:
     cache = target.memory.setdefault("described", {})
@@ -177,7 +179,7 @@ def described_from_cache(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DescribeTableVersionRequest.version: "Version number; the latest if left out", of "branch".
+# DescribeTableVersionRequest.version: "Version number; the latest if left out", of `branch`.
 @habit(
     "the latest version of a branch is that of the main branch's latest number",
     "DescribeTableVersion",
@@ -191,7 +193,8 @@ def latest_of_main(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, version=main[-1])
 
 
-# RestoreTable: "the versions in between stay"; RestoreTableRequest: "adds a version and removes none".
+# RestoreTable: "the versions in between stay"; RestoreTableRequest: "adds a version and removes
+# none".
 @habit("RestoreTable takes away the versions that it goes back over", "RestoreTable")
 def rolls_back(target: WrongTarget, step: Step) -> Reply | None:
     ident, branch = step.request.get("id"), step.request.get("branch")
@@ -215,8 +218,8 @@ def nothing_to_restore(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DescribeTableResponse.version: "Version that was described"; "the latest by default", and a restore
-# commits "a new version".
+# DescribeTableResponse.version: "Version that was described"; "the latest by default", and a
+# restore commits "a new version".
 @habit("after a restore DescribeTable tells the number that was restored, until the next change")
 def restored_number(target: WrongTarget, step: Step) -> Reply | None:
     restored = target.memory.setdefault("restored", {})
@@ -365,7 +368,7 @@ def main_tags(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, tags={n: t for n, t in tags.items() if not t.get("branch")})
 
 
-# CreateTableTag: "Names a version of the table": that version, not the newest.
+# CreateTableTag: "Names a version of the table": the tag stays on that version.
 @habit(
     "a tag of the latest version goes along with it",
     "CreateTableTag",
@@ -400,7 +403,8 @@ def floats(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, tags=tags)
 
 
-# semantics.md, Paging: "each name once, in order, also when names are added or removed between pages".
+# semantics.md, Paging: "each name once, in order, also when names are added or removed between
+# pages".
 @habit("a page token of the tags counts how many came before", "ListTableTags")
 def counted_pages(target: WrongTarget, step: Step) -> Reply | None:
     limit, token = step.request.get("limit"), step.request.get("page_token")
@@ -450,7 +454,7 @@ def milliseconds(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**found, "branches": told})
 
 
-# CreateTableBranch: a branch "starts from the latest version" of its making, not of the reading.
+# CreateTableBranch: a branch "starts from the latest version" at its creation, not at each read.
 @habit("a branch that nothing was written to reads the main branch of the moment")
 def lazy_branch(target: WrongTarget, step: Step) -> Reply | None:
     idle = target.memory.setdefault("idle", set())

@@ -1,4 +1,4 @@
-"""Wrong namespaces: the life of a table, from its name to its end."""
+"""Wrong namespaces: the lifecycle of a table, from its declaration to its removal."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def takes_place(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # RenameTable.new_namespace_id: "stays where it is if left out, or if empty where the root cannot
-# hold tables": here the root can.
+# hold tables": here the root can hold tables.
 @habit("an empty new_namespace_id is as if it were left out", "RenameTable")
-def falsy_root(target: WrongTarget, step: Step) -> Reply | None:
+def empty_is_current_namespace(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("new_namespace_id") == []:
         return less(target, step, "new_namespace_id")
     return None
@@ -126,7 +126,7 @@ def first_name(target: WrongTarget, step: Step) -> Reply | None:
 # --- registering, declaring, renaming, dropping
 
 
-# RegisterTableRequest.mode: "What to do where the name is taken", no more: a free name is registered.
+# RegisterTableRequest.mode: "What to do where the name is taken": a free name is always registered.
 @habit("Overwrite of RegisterTable needs a table to replace", "RegisterTable")
 def must_be_there(target: WrongTarget, step: Step) -> Reply | None:
     ident = strings(step)
@@ -141,7 +141,7 @@ def must_be_there(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# RegisterTableRequest.mode: "Any other value is InvalidInput (13)" than Create and Overwrite.
+# RegisterTableRequest.mode, after Create and Overwrite: "Any other value is InvalidInput (13)".
 @habit("RegisterTable knows the mode ExistOk and keeps the entry", "RegisterTable")
 def register_exist_ok(target: WrongTarget, step: Step) -> Reply | None:
     if word(step.request.get("mode")) != "existok":
@@ -172,8 +172,8 @@ def default_place(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# DeregisterTable: "its data stays on storage as it is"; CreateTable: "writes the rows ... as its first
-# version"; DESIGN, Tables: "a fresh one beside it is taken ... Old rows never come back".
+# DeregisterTable: "its data stays on storage as it is"; CreateTable: "writes the rows ... as its
+# first version"; DESIGN, Tables: "a fresh one beside it is taken ... Old rows never come back".
 @habit(
     "a table made under a deregistered name writes over the data that stayed",
     "DeregisterTable",
@@ -291,7 +291,8 @@ def declares_empty(target: WrongTarget, step: Step) -> Reply | None:
 # --- CreateTable and AlterTable
 
 
-# CreateTable: "`ExistOk` (what is there is kept with its properties and the stream is not written)".
+# CreateTable: "`ExistOk` (what is there is kept with its properties and the stream is not
+# written)".
 @habit("ExistOk of CreateTable appends the rows to the table that is there", "CreateTable")
 def appends(target: WrongTarget, step: Step) -> Reply | None:
     ident = strings(step)
@@ -322,8 +323,8 @@ def replaces_all(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, unset_properties=gone) if gone else None
 
 
-# AlterTable: "other properties stay", also those that another call has just set (else
-# "a change made by someone else meanwhile ConcurrentModification").
+# AlterTable: "other properties stay", also those set by a concurrent call; otherwise "a change made
+# by someone else meanwhile ConcurrentModification".
 @habit("of two AlterTable calls at once the later one undoes what the other added", "AlterTable")
 def lost_update(target: WrongTarget, step: Step) -> Reply | None:
     given = step.request.get("set_properties")
@@ -354,7 +355,7 @@ def newest_schema(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# DescribeTable.tag: "Name of the tag whose version is described": a tag has a branch, too.
+# DescribeTable.tag: "Name of the tag whose version is described": a tag can be on a branch.
 @habit(
     "a tag on a branch is described by the main branch's version of that number", "DescribeTable"
 )
@@ -423,7 +424,8 @@ def declared_is_none(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# TableExistsRequest.version: "A missing one is answered like a missing table, with TableNotFound (4)".
+# TableExistsRequest.version: "A missing one is answered like a missing table, with TableNotFound
+# (4)".
 @habit("a version that is not there is version not found, of a table that is there", "TableExists")
 def exists_version(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -460,7 +462,8 @@ def removals_first(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, actions=order) if order != actions else None
 
 
-# DescribeTransaction: "A transaction that the server does not know ... answers TransactionNotFound".
+# DescribeTransaction: "A transaction that the server does not know ... answers
+# TransactionNotFound".
 @habit("a transaction that is not known has failed", "DescribeTransaction")
 def unknown_failed(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)

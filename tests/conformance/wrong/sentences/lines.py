@@ -19,7 +19,7 @@ def given(step: Step, field: str) -> list[Any]:
 
 
 def has_branch(target: WrongTarget, ident: Any, branch: Any) -> bool:
-    """Return whether there is such a branch."""
+    """Return whether the branch exists."""
     found = names_of_map(target, "ListTableBranches", "branches", id=ident)
     return branch in found
 
@@ -38,8 +38,8 @@ def names_of_map(target: WrongTarget, operation: str, key: str, **request: Any) 
 # --- versions
 
 
-# rest.yaml, RestoreTable: "Makes the contents of an earlier version current again, by committing a new
-# version that holds them"; the metadata of the schema is of a version, too.
+# rest.yaml, RestoreTable: "Makes the contents of an earlier version current again, by committing a
+# new version that holds them"; the metadata of the schema belongs to a version too.
 @habit("RestoreTable puts the newest schema metadata over the restored version's", "RestoreTable")
 def metadata_stays(target: WrongTarget, step: Step) -> Reply | None:
     more = {"branch": step.request["branch"]} if step.request.get("branch") else {}
@@ -55,8 +55,8 @@ def metadata_stays(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, DescribeTableVersionRequest: version "the latest if left out", branch "Branch of the table
-# to work on".
+# rest.yaml, DescribeTableVersionRequest: version "the latest if left out", branch "Branch of the
+# table to work on".
 @habit(
     "the latest version of a branch is looked up by the main branch's number",
     "DescribeTableVersion",
@@ -143,7 +143,8 @@ def main_listed(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**(reply.answer or {}), "branches": found})
 
 
-# rest.yaml, BranchContents.parentVersion: "Version number of the parent at which the branch starts".
+# rest.yaml, BranchContents.parentVersion: "Version number of the parent at which the branch
+# starts".
 @habit("parentVersion of a branch is the newest version of its parent", "ListTableBranches")
 def parent_now(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -159,8 +160,8 @@ def parent_now(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**(reply.answer or {}), "branches": found})
 
 
-# rest.yaml, CreateTableBranchRequest.from_version: "Version number on that branch to start from; its
-# latest if left out".
+# rest.yaml, CreateTableBranchRequest.from_version: "Version number on that branch to start from;
+# its latest if left out".
 @habit("a branch from a branch starts where that one started", "CreateTableBranch")
 def branch_start(target: WrongTarget, step: Step) -> Reply | None:
     source = step.request.get("from_branch")
@@ -210,11 +211,11 @@ def metadata_of_main(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# --- indices and figures
+# --- indices and statistics
 
 
-# rest.yaml, DropTableIndex: "An index that is not there answers TableIndexNotFound, so a repeat of a
-# call that went through answers that too".
+# rest.yaml, DropTableIndex: "An index that is not there answers TableIndexNotFound, so a repeat of
+# a call that went through answers that too".
 @habit("DropTableIndex of an index that is not there succeeds", "DropTableIndex")
 def drops_nothing(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)

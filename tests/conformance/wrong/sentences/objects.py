@@ -57,7 +57,7 @@ def no_root(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, code=1, message="no such namespace")
 
 
-# rest.yaml, DropNamespaceRequest.mode: "`Skip` succeeds without doing anything" where it is missing.
+# rest.yaml, DropNamespaceRequest.mode: "`Skip` succeeds without doing anything" if it is missing.
 @habit("Skip of a namespace whose parent is missing, too, is not found", "DropNamespace")
 def skip_needs_parent(target: WrongTarget, step: Step) -> Reply | None:
     ident = step.request.get("id")
@@ -68,8 +68,8 @@ def skip_needs_parent(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# rest.yaml, NamespaceExists: "success when [the namespace is in the catalog], NamespaceNotFound when
-# it is not".
+# rest.yaml, NamespaceExists: "success when [the namespace is in the catalog], NamespaceNotFound
+# when it is not".
 @habit("NamespaceExists says yes for a table", "NamespaceExists")
 def any_object(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -112,7 +112,7 @@ def orphans(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # rest.yaml, DropNamespace: "`Restrict` (default: a namespace that holds any object ... answers
-# NamespaceNotEmpty)"; one that holds none is removed, whatever its siblings are called.
+# NamespaceNotEmpty)"; an empty one is removed, regardless of the names of its siblings.
 @habit(
     "Restrict looks for what is held by the prefix of the name, siblings among it", "DropNamespace"
 )
@@ -146,8 +146,8 @@ def empty_removes(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# rest.yaml, AlterNamespace: "Sets the properties in `set_properties` ...; other properties stay"; and
-# "a change made by someone else meanwhile [answers] ConcurrentModification".
+# rest.yaml, AlterNamespace: "Sets the properties in `set_properties` ...; other properties stay";
+# and "a change made by someone else meanwhile [answers] ConcurrentModification".
 @habit("of two changes of a namespace's properties at once one is lost", "AlterNamespace")
 def lost_update(target: WrongTarget, step: Step) -> Reply | None:
     sets, unsets = (
@@ -262,15 +262,15 @@ def only_changed(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**(reply.answer or {}), "properties": dict(sets)})
 
 
-# rest.yaml, TableExistsRequest.version: "Version that must be there too ... A missing one is answered
-# like a missing table, with TableNotFound (4)".
+# rest.yaml, TableExistsRequest.version: "Version that must be there too ... A missing one is
+# answered like a missing table, with TableNotFound (4)".
 @habit("TableExists does not look at the version", "TableExists")
 def any_version(target: WrongTarget, step: Step) -> Reply | None:
     return less(target, step, "version") if step.request.get("version") else None
 
 
-# rest.yaml, DescribeTableResponse.is_only_declared: "storage holds no dataset for it yet"; semantics.md:
-# "Declared-only: the catalog knows the table, storage holds no dataset".
+# rest.yaml, DescribeTableResponse.is_only_declared: "storage holds no dataset for it yet";
+# semantics.md: "Declared-only: the catalog knows the table, storage holds no dataset".
 @habit("a declared table stays only declared after rows were inserted into it")
 def still_declared(target: WrongTarget, step: Step) -> Reply | None:
     flags = target.memory.setdefault("flags", set())
@@ -314,8 +314,8 @@ def two_steps(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, DropTable: "Removes the table from the catalog"; TableExists: "A declared table without a
-# dataset exists too".
+# rest.yaml, DropTable: "Removes the table from the catalog"; TableExists: "A declared table without
+# a dataset exists too".
 @habit("DropTable of a table that is only declared does not find it", "DropTable")
 def drops_no_declared(target: WrongTarget, step: Step) -> Reply | None:
     if only_declared(target, step.request.get("id")):
@@ -323,8 +323,8 @@ def drops_no_declared(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# rest.yaml, DeclareTableRequest.properties: "Properties to store with the table in the catalog", with
-# a location as without.
+# rest.yaml, DeclareTableRequest.properties: "Properties to store with the table in the catalog",
+# with or without a location.
 @habit("DeclareTable forgets the properties where a location is given", "DeclareTable")
 def placed_without(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("location") and step.request.get("properties"):

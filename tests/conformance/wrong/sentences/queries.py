@@ -32,7 +32,8 @@ def plain(step: Step) -> bool:
     return not step.request.get("vector") and not step.request.get("full_text_query")
 
 
-# QueryTable.offset: "Number of rows to skip before the first one returned"; k is what is returned.
+# QueryTable.offset: "Number of rows to skip before the first one returned"; `k` does not count
+# them.
 @habit("in a vector search the offset is taken off the k rows", "QueryTable")
 def within_k(target: WrongTarget, step: Step) -> Reply | None:
     offset = step.request.get("offset")
@@ -42,7 +43,7 @@ def within_k(target: WrongTarget, step: Step) -> Reply | None:
     return reply if reply.rows is None else evolve(reply, rows=reply.rows.slice(offset))
 
 
-# QueryTable.branch: "Branch of the table to work on", with a filter as without.
+# QueryTable.branch: "Branch of the table to work on", with or without a filter.
 @habit("a query of a branch with a filter reads the main branch", "QueryTable")
 def filtered_main(target: WrongTarget, step: Step) -> Reply | None:
     if not step.request.get("branch") or not step.request.get("filter"):
@@ -62,7 +63,7 @@ def bound_included(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, upper_bound=upper + max(abs(upper), 1.0) * 1e-6)
 
 
-# QueryTable.distance_type: "where it differs from the index, the index cannot be used" (not: ignored).
+# QueryTable.distance_type: "where it differs from the index, the index cannot be used".
 @habit("where there is a vector index its distance is taken, whatever is asked", "QueryTable")
 def index_distance(target: WrongTarget, step: Step) -> Reply | None:
     if not step.request.get("vector") or not step.request.get("distance_type"):
@@ -73,7 +74,7 @@ def index_distance(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# QueryTable.k: "0 is no limit" where nothing is searched, also after an offset.
+# QueryTable.k: "0 is no limit" in a query without a search, also with an offset.
 @habit("k=0 with an offset finds nothing", "QueryTable")
 def none_after_offset(target: WrongTarget, step: Step) -> Reply | None:
     if not plain(step) or step.request.get("k") != 0 or not step.request.get("offset"):
@@ -89,7 +90,7 @@ def structured(step: Step) -> dict[str, Any] | None:
     return root if isinstance(root, dict) else None
 
 
-# BooleanQuery.should: "Queries that add to the score of a row"; needed only "without any `must`".
+# BooleanQuery.should: "Queries that add to the score of a row"; required only "without any `must`".
 @habit("a row must match the should queries beside a must", "QueryTable")
 def should_is_must(target: WrongTarget, step: Step) -> Reply | None:
     boolean = (structured(step) or {}).get("boolean")
@@ -127,7 +128,7 @@ def columns_of_now(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, rows=reply.rows.drop_columns(lost)) if now and lost else reply
 
 
-# CountTableRows.version: "Version to count in", with a predicate as without.
+# CountTableRows.version: "Version to count in", with or without a predicate.
 @habit("a count with a predicate counts in the latest version", "CountTableRows")
 def counts_latest(target: WrongTarget, step: Step) -> Reply | None:
     if not step.request.get("predicate") or step.request.get("version") is None:
@@ -139,8 +140,8 @@ def counts_latest(target: WrongTarget, step: Step) -> Reply | None:
     return now if now.succeeded else reply
 
 
-# QueryTableRequest.offset: "Number of rows to skip before the first one returned": of those that
-# "the returned rows must meet" the filter.
+# QueryTableRequest.offset: "Number of rows to skip before the first one returned"; filter: "the
+# returned rows must meet" it.
 @habit("the offset of a scan counts rows that the filter leaves out", "QueryTable")
 def skips_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
     offset, k = step.request.get("offset"), step.request.get("k")
@@ -160,8 +161,8 @@ def skips_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# QueryTableRequest.filter: "SQL condition that the returned rows must meet", on the table's columns;
-# code 12 is for "an unknown column".
+# QueryTableRequest.filter: "SQL condition that the returned rows must meet", on the table's
+# columns; code 12 is for "an unknown column".
 @habit("a filter may only name columns that are returned", "QueryTable")
 def filters_returned(target: WrongTarget, step: Step) -> Reply | None:
     names = (step.request.get("columns") or {}).get("column_names")
@@ -191,8 +192,8 @@ def falsy_version(target: WrongTarget, step: Step) -> Reply | None:
     return less(target, step, "version") if whole(version) and version == 0 else None
 
 
-# QueryTableRequest.upper_bound: "Distance that every returned row must stay below, exclusive, in the
-# unit of `distance_type`": that of `_distance`.
+# QueryTableRequest.upper_bound: "Distance that every returned row must stay below, exclusive, in
+# the unit of `distance_type`": the unit of `_distance`.
 @habit("upper_bound of l2 is compared with the root of the distance that is told", "QueryTable")
 def root_of_distance(target: WrongTarget, step: Step) -> Reply | None:
     upper = step.request.get("upper_bound")
@@ -233,7 +234,8 @@ def first_search(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, vector={"single_vector": several[0]})
 
 
-# QueryTableResponse.data: "a vector search adds a column `_distance`", also to named columns.
+# QueryTableResponse.data: "a vector search adds a column `_distance`", also if columns are
+# selected.
 @habit("_distance is left out where columns are named", "QueryTable")
 def no_distance(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -249,7 +251,8 @@ def no_distance(target: WrongTarget, step: Step) -> Reply | None:
 # --- full-text search
 
 
-# QueryTableRequest.fast_search: "skips rows added since the index was last updated; false by default".
+# QueryTableRequest.fast_search: "skips rows added since the index was last updated; false by
+# default".
 @habit("a full-text search does not see rows added since the index was made", "QueryTable")
 def always_fast(target: WrongTarget, step: Step) -> Reply | None:
     if matched(step) and not searched(step) and not step.request.get("fast_search"):
@@ -308,8 +311,8 @@ def every_column(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, full_text_query={**asked_for, "string_query": anywhere})
 
 
-# QueryTableRequest: "by vector search, full-text search, a condition, or a mixture of these"; filter:
-# "SQL condition that the returned rows must meet".
+# QueryTableRequest: "by vector search, full-text search, a condition, or a mixture of these";
+# filter: "SQL condition that the returned rows must meet".
 @habit("a search by vector and text does not apply the filter", "QueryTable")
 def hybrid_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
     if not searched(step) or not matched(step) or not step.request.get("filter"):
@@ -317,7 +320,7 @@ def hybrid_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
     return less(target, step, "filter") if target.correct.call(step).succeeded else None
 
 
-# --- counts, plans and figures
+# --- counts, plans and statistics
 
 
 # CountTableRowsResponse.count: "Number of rows counted, not including deleted ones".
@@ -352,8 +355,8 @@ def plan_of_version(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, code=8) if there and not step.request.get("branch") else reply
 
 
-# AnalyzeTableQueryPlanRequest.branch: "Branch of the table to work on ... One that does not exist is
-# TableNotFound (4)".
+# AnalyzeTableQueryPlanRequest.branch: "Branch of the table to work on ... One that does not exist
+# is TableNotFound (4)".
 @habit("an analysis is of the main branch, whichever is named", "AnalyzeTableQueryPlan")
 def analyzes_main(target: WrongTarget, step: Step) -> Reply | None:
     return less(target, step, "branch") if step.request.get("branch") else None

@@ -1,4 +1,4 @@
-"""Wrong namespaces: rows that come in, and are changed."""
+"""Wrong namespaces: rows that are written and changed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from .asking import (
     word,
 )
 
-# --- data that is stored and read
+# --- stored data
 
 
-# CreateTable: "writes the rows of the Arrow IPC stream in the body as its first version": all batches.
+# CreateTable: "writes the rows of the Arrow IPC stream in the body as its first version": all
+# batches.
 @habit("of a stream of several batches CreateTable stores the first", "CreateTable")
 def first_batch(target: WrongTarget, step: Step) -> Reply | None:
     import pyarrow as pa
@@ -40,7 +41,8 @@ def first_batch(target: WrongTarget, step: Step) -> Reply | None:
     return resent(target, step, pa.Table.from_batches(batches[:1])) if len(batches) > 1 else None
 
 
-# JsonArrowDataType.timezone: "Time zone of a timestamp, such as `UTC` or `+02:00`": a column's own.
+# JsonArrowDataType.timezone: "Time zone of a timestamp, such as `UTC` or `+02:00`", for each
+# column.
 @habit(
     "timestamps of any zone are stored as timestamps of UTC",
     "CreateTable",
@@ -63,7 +65,7 @@ def all_utc(target: WrongTarget, step: Step) -> Reply | None:
     return None if made is rows else resent(target, step, made)
 
 
-# QueryTableResponse.data: "an Arrow IPC file with the rows found": the values that were written.
+# QueryTableResponse.data: "an Arrow IPC file with the rows found", with the written values.
 @habit("whole numbers beyond 2^53 are rounded like floats when they are read", "QueryTable")
 def through_floats(target: WrongTarget, step: Step) -> Reply | None:
     import pyarrow as pa
@@ -99,7 +101,7 @@ def empty_lists(target: WrongTarget, step: Step) -> Reply | None:
     return reply if reply.rows is None else evolve(reply, rows=with_columns(reply.rows, change))
 
 
-# InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body into the table" as they are.
+# InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body into the table", unchanged.
 @habit("a NaN is stored as a null", "CreateTable", "InsertIntoTable")
 def nan_is_null(target: WrongTarget, step: Step) -> Reply | None:
     import pyarrow as pa
@@ -129,7 +131,8 @@ def version_one(target: WrongTarget, step: Step) -> Reply | None:
 # --- writing rows
 
 
-# InsertIntoTable.mode: "`overwrite` makes a new version that holds only them", with `branch` as well.
+# InsertIntoTable.mode: "`overwrite` makes a new version that holds only them", with `branch` as
+# well.
 @habit("overwrite on a branch appends", "InsertIntoTable")
 def branch_appends(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("branch") and word(step.request.get("mode")) == "overwrite":
@@ -202,7 +205,8 @@ def one_after_another(target: WrongTarget, step: Step) -> Reply | None:
 # --- inserts
 
 
-# InsertIntoTable: "A stream whose schema does not fit the table answers TableSchemaValidationError".
+# InsertIntoTable: "A stream whose schema does not fit the table answers
+# TableSchemaValidationError".
 @habit("columns that the table lacks are left out of an insert without a word", "InsertIntoTable")
 def drops_columns(target: WrongTarget, step: Step) -> Reply | None:
     rows = stream_of(step)
@@ -215,7 +219,8 @@ def drops_columns(target: WrongTarget, step: Step) -> Reply | None:
     return resent(target, step, rows.select(kept))
 
 
-# InsertIntoTableRequest.mode: "`overwrite` makes a new version that holds only them", be they none.
+# InsertIntoTableRequest.mode: "`overwrite` makes a new version that holds only them", even if there
+# are none.
 @habit("overwrite by a stream without rows leaves the rows in the table", "InsertIntoTable")
 def overwrites_by_rows(target: WrongTarget, step: Step) -> Reply | None:
     rows = stream_of(step)
@@ -285,8 +290,8 @@ def needs_index(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, code=13, message="no index on the key")
 
 
-# MergeInsertIntoTableRequest.when_matched_update_all: "a table row that has a match takes all column
-# values of its source row", nulls too.
+# MergeInsertIntoTableRequest.when_matched_update_all: "a table row that has a match takes all
+# column values of its source row", including nulls.
 @habit("a null in the stream does not replace a matched row's value", "MergeInsertIntoTable")
 def keeps_values(target: WrongTarget, step: Step) -> Reply | None:
     import pyarrow as pa
@@ -364,7 +369,7 @@ def changed_rows(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, updated_rows=(count.answer or {})["count"])
 
 
-# UpdateTable: "A column that is not there answers TableColumnNotFound", so that nothing is set.
+# UpdateTable: "A column that is not there answers TableColumnNotFound" and sets nothing.
 @habit("an update of a column that is not there has set the other columns", "UpdateTable")
 def sets_others(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -376,7 +381,8 @@ def sets_others(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# DeleteFromTableRequest.predicate: "`true` deletes all of them. One that is empty ... is InvalidInput".
+# DeleteFromTableRequest.predicate: "`true` deletes all of them. One that is empty ... is
+# InvalidInput".
 @habit("an empty predicate deletes all rows", "DeleteFromTable")
 def deletes_all(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("predicate") == "":
@@ -384,7 +390,8 @@ def deletes_all(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DeleteFromTable: "Deletes every row that the SQL predicate selects": in SQL not where it is unknown.
+# DeleteFromTable: "Deletes every row that the SQL predicate selects", not those for which it is
+# unknown.
 @habit(
     "rows for which the predicate is neither true nor false are deleted as well", "DeleteFromTable"
 )

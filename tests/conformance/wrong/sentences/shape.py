@@ -63,8 +63,8 @@ def parent_of_now(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, branches=told)
 
 
-# CreateTableBranch: only "A branch of that name answers TableBranchAlreadyExists"; DeleteTableBranch:
-# "Removes a branch".
+# CreateTableBranch: only "A branch of that name answers TableBranchAlreadyExists";
+# DeleteTableBranch: "Removes a branch".
 @habit(
     "the name of a deleted branch stays taken",
     "DeleteTableBranch",
@@ -173,7 +173,7 @@ def order_of_making(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, indexes=sorted(found, key=lambda i: str(i.get("created_at"))))
 
 
-# DropTableIndex: "Takes an index off a table"; the others of the column are not named.
+# DropTableIndex: "Takes an index off a table"; other indexes of its column stay.
 @habit("all indexes of the column go with the one that is dropped", "DropTableIndex")
 def drops_of_column(target: WrongTarget, step: Step) -> Reply | None:
     ident, branch = step.request.get("id"), step.request.get("branch")
@@ -204,7 +204,8 @@ def all_indexed(target: WrongTarget, step: Step) -> Reply | None:
 # --- columns
 
 
-# AlterTableDropColumns: "A column that is not there answers TableColumnNotFound and nothing is dropped".
+# AlterTableDropColumns: "A column that is not there answers TableColumnNotFound and nothing is
+# dropped".
 @habit("the columns that are there are dropped beside one that is not", "AlterTableDropColumns")
 def drops_some(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -215,7 +216,7 @@ def drops_some(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# AlterColumnsEntry: rename and nullable are two changes of one entry, both of them asked for.
+# AlterColumnsEntry: one entry can change both the name and the nullability of a column.
 @habit("an entry that renames a column does not change its nullability", "AlterTableAlterColumns")
 def only_renames(target: WrongTarget, step: Step) -> Reply | None:
     entries = step.request.get("alterations")
@@ -247,7 +248,8 @@ def null_column(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, new_columns=changed)
 
 
-# AlterTableBackfillColumns.column: "Column to fill; one that no function fills is InvalidInput (13)".
+# AlterTableBackfillColumns.column: "Column to fill; one that no function fills is InvalidInput
+# (13)".
 @habit("a backfill is taken on for a column that no function fills", "AlterTableBackfillColumns")
 def fills_all(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -279,7 +281,8 @@ def first_column(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, new_columns=entries[:1])
 
 
-# AlterColumnsEntry.nullable: "false on a column that holds some is TableSchemaValidationError (20)".
+# AlterColumnsEntry.nullable: "false on a column that holds some is TableSchemaValidationError
+# (20)".
 @habit(
     "nullable=false on a column with nulls succeeds and changes nothing", "AlterTableAlterColumns"
 )
@@ -389,7 +392,7 @@ def keeps_old(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, metadata={k: v for k, v in pairs.items() if k not in old})
 
 
-# --- descriptions and figures
+# --- descriptions and statistics
 
 
 # DescribeTableResponse.schema: "Arrow schema of the described version".

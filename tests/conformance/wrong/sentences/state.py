@@ -1,4 +1,4 @@
-"""Wrong namespaces: what a server keeps between calls, and takes one name for another."""
+"""Wrong namespaces: state that a server keeps between calls, and names that it confuses."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def schema_cached(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# rest.yaml, QueryTable: "`version` and `branch` choose what is read"; CountTableRows: "`version` and
-# `branch` choose what is counted": a number counts on the branch.
+# rest.yaml, QueryTable: "`version` and `branch` choose what is read"; CountTableRows: "`version`
+# and `branch` choose what is counted": the version number is one of the branch.
 @habit(
     "a version number with a branch is looked up on the main branch first",
     "QueryTable",
@@ -152,7 +152,7 @@ def first_listing(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # rest.yaml, DescribeTableIndexStats: "Returns the kind of one index and how many rows it covers";
-# IndexContent.index_name: "unique in its table", so not over all tables.
+# IndexContent.index_name: "unique in its table", not among all tables.
 @habit("figures of an index are cached by its name alone, whatever the table")
 def by_index_name(target: WrongTarget, step: Step) -> Reply | None:
     cache = target.memory.setdefault("stats", {})
@@ -200,7 +200,8 @@ def enters_unseen(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, CountTableRows: "Counts the rows of a table": of the one named, where both are there.
+# rest.yaml, CountTableRows: "Counts the rows of a table", although another name differs only in
+# case.
 @habit("counts are cached under the name in lower case")
 def folded(target: WrongTarget, step: Step) -> Reply | None:
     cache = target.memory.setdefault("counts", {})
@@ -249,8 +250,8 @@ def written_over(target: WrongTarget, step: Step) -> Reply | None:
 # --- names, values, sizes
 
 
-# rest.yaml, AlterTableRequest.set_properties: "Properties to add or to give a new value"; the answer
-# holds "All properties of the table after the change".
+# rest.yaml, AlterTableRequest.set_properties: "Properties to add or to give a new value"; the
+# answer holds "All properties of the table after the change".
 @habit("AlterTable trims the values of properties", "AlterTable")
 def trimmed(target: WrongTarget, step: Step) -> Reply | None:
     sets = step.request.get("set_properties")
@@ -261,7 +262,7 @@ def trimmed(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # semantics.md, Identifiers: "ListNamespaces and ListTables return the children's own names": the
-# names they were made with, and a name in another form is another name.
+# names with which they were created. Another Unicode form is another name.
 @habit("names are stored and looked up in Unicode's composed form")
 def composed(target: WrongTarget, step: Step) -> Reply | None:
     change: dict[str, Any] = {}
@@ -292,7 +293,8 @@ def cut_values(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, **{name: {k: v[:255] for k, v in given.items()}})
 
 
-# rest.yaml, ListAllTables: "Each entry is a full string identifier, its levels joined by the delimiter".
+# rest.yaml, ListAllTables: "Each entry is a full string identifier, its levels joined by the
+# delimiter".
 @habit("ListAllTables names a deep table by its last two levels", "ListAllTables")
 def last_two(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -317,7 +319,7 @@ def levels_between(target: WrongTarget, step: Step) -> Reply | None:
     return target.correct.call(step)
 
 
-# rest.yaml, UpdateFieldMetadata: "a null value removes that key", an empty text does not.
+# rest.yaml, UpdateFieldMetadata: "a null value removes that key", an empty string does not.
 @habit("an empty text in the metadata of a column removes the key", "UpdateFieldMetadata")
 def empty_removes(target: WrongTarget, step: Step) -> Reply | None:
     updates = step.request.get("updates")

@@ -61,8 +61,8 @@ def declared_is_nothing(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DropNamespace.mode: "`Skip` succeeds without doing anything" where it is missing, not where it
-# holds something: behavior "`Restrict` (default) fails with NamespaceNotEmpty (3)".
+# DropNamespace.mode: "`Skip` succeeds without doing anything" if it is missing, not if it
+# holds objects: behavior "`Restrict` (default) fails with NamespaceNotEmpty (3)".
 @habit("mode Skip skips a namespace that is not empty as well", "DropNamespace")
 def skips_full(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -77,7 +77,7 @@ def skips_full(target: WrongTarget, step: Step) -> Reply | None:
     "DropNamespace",
     "CreateNamespace",
 )
-def haunted(target: WrongTarget, step: Step) -> Reply | None:
+def restores_properties(target: WrongTarget, step: Step) -> Reply | None:
     was = target.memory.setdefault("was", {})
     key = key_of(step)
     if step.operation == "DropNamespace":
@@ -233,8 +233,8 @@ def answers_old(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# CreateNamespaceRequest.properties: "Properties to store with the new namespace" (text to text; an
-# empty text is a value), AlterNamespaceResponse: "All properties of the namespace after the change".
+# CreateNamespaceRequest.properties: "Properties to store with the new namespace" (strings; an empty
+# string is a value), AlterNamespaceResponse: "All properties of the namespace after the change".
 @habit("a property of empty text is not stored", "CreateNamespace", "AlterNamespace")
 def no_empty(target: WrongTarget, step: Step) -> Reply | None:
     field = "properties" if step.operation == "CreateNamespace" else "set_properties"
@@ -276,8 +276,8 @@ def decoded_twice(target: WrongTarget, step: Step) -> Reply | None:
 # --- names and error codes
 
 
-# Seed 004: "The name of any object must be unique among all other objects that share the same parent";
-# DESIGN: "Names are unique in their parent across namespaces and tables".
+# Seed 004: "The name of any object must be unique among all other objects that share the same
+# parent"; DESIGN: "Names are unique in their parent across namespaces and tables".
 @habit(
     "a namespace may have the name of a table beside it",
     "CreateNamespace", "NamespaceExists", "DescribeNamespace", "DropNamespace",
@@ -300,7 +300,8 @@ def beside(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, answer={"properties": dict(held)})
 
 
-# RenameTable: "A name that is taken answers TableAlreadyExists and changes nothing"; of a namespace too.
+# RenameTable: "A name that is taken answers TableAlreadyExists and changes nothing", also for a
+# namespace.
 @habit("a rename to the name of a namespace answers that the namespace exists", "RenameTable")
 def rename_code(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
@@ -319,7 +320,8 @@ def not_empty_code(target: WrongTarget, step: Step) -> Reply | None:
 # --- listings
 
 
-# PageToken: "absent or null ... means the end in a response": a token only "while more pages follow".
+# PageToken: "absent or null ... means the end in a response": a token only "while more pages
+# follow".
 @habit("a last page that is full has a token, and an empty page follows", "ListTables")
 def empty_page(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("page_token") == "the-page-was-full":
@@ -374,7 +376,7 @@ def page_turned(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**found, "versions": list(found["versions"])[::-1]})
 
 
-# ListTableVersions: "newest first with `descending=true`"; `branch` only says which versions.
+# ListTableVersions: "newest first with `descending=true`"; `branch` only selects the versions.
 @habit("descending is ignored on a branch", "ListTableVersions")
 def ascending_branch(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("branch") and step.request.get("descending") is True:
@@ -461,8 +463,8 @@ def empty_token(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# ListTables: "Lists the Lance tables directly in the given namespace"; RenameTable: "Gives the table
-# the name".
+# ListTables: "Lists the Lance tables directly in the given namespace"; RenameTable: "Gives the
+# table the name".
 @habit("a listing of tables is kept until something changes, and a rename is no change")
 def kept_listing(target: WrongTarget, step: Step) -> Reply | None:
     kept = target.memory.setdefault("kept", {})
