@@ -195,7 +195,7 @@ def test_numbers_are_scanned_only_if_a_cast_may_overflow(
         columns.cast_batch(batch, pa.schema([("v", pa.list_(pa.float16()))]))
 
 
-def test_infinite_numbers_and_nan_stay_what_they_are() -> None:
+def test_infinite_numbers_and_nan_are_kept() -> None:
     given = pa.record_batch({"x": [float("inf"), float("-inf"), float("nan"), None, 0.5]})
     found = columns.cast_batch(given, pa.schema([("x", pa.float32())]))
     assert str(found["x"].to_pylist()) == str(given["x"].to_pylist())
@@ -227,7 +227,7 @@ ROUNDED = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), ROUNDED, ids=str)
-def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.DataType) -> None:
+def test_casts_that_round_warn_and_name_the_column(given: pa.DataType, wanted: pa.DataType) -> None:
     rows, table = (pa.schema([("x", kind), ("n", pa.int8())]) for kind in (given, wanted))
     with pytest.warns(
         UserWarning, match=r"^table t: digits may be lost in x \(\S+.* to [^,]*"
@@ -247,7 +247,7 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
     ],
     ids=str,
 )
-def test_casts_that_do_not_round_are_not_told(given: pa.DataType, wanted: pa.DataType) -> None:
+def test_casts_that_do_not_round_do_not_warn(given: pa.DataType, wanted: pa.DataType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         casts.warn_of_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")
