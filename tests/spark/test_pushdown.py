@@ -1,4 +1,4 @@
-"""Spark's own `select`, `where`, `limit` and aggregates reach Lance, in each query separately."""
+"""`select`, `where`, `limit` and aggregates of Spark are pushed down to Lance for each query."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def frame(lake: Lake) -> Any:
 
 
 def scans(frame: Any) -> list[str]:
-    """Return what the scans of a query read, from Spark's plan."""
+    """Return the descriptions of the Lance scans in Spark's plan of a query."""
     plan = frame._jdf.queryExecution().explainString(
         frame.sparkSession._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
     )
@@ -73,7 +73,7 @@ def test_only_the_columns_of_a_query_are_read(frame: Any) -> None:
     assert frame.groupBy("b").count().where("b = 3").collect()[0]["count"] == 143
 
 
-def test_a_query_of_no_column_reads_the_narrowest(frame: Any) -> None:
+def test_a_query_without_columns_reads_the_narrowest_column(frame: Any) -> None:
     ones = frame.selectExpr("1 AS one")
     assert the_scan(ones) == "Lance columns=[id]"
     assert [row.one for row in ones.collect()] == [1] * ROWS
@@ -129,7 +129,7 @@ def test_other_filters_stay_in_spark(frame: Any, where: str, count: int) -> None
     assert frame.where(where).select("id").toArrow().num_rows == count
 
 
-def test_queries_of_one_frame_do_not_see_each_other(lake: Lake, spark: Any, frame: Any) -> None:
+def test_queries_of_one_frame_are_independent(lake: Lake, spark: Any, frame: Any) -> None:
     assert frame.where("id < 10").count() == 10
     assert frame.count() == ROWS
     few, many = frame.where("id < 10"), frame.where("id >= 100")
@@ -197,7 +197,7 @@ def test_limits(frame: Any, limit: int) -> None:
         assert the_scan(frame.limit(limit)).endswith(f" limit={limit}")
 
 
-def test_a_limit_behind_a_filter_of_spark_is_not_pushed(frame: Any) -> None:
+def test_a_limit_after_a_filter_in_spark_is_not_pushed(frame: Any) -> None:
     query = frame.where("v[0] >= 990").limit(5)
     assert "limit" not in the_scan(query)
     assert len(query.collect()) == 5
@@ -250,7 +250,7 @@ def test_a_table_without_fragments(lake: Lake, filter: str | None) -> None:
     assert frame.selectExpr("1").collect() == []
 
 
-def test_the_reader_s_own_options_still_apply(lake: Lake, frame: Any) -> None:
+def test_the_options_of_the_reader_still_apply(lake: Lake, frame: Any) -> None:
     part = lake.load("t", filter="id >= 900 OR b = 0", columns="id, s", with_row_id="true")
     expected = [n for n in range(ROWS) if n >= 900 or n % 7 == 0]
     assert part.columns[:2] == ["id", "s"]
@@ -261,7 +261,7 @@ def test_the_reader_s_own_options_still_apply(lake: Lake, frame: Any) -> None:
     assert part.where("_rowid >= 0").count() == len(expected)
 
 
-def test_pushdown_can_be_switched_off(lake: Lake, frame: Any) -> None:
+def test_pushdown_can_be_disabled(lake: Lake, frame: Any) -> None:
     plain = lake.load("t", pushdown="false")
     query = plain.where("id < 10").select("s")
     assert the_scan(query) == "Lance columns=[id, s]"
@@ -385,7 +385,7 @@ def test_deeply_nested_conditions() -> None:
     assert to_lance(tree, SCHEMA) is None
 
 
-def test_many_threads_ask_one_planner(frame: Any) -> None:
+def test_many_threads_use_one_planner(frame: Any) -> None:
     def count(number: int) -> int:
         rows: int = frame.where(f"id < {number}").select("b").toArrow().num_rows
         return rows
@@ -416,7 +416,9 @@ def is_planner(process: psutil.Process) -> bool:
         return False
 
 
-def test_moments_of_every_zone(lake: Lake, spark: Any, set_zone: Callable[[str], None]) -> None:
+def test_timestamps_in_every_session_time_zone(
+    lake: Lake, spark: Any, set_zone: Callable[[str], None]
+) -> None:
     noon = dt.datetime(2020, 2, 29, 12)
     moments = [noon + dt.timedelta(hours=n) for n in range(-24, 25)]
     lake.put(

@@ -1,4 +1,4 @@
-"""`read_table` and the data source give the same; `count_rows` counts without Spark."""
+"""`read_table` and the data source return the same rows; `count_rows` counts without Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_row(frame: Any) -> list[Any]:
     return sorted(frame.collect(), key=str)
 
 
-def test_every_type_as_the_data_source_has_it(lake: Lake, spark: Any) -> None:
+def test_every_type_equals_that_of_the_data_source(lake: Lake, spark: Any) -> None:
     lake.put("t", every_type())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
