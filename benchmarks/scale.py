@@ -8,8 +8,8 @@ bare boto3, httpx and Thrift calls for servers. In each row, the ratio at the la
 most 1.3 times that at the smallest, in addition to the printed bound. Exit status 1 if a bound is
 exceeded.
 
-Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them
-takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
+Results are medians. Imported modules and fixtures are excluded from garbage collection: scanning
+them takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
 page-by-page walks runs on a separate processor if there are two.
 
 Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to
