@@ -98,7 +98,7 @@ TYPES = [
 NAMES: list[Any] = ["nope", "", " ", ["a", "t"], [], ["t", ""], "t`", "a$b"]
 
 
-def _mistakes(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callable[[], object]]:
+def _invalid_calls(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callable[[], object]]:
     acts: dict[str, Callable[[], object]] = {}
 
     def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -181,7 +181,7 @@ def test_invalid_arguments_have_a_code_and_change_nothing(lake: Lake, spark: Any
     failures = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, act in _mistakes(spark, lake, lake.namespace).items():
+        for name, act in _invalid_calls(spark, lake, lake.namespace).items():
             before = lake.dataset("t").version
             failed, found = _outcome(act)
             failures += failed

@@ -93,7 +93,7 @@ NUMBERS = st.one_of(
 )
 
 
-def is_the_same(text: str, value: object) -> bool:
+def equals_number(text: str, value: object) -> bool:
     """Return whether a value, rounded to the digits of a text, equals the number in the text."""
     if isinstance(value, str):
         return value == text
@@ -110,7 +110,7 @@ def test_every_csv_number_is_preserved(
     content = "n\n" + "".join(f"{value}\n" for value in values)
     found = read_text(tmp_path_factory.getbasetemp() / "numbers.csv", content, block)["n"]
     for text, value in zip(values, found.to_pylist(), strict=True):
-        assert is_the_same(text, value), (values, found.type)
+        assert equals_number(text, value), (values, found.type)
 
 
 @pytest.mark.parametrize(

@@ -156,12 +156,12 @@ def test_a_version_that_is_cleaned_up_concurrently(lake: Lake, spark: Any) -> No
     lake.put("t", ROWS)
     frame = read_table(spark, lake.namespace, "t")
     lake.put("t", ROWS, mode="overwrite").cleanup_old_versions(older_than=timedelta(0))
-    assert isinstance_of(frame.collect, TableVersionNotFoundError)
+    assert fails_with(frame.collect, TableVersionNotFoundError)
     with pytest.raises(TableVersionNotFoundError):
         frame.count()
 
 
-def isinstance_of(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
+def fails_with(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
     return isinstance(failure_of(act), kind)
 
 

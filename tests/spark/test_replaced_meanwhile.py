@@ -49,7 +49,7 @@ def test_a_change_does_not_come_to_a_later_table(
     assert lake.dataset("t").version == 1
 
 
-def test_a_pinned_table_is_not_read_from_a_recreated_table(quiet_lake: Lake) -> None:
+def test_a_recreated_table_is_not_read_in_place_of_a_pinned_one(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     with quiet_lake.namespace as namespace:
         pinned = pin(target_of(namespace, "t"))

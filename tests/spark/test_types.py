@@ -170,7 +170,7 @@ NESTED = st.recursive(
 )
 
 
-def crossed(folder: Path, table: pa.Table) -> None:
+def check_round_trip(folder: Path, table: pa.Table) -> None:
     """Check that rows are unchanged after a read with Spark's types and another write."""
     path = folder / f"{uuid.uuid4().hex}.lance"
     dataset = lance.write_dataset(table, str(path), data_storage_version="2.2")
@@ -199,7 +199,7 @@ def test_values_of_each_type_make_a_round_trip(
 ) -> None:
     items = data.draw(st.lists(nullable(kind), min_size=1, max_size=5))
     schema = pa.schema([field_of(kind)])
-    crossed(tmp_path, pa.table([array_of(items, kind)], schema=schema))
+    check_round_trip(tmp_path, pa.table([array_of(items, kind)], schema=schema))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -207,7 +207,7 @@ def test_values_of_each_type_make_a_round_trip(
 def test_nested_values_make_a_round_trip(data: st.DataObject, tmp_path: Path) -> None:
     kind = data.draw(NESTED)
     items = data.draw(st.lists(nullable(kind), min_size=1, max_size=4))
-    crossed(tmp_path, pa.table({"c": pa.array(items, kind)}))
+    check_round_trip(tmp_path, pa.table({"c": pa.array(items, kind)}))
 
 
 def test_all_types_make_a_round_trip_through_spark(lake: Lake, spark: Any) -> None:
