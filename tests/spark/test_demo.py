@@ -86,9 +86,9 @@ def test_concurrent_runs_have_separate_folders(demo: Any, tmp_path: Path) -> Non
     wanted = tmp_path / "demo-data"
     with demo.own_folder(wanted) as first, demo.own_folder(wanted) as second:
         assert (first, second) == (wanted, tmp_path / "demo-data-2")
-        # Only a lock that is held reserves a folder: a killed run leaves its lock file behind.
         with demo.own_folder(wanted) as third:
             assert third == tmp_path / "demo-data-3"
+    # The lock file of an ended run, even of a killed one, does not reserve the folder.
     with demo.own_folder(wanted) as again:
         assert again == wanted
 
