@@ -227,7 +227,7 @@ def test_a_job_that_ended_after_its_commit_returns_the_same_result(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """Ends the job as a kill at this point does."""
+        """Ends the job like a kill at this point."""
 
     def dies(*args: Any, **more: Any) -> None:
         raise Killed

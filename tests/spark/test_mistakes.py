@@ -1,4 +1,4 @@
-"""Invalid arguments of every Spark function fail with a code of the mistake and change nothing."""
+"""Invalid arguments of every Spark function: the error code names the cause, and nothing changes."""
 
 from __future__ import annotations
 

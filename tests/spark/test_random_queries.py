@@ -226,7 +226,7 @@ class Tables:
             if nested or function == "count":
                 found.append(f"count({name})")
             elif function[0] == "m":
-                # Minus zero equals zero: which one Spark returns depends on the order.
+                # Negative zero equals zero: which one Spark returns depends on the order.
                 zero = " + 0" if pa.types.is_floating(column.kind) else ""
                 found.append(f"{function}({name}{zero})")
             else:

@@ -56,7 +56,7 @@ def test_wide_rows_are_read_in_small_batches(quiet_lake: Lake) -> None:
 def test_the_size_or_the_option_splits_sets_the_number_of_tasks(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver's number of cores does not matter, since it says nothing about the cluster."""
+    """The number of cores of the driver is ignored, because the cluster has other machines."""
     quiet_lake.put("t", pa.table({"n": range(1000)}), max_rows_per_file=10)
     size = sum(file.stat().st_size for file in Path(quiet_lake.path("t"), "data").iterdir())
     monkeypatch.setattr(os, "cpu_count", lambda: 64)

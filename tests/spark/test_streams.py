@@ -219,7 +219,7 @@ def test_the_start_of_a_stream(quiet_lake: Lake, options: dict[str, str], expect
 
 
 def stream_reader(lake: Lake, **options: str) -> Any:
-    """Return the stream reader that Spark uses, without Spark."""
+    """Create the stream reader that Spark would use."""
     given = {"impl": "dir", "root": str(lake.root), "path": "t", **options}
     source = LanceNamespaceDataSource(given)
     return source.streamReader(source.schema())

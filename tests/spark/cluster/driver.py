@@ -345,8 +345,8 @@ def secrets(lake: Lake, _: Any) -> dict[str, Any]:
 def closures(lake: Lake, _: Any) -> dict[str, Any]:
     """Search executors and files for a secret of a namespace, a data source and an import's files.
 
-    The memory of the executors' JVMs must not contain the secret. Functions of any size are sent as
-    files here, so that no file in Spark's folders may contain it, either.
+    The memory of the executors' JVMs must not contain the secret. All functions are sent as files
+    here, so no file in Spark's folders may contain it, either.
     """
     from pyspark.sql.utils import is_remote
 

@@ -1,4 +1,4 @@
-"""Writes on clusters of several processes: failures and races leave exact rows and no files."""
+"""Writes on clusters of several processes: rows are exact after failures and races."""
 
 from __future__ import annotations
 
