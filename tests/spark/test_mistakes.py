@@ -1,4 +1,4 @@
-"""Invalid arguments of every Spark function: the error code names the cause, and nothing changes."""
+"""Invalid arguments of every Spark function: the error has a code, and nothing changes."""
 
 from __future__ import annotations
 
