@@ -113,7 +113,7 @@ def simple(data: Path) -> dict[str, Any]:
 
 
 def test_an_existing_table_that_is_kept_is_not_a_failure(lake: Lake, data: Path) -> None:
-    """The table is not checked, since its rows may differ from the source; its columns are known."""
+    """The table is not checked, since its rows may differ from the source."""
     only = {"table": [{**simple(data)["table"][1], "mode": "exist_ok"}]}
     (row,) = import_tables(lake.namespace, only)
     assert (row.version, row.rows, row.problem, row.checked) == (1, 0, None, False)
