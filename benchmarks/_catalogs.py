@@ -1,4 +1,4 @@
-"""Creates catalogs of any size for the benchmarks: an in-memory Glue client, a Unity double, a directory."""
+"""Creates catalogs of any size for the benchmarks: Glue in memory, a Unity double, a directory."""
 
 from __future__ import annotations
 
@@ -111,9 +111,13 @@ class GlueInMemory:
 
 @contextmanager
 def unity(schemas: int, tables: int, *, separate_core: bool = False) -> Iterator[str]:
-    """Run the test double in a separate process; yield its URL. Args:
-    schemas: number of schemas. tables: number of tables per schema. apart: whether to run the
-    double and this thread on different processors, if there are several.
+    """Run the test double in a separate process and yield its URL.
+
+    Args:
+        schemas: number of schemas.
+        tables: number of tables per schema.
+        separate_core: whether the double and this thread run on different processors, if there are
+            several.
     """
     code = [sys.executable, "-c", UNITY, str(schemas), str(tables)]
     processors = os.sched_getaffinity(0)

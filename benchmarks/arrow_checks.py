@@ -18,7 +18,7 @@ from lance_namespace_client.arrow import RowStream
 
 TURNS = 15
 ROWS, BATCH_ROWS, DIMENSION = 64 << 10, 8 << 10, 768
-LIMIT = 1.5  # relative to little more than a copy of the bytes
+LIMIT = 1.5  # relative to a baseline that does little more than copy the bytes
 
 
 def columns() -> dict[str, pa.Array]:

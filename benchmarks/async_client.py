@@ -1,9 +1,9 @@
 """Compares the asynchronous client with the synchronous one: DescribeTable calls per second, with
 200 concurrent callers.
 
-One server serves both; by default ``lance-ns serve`` with its defaults. 200 tasks of one event loop
-and 200 threads run alternately, each with the same number of connections; the medians of the rounds
-are compared. Exit status 1 if the ratio is below the bound.
+Both call one ``lance-ns serve`` with its default options. 200 tasks of one event loop and 200
+threads run alternately, each with the same number of connections; the medians of the rounds are
+compared. Exit status 1 if the ratio is below the bound.
 """
 
 from __future__ import annotations

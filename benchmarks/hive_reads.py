@@ -2,14 +2,16 @@
 
     python -m benchmarks.hive_reads 2.3 3.1 4.0 --tables 10000 --lance 1000
 
-For each release: a database with that many tables, about a tenth of them Lance tables. Both variants
-run alternately in one process on persistent connections; the ratio counts. Calls are counted where
-they are sent. The limits are 3 calls and 1.3 times the duration of the bare call.
+For each release, the benchmark creates a database with that many tables, about a tenth of them
+Lance tables. Both variants run alternately in one process on persistent connections; the result is
+the ratio of their durations. Calls are counted when they are sent. The limits are 3 calls and 1.3
+times the duration of the bare call.
 
-Derby plans a query by the tables' sizes at its first use, and keeps the plan; so the metastore is
-restarted after the tables are created. Which filter is the fastest still depends on the release, so
-the listing is compared with three bare calls that return the same names here: by type in any case and
-kind, by type only (every Lance table is external), and by type in lower case and kind.
+Derby plans a query at its first use, depending on the sizes of the tables, and caches the plan. So
+the metastore is restarted after the tables are created. Which filter is the fastest still depends
+on the release, so the listing is compared with three bare calls that return the same names here: by
+type in any case and kind, by type only (every Lance table is external), and by type in lower case
+and kind.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Iceberg REST: lists 1,000 tables with 5 ms of added latency, and describe_table, relative to httpx.
+"""Compares Iceberg REST with httpx: listing 1,000 tables with 5 ms of latency, and describe_table.
 
 The server is the Iceberg project's own. The listing is compared with the same requests, 16 of them
 concurrently, from a bare `httpx.Client`; both alternate in one run. describe_table is compared with
-one bare GET. Medians count. Exit status 1 if either exceeds its bound.
+one bare GET. The results are medians. Exit status 1 if either exceeds its bound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIST_BOUND, DESCRIBE_BOUND = 1.2, 1.15
 AT_ONCE = 16
 TABLES = 1000
 
-# Delays every request; a separate process, so that it does not compete for the interpreter.
+# Delays every request. It is a separate process, so that it does not compete for the interpreter.
 LATENCY = """
 import asyncio, sys
 

@@ -1,10 +1,10 @@
-"""Planning a query that keeps one partition, and listing partitions, with few and with many of them.
+"""Measures planning for one partition, and listing partitions, with few and with many partitions.
 
     python benchmarks/partitioned.py [few] [many]
 
 Prints the times with both numbers of partitions (medians, in milliseconds) and their ratios. The
-rows of the manifest are written in one commit; the partitions have no data, which planning does not
-read.
+rows of the manifest are written in one commit. The partitions have no data, since planning reads
+none.
 """
 
 from __future__ import annotations

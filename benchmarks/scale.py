@@ -8,8 +8,8 @@ bare boto3, httpx and Thrift calls for servers. In each row, the ratio at the la
 most 1.3 times that at the smallest, in addition to the printed bound. Exit status 1 if a bound is
 exceeded.
 
-Medians count. Imported modules and fixtures are excluded from garbage collection: scanning them
-takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
+Results are medians. Imported modules and fixtures are excluded from garbage collection: scanning
+them takes half as long as a walk, and would affect ours or the peer at random. The Unity server for
 page-by-page walks runs on a separate processor if there are two.
 
 Rows: ``pages`` (Glue, Unity, ``dir``), ``hive`` (pages on a metastore, which takes minutes to
@@ -105,7 +105,7 @@ def timed(call: Callable[[], Any]) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def keep_from_collection() -> None:
+def exclude_from_collection() -> None:
     """Exclude existing objects from garbage collection, but not new ones."""
     gc.unfreeze()
     gc.collect()
@@ -114,7 +114,7 @@ def keep_from_collection() -> None:
 
 def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], times: int) -> tuple[float, float]:
     """Time two calls alternately; return the median of each in milliseconds."""
-    keep_from_collection()
+    exclude_from_collection()
     timings = [(timed(ours), timed(peer)) for _ in range(times + 1)][1:]
     return median(one for one, _ in timings), median(other for _, other in timings)
 
@@ -152,7 +152,7 @@ def pages(
     ours: list[float] = []
     peer: list[float] = []
     ends: list[tuple[float, float]] = []
-    keep_from_collection()
+    exclude_from_collection()
     for _ in range(6 + 20_000 // size):
         timings, found = walk(namespace, request)
         assert found == size, f"{found} of {size}"
@@ -279,7 +279,7 @@ def run_directory(report: Report, size: int) -> None:
             lambda: theirs.drop_table(official.DropTableRequest(id=[f"p{next(other)}"])),
         )
         timings = []
-        keep_from_collection()
+        exclude_from_collection()
         for _ in range(50):
             timings.append((timed(drop[0]), timed(settled), timed(drop[1])))
         mine, left, peers = (median(each) for each in zip(*timings[1:], strict=True))

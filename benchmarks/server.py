@@ -77,8 +77,8 @@ SENT_HEADERS = re.compile(
 NUMBER = re.compile(r"\d+")
 CLIENTS = ("lancedb", "pylance", "java", "lance-spark")
 CALLS = ("all", "mix", "describe", "count", "query", "vector", "list", *CLIENTS)
-"""The reads of all clients in equal parts; those of all but lancedb, whose dialect pylance's server
-lacks; these by operation; and those of each client."""
+"""The kinds of calls: reads of all clients in equal parts; reads of all clients but lancedb, whose
+dialect pylance's server does not support; the latter by operation; and the reads of each client."""
 # Minimum throughput relative to pylance's server, with one worker and with one worker per core.
 ONE = {"mix": 0.8}
 ALL = {"mix": 1.2}
@@ -109,7 +109,7 @@ class Requests:
     """Reads of real clients, on tables drawn at random.
 
     Args:
-        recorded: recorded requests; those that change something are left out.
+        recorded: recorded requests; those that change something are ignored.
     """
 
     def __init__(self, recorded: list[dict[str, Any]]) -> None:
@@ -119,7 +119,7 @@ class Requests:
         for each in recorded:
             if (kind := self._kind(each)) is None:
                 continue
-            # Listing hundreds of tables has its own row; it would outweigh the rest.
+            # Listings of hundreds of tables would outweigh the rest, so they have their own row.
             if kind != "list":
                 self._kinds[each["client"]].append(each)
             if each["client"] != "lancedb":
@@ -206,7 +206,7 @@ def make_tables(path: str, rows: int) -> None:
 
 @contextlib.contextmanager
 def running(command: list[str], checkout: str | None = None) -> Iterator[str]:
-    """Run a server; return its address."""
+    """Run a server and yield its address."""
     environment = dict(os.environ)
     if checkout is not None:
         environment["PYTHONPATH"] = os.pathsep.join((checkout, os.path.join(checkout, "generated")))
@@ -240,7 +240,7 @@ def ours(path: str, workers: int, *more: str) -> list[str]:
 
 
 def check(uri: str, request: bytes) -> None:
-    """Send a request once; a server that fails is not measured."""
+    """Send a request once, since a server that fails must not be measured."""
     head, _, body = request.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     method, path, _ = first.split(" ")

@@ -4,8 +4,8 @@
     python benchmarks/server_load.py slow                      # 200 slow uploads, 200 partial requests
     python benchmarks/server_load.py mixed --minutes 30 --plot load.png
 
-Each one starts ``lance-ns serve`` on its own folder, with one worker or the requested number, and ends
-with exit status 1 if a bound is missed. The short forms (`--seconds 5`, `--minutes 1`) are for
+Each scenario starts ``lance-ns serve`` on its own folder, with one worker or the requested number.
+The exit status is 1 if a bound is missed. The short forms (`--seconds 5`, `--minutes 1`) are for
 everyday use.
 """
 

@@ -334,7 +334,7 @@ def compare_formats(name: str, path: str, rounds: int) -> dict[str, float | str]
 
 
 def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Run each alternately and return the median durations in seconds; the first round is not counted."""
+    """Run each alternately and return the median seconds; the first round is not counted."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds + 1):
         for name, work in works.items():

@@ -89,7 +89,7 @@ def median_pair(
 
 
 def in_process(namespace: Any, calls: int) -> list[tuple[str, float, float]]:
-    """Compare with pylance, which opens the table for each call, like a direct caller would."""
+    """Compare with pylance, which opens the table for each call, as a direct caller does."""
     import lance
 
     location = namespace.describe_table({"id": ["t"]}).location

@@ -1,8 +1,8 @@
-"""Unity Catalog: pages of a listing of 1,000 tables, and the overhead of describe_table over bare
-HTTP.
+"""Measures Unity Catalog: pages of a listing of 1,000 tables, and describe_table over bare HTTP.
 
-Runs on the tests' double in a separate process, and with --real on the server that
-tests/servers/real.py starts or has the URL of; or on any server with an empty catalog ``main``.
+Runs on the tests' double in a separate process. With --real, it also runs on the server that
+tests/servers/real.py starts or knows the URL of. With --endpoint, it runs only on that server,
+which must have an empty catalog ``main``.
 Calls of both sides alternate on persistent connections; the medians of each round are compared, and
 the result is the median of the rounds. The exit status is 1 if describe_table exceeds its bound.
 """

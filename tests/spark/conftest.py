@@ -1,4 +1,4 @@
-"""One Spark session for all tests here, and tables in a directory of their own."""
+"""The shared Spark session, and a directory namespace for each test."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Lake:
 
     @cached_property
     def namespace(self) -> Namespace:
-        """A connection that the test shares."""
+        """The connection shared within one test."""
         return connect("dir", self.properties)
 
     def target(self, table: str = "t") -> Target:
-        """Return a table as a writer with its own connection knows it."""
+        """Return the table as a write target with its own connection."""
         return Target(namespace=connect("dir", self.properties), table=(table,))
 
     def path(self, table: str) -> str:
@@ -75,7 +75,7 @@ class Lake:
         return {file.path for fragment in fragments for file in fragment.data_files()}
 
     def notes(self, table: str = "t") -> list[Path]:
-        """Return the folders in which writes in flight keep their notes."""
+        """Return the folders in which unfinished writes record their files."""
         return list(Path(self.path(table), "_transactions").glob("*/"))
 
     def values(self, column: str = "id", table: str = "t") -> list[Any]:
@@ -97,13 +97,13 @@ def lake(tmp_path: Path, spark: Any) -> Lake:
 
 @pytest.fixture
 def quiet_lake(tmp_path: Path) -> Lake:
-    """The same, for tests that do without Spark."""
+    """Return a lake without a Spark session."""
     return Lake(tmp_path / "lake")
 
 
 @pytest.fixture
 def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that makes something happen right before each commit of a plan."""
+    """Return a function that runs an action immediately before each commit of a write plan."""
     functions = {name: getattr(write_plan, name) for name in ("commit", "_commit_on_top")}
 
     def let(act: Callable[[], object], name: str = "commit") -> None:

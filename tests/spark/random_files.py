@@ -1,8 +1,8 @@
-"""Random rows and files, and what other readers make of them.
+"""Random rows and files, and the values that other readers find in them.
 
-Values are generated first, so they are known without a reader. Other readers then confirm the file:
-they must find the same values, else the case is no case. Known exceptions, where a reader is wrong
-or does not support what is in the file, are at the function that calls it.
+Values are generated before the file, so they are known without a reader. Other readers then confirm
+the file: a case counts only if they find the same values. Known exceptions, in which a reader is
+wrong or does not support the content, are listed in the function that calls the reader.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def kind(rng: random.Random, depth: int = 2) -> pa.DataType:
 
 
 def value(rng: random.Random, kind: pa.DataType, nulls: float = 0.2) -> Any:
-    """Return a value as `pa.array` accepts it; moments are integers."""
+    """Return a value that `pa.array` accepts; temporal values are integers."""
     if rng.random() < nulls:
         return None
     if is_.is_dictionary(kind):
@@ -158,7 +158,7 @@ def table(rng: random.Random, *, flat: bool = False) -> pa.Table:
 
 
 def normal(found: Any) -> Any:
-    """Return a value that equals another one exactly if nothing differs, nan and -0.0 included."""
+    """Return a form of a value that compares exactly, including nan and -0.0."""
     if isinstance(found, float):
         return ("float", "nan" if found != found else repr(found))
     if isinstance(found, np.floating):
@@ -171,7 +171,7 @@ def normal(found: Any) -> Any:
 
 
 def integers(array: Any) -> Any:
-    """Return an array in which moments are integers, since Python does not hold all of them."""
+    """Convert temporal values to integers, since Python cannot represent all of them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     kind = array.type
@@ -183,7 +183,7 @@ def integers(array: Any) -> Any:
 
 
 def values_of(array: Any) -> list[Any]:
-    """Return the values of an array, nested too, moments as integers."""
+    """Return the values of an array, including nested ones, with temporal values as integers."""
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     kind = array.type
     if is_.is_struct(kind):
@@ -202,7 +202,7 @@ def values_of(array: Any) -> list[Any]:
 
 
 def differences(expected: pa.Table, found: pa.Table) -> list[str]:
-    """Return what differs in the values of two tables."""
+    """Return the differences between the values of two tables."""
     if expected.column_names != found.column_names:
         return [f"columns {expected.column_names} and {found.column_names}"]
     if expected.num_rows != found.num_rows:
@@ -220,7 +220,7 @@ def differences(expected: pa.Table, found: pa.Table) -> list[str]:
 
 @frozen(kw_only=True)
 class CsvFile:
-    """A file, and the texts in it."""
+    """A CSV file and the texts in it."""
 
     path: Path
     content: bytes
@@ -261,7 +261,7 @@ def cells(rng: random.Random, rows: int, alphabet: str) -> list[str | None]:
 
 
 def csv_file(rng: random.Random, folder: Path, columns: list[str] | None = None) -> CsvFile:
-    """Write a file of CSV in a random dialect."""
+    """Write a CSV file in a random dialect."""
     encoding = rng.choice(
         ("utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1")
     )
@@ -292,10 +292,10 @@ def csv_file(rng: random.Random, folder: Path, columns: list[str] | None = None)
     lines = [delimiter.join(names)] if header else []
     lines += [delimiter.join(map(cell, row)) for row in rows]
     if not header and lines and not lines[0]:
-        rows[0] = ["x"] * len(names)  # the first line tells how many columns there are
+        rows[0] = ["x"] * len(names)  # the first line determines the number of columns
         lines[0] = delimiter.join(rows[0])
     content = line_end.join(lines)
-    # A null of a single column in the last line shows only if the line ends.
+    # With one column, a null in the last line is visible only if the line is terminated.
     if rng.random() < 0.8 or (lines and not lines[-1]):
         content += line_end
     data = content.encode(encoding)
@@ -313,11 +313,11 @@ def csv_file(rng: random.Random, folder: Path, columns: list[str] | None = None)
 
 
 def readers_of_csv(file: CsvFile) -> Iterable[tuple[str, list[list[str]]]]:
-    """Return the texts that pandas, pyarrow and DuckDB find; null and empty text are one.
+    """Yield the texts that pandas, pyarrow and DuckDB find, with nulls as empty texts.
 
-    - pandas and pyarrow skip empty lines or not; they are not called for a single column with one.
-    - DuckDB accepts one kind of line end in a file, and knows UTF-8 alone; a single carriage return
-      in quotes and lines that end in it are left out.
+    - pandas and pyarrow may skip empty lines. They are not called for a single column with nulls.
+    - DuckDB accepts one kind of line ending per file, and only UTF-8. It is called only if lines
+      end in a line feed and no text has a carriage return.
     """
     header = file.options.get("header") != "false"
     blank = len(file.columns) == 1 and any(row[0] is None for row in file.rows)
@@ -366,7 +366,7 @@ def readers_of_csv(file: CsvFile) -> Iterable[tuple[str, list[list[str]]]]:
 
 
 def means(cell: str | None, value: Any, kind: pa.DataType) -> bool:
-    """Return whether a value of a table is the text in a file, read with Python alone."""
+    """Return whether a table's value equals the text in the file, parsed with Python alone."""
     if value is None:
         return cell is None or (cell == "" and not is_.is_string(kind))
     if cell is None:
@@ -430,7 +430,7 @@ def json_shape(rng: random.Random, depth: int = 2) -> Any:
 
 
 def json_file(rng: random.Random, folder: Path, shapes: dict[str, Any]) -> tuple[Path, list[Any]]:
-    """Write objects, one a line."""
+    """Write a file with one JSON object per line."""
     rows = [
         {name: json_value(rng, shape) for name, shape in shapes.items() if rng.random() < 0.95}
         for _ in range(rng.choice((1, 2, rng.randrange(1, 25))))
@@ -452,7 +452,7 @@ def json_file(rng: random.Random, folder: Path, shapes: dict[str, Any]) -> tuple
 
 
 def fill(value: Any, kind: pa.DataType) -> Any:
-    """Return an object with null for what it lacks, as a column holds it."""
+    """Return an object with nulls for its missing fields, as a column stores it."""
     if value is None:
         return None
     if is_.is_struct(kind):
@@ -468,7 +468,7 @@ def fill(value: Any, kind: pa.DataType) -> Any:
 
 
 def parquet_file(rng: random.Random, folder: Path, rows: pa.Table) -> Path:
-    """Write a table with random settings, with row groups that may be empty."""
+    """Write a table with random settings and possibly empty row groups."""
     path = folder / f"{rng.randrange(10**9)}.parquet"
     with parquet.ParquetWriter(
         path,
@@ -490,12 +490,13 @@ def parquet_file(rng: random.Random, folder: Path, rows: pa.Table) -> Path:
 
 
 def readers_of_parquet(path: Path, expected: pa.Table) -> Iterable[tuple[str, pa.Table]]:
-    """Return the columns that polars and DuckDB read, of the types that they share with Arrow.
+    """Yield the columns that polars and DuckDB read, limited to types that they share with Arrow.
 
-    - polars panics at a file that has a zone such as ``+05:30``.
-    - polars reads seconds as milliseconds, times as nanoseconds, and no fixed-size binary, float16 or
-      decimals beyond its own.
-    - DuckDB keeps zones apart, reads no float16, and durations as intervals or integers.
+    - polars panics on a file with a time zone such as ``+05:30``.
+    - polars reads seconds as milliseconds and times as nanoseconds. It reads no fixed-size binary,
+      no float16 and no decimals beyond its own precision.
+    - DuckDB handles time zones separately, reads no float16, and reads durations as intervals or
+      integers.
     """
     if any("+05:30" in str(kind) for kind in expected.schema.types):
         return
@@ -520,7 +521,7 @@ def readers_of_parquet(path: Path, expected: pa.Table) -> Iterable[tuple[str, pa
 
 
 def damaged(rng: random.Random, content: bytes) -> bytes:
-    """Return content with some bytes changed, removed or doubled."""
+    """Return content with some bytes changed, removed, inserted or duplicated."""
     data = bytearray(content)
     for _ in range(rng.randrange(1, 6)):
         if not data:

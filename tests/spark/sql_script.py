@@ -1,8 +1,8 @@
-"""One SQL script with the rows of each query, for any catalog whose tables SQL can change.
+"""One SQL script with the expected rows of each query, for any catalog that supports DML.
 
 python -m tests.spark.sql_script NAMESPACE FIRST
-runs it on the default tables of another session, such as Delta's, and prints the differences. Set
-PYSPARK_SUBMIT_ARGS for its jars and settings. FIRST is the number of a table's first version.
+runs it on the default tables of another Spark session, such as Delta's, and prints the differences.
+Set PYSPARK_SUBMIT_ARGS for its jars and settings. FIRST is the number of a table's first version.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ SCRIPT: list[tuple[str, Rows | None]] = [
     ("SELECT count(*) FROM {t}", [(0,)]),
     ("DROP TABLE {t}", None),
 ]  # fmt: skip
-"""Statements, and the rows of each in any order; None if there are none to compare."""
+"""Statements with their expected rows in any order, or None if no rows are compared."""
 
 LANCE_ONLY: list[tuple[str, Rows | None]] = [
     ("CREATE TABLE {t} AS SELECT id, CAST(id AS INT) AS small, 'x' AS old FROM range(3)", None),
@@ -80,7 +80,7 @@ LANCE_ONLY: list[tuple[str, Rows | None]] = [
     ("DESCRIBE {t}", [("id", "bigint"), ("new", "string")]),
     ("DROP TABLE {t}", None),
 ]
-"""Statements for which Delta needs properties of the table."""
+"""Statements that Delta supports only with certain table properties."""
 
 
 def differences(

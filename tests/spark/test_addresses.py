@@ -1,4 +1,4 @@
-"""Imports of files that are elsewhere: on the web, in S3, and in the layout of the Hugging Face Hub."""
+"""Import files from the web, from S3 and from the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def shard(number: int, split: str = "train") -> str:
 
 @pytest.fixture
 def site() -> Iterator[tuple[WebServer, dict[str, Answer]]]:
-    """A web server, and what it has by path."""
+    """Start a web server; return it with its responses by path."""
     has: dict[str, Answer] = {}
 
     def respond(asked: Asked) -> Answer:
@@ -71,7 +71,7 @@ def numbers(lake: Lake) -> list[int]:
     return sorted(lake.dataset("t").to_table()["n"].to_pylist())
 
 
-def test_a_file_of_the_web(quiet_lake: Lake, site: Site) -> None:
+def test_import_of_a_web_file(quiet_lake: Lake, site: Site) -> None:
     server, has = site
     has["/a%20b.csv"] = Answer(body=b"n\n1\n2\n")
     told: list[tuple[str, int, int | None]] = []
@@ -87,9 +87,7 @@ def test_a_file_of_the_web(quiet_lake: Lake, site: Site) -> None:
     assert set(Path(gettempdir()).glob("lance-import-*")) == before
 
 
-def test_compressed_text_stays_so_whatever_the_server_calls_it(
-    quiet_lake: Lake, site: Site
-) -> None:
+def test_compressed_text_is_read_despite_its_content_encoding(quiet_lake: Lake, site: Site) -> None:
     import gzip
 
     server, has = site
@@ -99,7 +97,7 @@ def test_compressed_text_stays_so_whatever_the_server_calls_it(
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_downloads_are_read_by_a_spark_of_this_machine(
+def test_local_spark_reads_downloads(
     lake: Lake, spark: Any, site: Site, started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, has = site
@@ -116,8 +114,8 @@ def test_downloads_are_read_by_a_spark_of_this_machine(
     assert ran
 
 
-def test_downloads_are_not_handed_to_a_cluster(quiet_lake: Lake, site: Site) -> None:
-    """Its workers, on other machines, do not have the files."""
+def test_downloads_are_not_sent_to_a_cluster(quiet_lake: Lake, site: Site) -> None:
+    """The workers of a cluster run on other machines, which do not have the files."""
     server, has = site
     has["/a.csv"] = Answer(body=b"n\n1\n")
     cluster = SimpleNamespace(sparkContext=SimpleNamespace(master="spark://elsewhere:7077"))
@@ -125,7 +123,7 @@ def test_downloads_are_not_handed_to_a_cluster(quiet_lake: Lake, site: Site) -> 
 
 
 def numbers_of(lake: Lake, spark: Any, source: str) -> list[int]:
-    """Import a file, however small, with Spark and return what the table has."""
+    """Import a file with Spark, whatever its size, and return the values in the table."""
     import_files(
         spark, impl="dir", properties=lake.properties, table=["t"], sources=[source], small_bytes=-1
     )
@@ -150,7 +148,7 @@ def test_a_local_folder_of_splits(quiet_lake: Lake, tmp_path: Path, pattern: str
 
 
 def hub(server: WebServer, has: dict[str, Answer]) -> None:
-    """Let the server be a Hub with one data set, whose listing has two pages."""
+    """Configure the server as a Hub with one data set whose listing has two pages."""
     tree, files = "/api/datasets/owner/name/tree/v1%2F2", [*map(shard, range(PARTS))]
     files += [shard(0, "test"), "README.md"]
     for at in ("", "/data"):
@@ -181,7 +179,7 @@ def hub(server: WebServer, has: dict[str, Answer]) -> None:
         ("", list(range(8))),
     ],
 )
-def test_a_data_set_of_the_hub(
+def test_a_hub_data_set(
     quiet_lake: Lake, site: Site, monkeypatch: pytest.MonkeyPatch, path: str, found: list[int]
 ) -> None:
     server, has = site
@@ -193,7 +191,7 @@ def test_a_data_set_of_the_hub(
     assert {each.headers.get("authorization") for each in server.asked} == {"Bearer hunter2"}
 
 
-def test_the_token_of_the_hub_goes_nowhere_else(
+def test_the_hub_token_is_sent_only_to_the_hub(
     quiet_lake: Lake, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, has = site
@@ -230,7 +228,7 @@ def test_the_token_of_the_hub_goes_nowhere_else(
         ),
     ],
 )
-def test_what_a_server_gives_instead(
+def test_unexpected_responses_are_reported(
     quiet_lake: Lake, site: Site, answer: Answer, kind: type[LanceNamespaceError], text: str
 ) -> None:
     server, has = site
@@ -256,7 +254,7 @@ def test_what_a_server_gives_instead(
     ],
     ids=["the same", "changed", "not told"],
 )
-def test_a_download_that_is_cut_short_goes_on(
+def test_an_interrupted_download_resumes(
     quiet_lake: Lake, mark: str, later: str, found: list[int], ranges: list[str | None]
 ) -> None:
     old, new = b"n\n1\n2\n3\n", b"n\n4\n5\n6\n"
@@ -305,14 +303,14 @@ def test_a_server_that_is_not_there(quiet_lake: Lake, monkeypatch: pytest.Monkey
         ),
     ],
 )
-def test_addresses_that_are_refused(quiet_lake: Lake, source: str, text: str) -> None:
+def test_invalid_source_addresses_are_rejected(quiet_lake: Lake, source: str, text: str) -> None:
     with pytest.raises(InvalidInputError, match=text) as caught:
         bring(quiet_lake, source)
     assert "hunter2" not in caught.value.message
 
 
 @pytest.mark.parametrize("body", [b"n\n1\n2\n", b"n\n" + b"1\n" * 100])
-def test_a_download_has_a_bound(
+def test_downloads_have_a_size_limit(
     quiet_lake: Lake, site: Site, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     server, has = site
@@ -356,7 +354,7 @@ def test_files_in_s3(
     assert {each.access_key for each in s3.asked} == {"reader"}
 
 
-def test_a_refusal_of_s3_is_told_in_a_line(
+def test_an_s3_rejection_is_reported_in_one_line(
     quiet_lake: Lake, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(s3, "refuses", lambda asked: True)
@@ -368,7 +366,7 @@ def test_a_refusal_of_s3_is_told_in_a_line(
     assert "\n" not in caught.value.message
 
 
-def test_the_command_line_takes_an_address(quiet_lake: Lake, site: Site) -> None:
+def test_the_command_line_accepts_an_address(quiet_lake: Lake, site: Site) -> None:
     server, has = site
     has["/a.parquet"] = Answer(body=part(0))
     own = ["--impl", "dir", "-p", f"path={quiet_lake.root}"]

@@ -1,4 +1,4 @@
-"""Tasks that fail, are repeated or lose against another attempt leave no files."""
+"""Task attempts that fail, are repeated or lose to another attempt leave no files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_commit_deletes_the_files_of_attempts_that_lost(
     assert quiet_lake.notes() == []
 
 
-def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
+def test_an_append_without_rows_deletes_files_of_lost_attempts(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake)
     written(plan)
@@ -67,7 +67,7 @@ def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> None:
+def test_abort_deletes_files_that_no_message_names(quiet_lake: Lake, there: bool) -> None:
     if there:
         quiet_lake.put("t", ROWS)
     before = quiet_lake.data_files("t")
@@ -79,8 +79,8 @@ def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> N
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_abort_keeps_what_was_committed_after_all(quiet_lake: Lake, there: bool) -> None:
-    """The driver may not have heard that its commit took effect."""
+def test_abort_keeps_committed_files(quiet_lake: Lake, there: bool) -> None:
+    """The driver may not know that its commit succeeded."""
     if there:
         quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake)
@@ -93,9 +93,7 @@ def test_abort_keeps_what_was_committed_after_all(quiet_lake: Lake, there: bool)
 
 
 @pytest.mark.parametrize("end", ["commit", "abort"])
-def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
-    quiet_lake: Lake, end: str
-) -> None:
+def test_an_attempt_that_ends_after_the_job_deletes_its_files(quiet_lake: Lake, end: str) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake)
     won = written(plan)
@@ -150,7 +148,7 @@ def test_a_note_that_cannot_be_written_fails_the_task(
     assert quiet_lake.data_files("t") == before
 
 
-def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
+def test_an_attempt_reports_that_its_job_ended_while_it_wrote_a_note(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quiet_lake.put("t", ROWS)
@@ -183,9 +181,7 @@ write_plan.write_rows(pickle.load(open(sys.argv[1], "rb")), rows())
 """
 
 
-def test_the_finished_files_of_a_worker_that_was_killed_go(
-    quiet_lake: Lake, tmp_path: Path
-) -> None:
+def test_finished_files_of_a_killed_worker_are_deleted(quiet_lake: Lake, tmp_path: Path) -> None:
     quiet_lake.put("t", ROWS)
     before = quiet_lake.data_files("t")
     plan = planned(quiet_lake)
@@ -201,7 +197,7 @@ def test_the_finished_files_of_a_worker_that_was_killed_go(
     assert quiet_lake.dataset("t").count_rows() == 20
 
 
-def test_files_of_another_write_in_flight_stay(quiet_lake: Lake) -> None:
+def test_files_of_a_concurrent_write_remain(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     ours, theirs = planned(quiet_lake), planned(quiet_lake)
     files = written(theirs)
@@ -212,7 +208,7 @@ def test_files_of_another_write_in_flight_stay(quiet_lake: Lake) -> None:
     assert quiet_lake.notes() == []
 
 
-def test_a_dropped_table_takes_the_notes_along(quiet_lake: Lake) -> None:
+def test_dropping_a_table_deletes_its_notes(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake)
     written(plan)
@@ -221,7 +217,7 @@ def test_a_dropped_table_takes_the_notes_along(quiet_lake: Lake) -> None:
 
 
 def failing_once(folder: str) -> Any:
-    """Return a function for mapInArrow: each task of the first attempt fails after all its rows."""
+    """Return a function for mapInArrow that fails a task's first attempt after all its rows."""
 
     def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -250,8 +246,10 @@ session.stop()
 """
 
 
-def test_spark_s_retries_leave_no_row_twice_and_no_file(quiet_lake: Lake, tmp_path: Path) -> None:
-    """In a session of its own, since only its master says how often a task may fail."""
+def test_spark_retries_leave_no_duplicate_rows_and_no_files(
+    quiet_lake: Lake, tmp_path: Path
+) -> None:
+    """Use a separate session, since the master URL sets the maximum number of task failures."""
     quiet_lake.put("t", pa.table({"id": pa.array([-1])}))
     marks = tmp_path / "marks"
     marks.mkdir()

@@ -44,7 +44,7 @@ def vectors(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"v": pairs, "twice": pc.multiply(a, 2)})
 
 
-def test_a_function_makes_columns_of_the_ones_that_it_reads(table: Lake, spark: Any) -> None:
+def test_a_function_computes_columns_from_other_columns(table: Lake, spark: Any) -> None:
     before = table.data_files("t")
     added = add_columns(
         spark,
@@ -65,7 +65,7 @@ def test_a_function_makes_columns_of_the_ones_that_it_reads(table: Lake, spark: 
     assert table.notes() == []
 
 
-def test_expressions_make_columns(table: Lake, spark: Any) -> None:
+def test_expressions_add_columns(table: Lake, spark: Any) -> None:
     add_columns(
         spark, table.namespace, ["t"], {"b": "a * 2", "c": "concat(s, 'y')"}, types="b:int32"
     )
@@ -73,7 +73,7 @@ def test_expressions_make_columns(table: Lake, spark: Any) -> None:
     assert table.dataset("t").schema.field("b").type == pa.int32()
 
 
-def test_a_frame_gives_values_by_key_and_null_to_the_others(table: Lake, spark: Any) -> None:
+def test_a_frame_provides_values_by_key_and_other_rows_are_null(table: Lake, spark: Any) -> None:
     frame = spark.range(50, 500, 1, 3).selectExpr(
         "int(id) AS a", "array(id / 2.0D) AS v", "'n' AS n"
     )
@@ -90,7 +90,10 @@ def test_a_frame_gives_values_by_key_and_null_to_the_others(table: Lake, spark: 
 def meanwhile(
     monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], always: bool = False
 ) -> list[int]:
-    """Act before the first commit, or each; return the list that fills with their versions."""
+    """Call `act` before the first commit, or before each, and return the list of read versions.
+
+    Each commit appends its read version to the list.
+    """
     real, versions = backfill.commit_onto, []
 
     def commit(storage: Any, change: Any) -> int:
@@ -104,7 +107,7 @@ def meanwhile(
 
 
 @pytest.mark.parametrize("by_key", [False, True])
-def test_rows_that_others_append_delete_or_compact_meanwhile_are_whole(
+def test_rows_appended_deleted_or_compacted_concurrently_are_complete(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, by_key: bool
 ) -> None:
     def theirs() -> None:
@@ -126,7 +129,7 @@ def test_rows_that_others_append_delete_or_compact_meanwhile_are_whole(
     assert table.notes() == []
 
 
-def test_other_columns_meanwhile_are_a_conflict_and_nothing_stays(
+def test_concurrent_column_changes_conflict_and_leave_nothing(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meanwhile(monkeypatch, lambda: table.dataset("t").add_columns({"theirs": "1"}))
@@ -138,7 +141,7 @@ def test_other_columns_meanwhile_are_a_conflict_and_nothing_stays(
     assert table.notes() == []
 
 
-def test_changes_before_every_commit_are_a_conflict_and_nothing_stays(
+def test_changes_before_every_commit_conflict_and_leave_nothing(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quiet_lake.put("t", pa.table({"a": range(100)}))
@@ -159,9 +162,7 @@ def test_changes_before_every_commit_are_a_conflict_and_nothing_stays(
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
-def test_decimals_of_a_frame_lie_where_lance_can_read_them(
-    lake: Lake, spark: Any, rows: int
-) -> None:
+def test_decimals_of_a_frame_are_aligned_for_lance(lake: Lake, spark: Any, rows: int) -> None:
     lake.put("t", pa.table({"id": range(rows)}))
     values = [f"CAST(id AS decimal(38, {scale})) AS d{scale}" for scale in range(4)]
     frame = spark.range(rows).selectExpr(
@@ -199,7 +200,7 @@ def fails_late(batch: pa.RecordBatch) -> pa.RecordBatch:
         ("t", "twice", {"on": "a"}, InvalidInputError),
     ],
 )  # fmt: skip
-def test_what_cannot_be_added_says_why_and_leaves_nothing(
+def test_invalid_additions_are_rejected_and_leave_nothing(
     table: Lake,
     spark: Any,
     table_name: str,
@@ -233,7 +234,7 @@ def test_what_cannot_be_added_says_why_and_leaves_nothing(
         ),
     ],
 )
-def test_a_function_that_gives_something_else_is_told_so(
+def test_invalid_results_of_a_function_are_rejected(
     made: Any, kind: type[LanceNamespaceError], said: str
 ) -> None:
     schema = pa.schema([("v", pa.int64())])

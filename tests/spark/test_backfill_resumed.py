@@ -69,7 +69,7 @@ def table(lake: Lake) -> Lake:
 
 @pytest.fixture
 def quiet(quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
-    """The same table, for tests whose tasks run in threads of this process."""
+    """Return the same table for tests whose tasks run in threads of this process."""
     monkeypatch.setattr(backfill, "spark_runner", lambda spark: ThreadRunner(2))
     rows = pa.table({"id": range(FRAGMENTS * ROWS_EACH)})
     quiet_lake.put("t", rows, max_rows_per_file=ROWS_EACH)
@@ -94,9 +94,7 @@ def records(lake: Lake) -> int:
     return sum(1 for each in Path(lake.path("t"), "_transactions").glob("*/*.lance"))
 
 
-def test_a_killed_job_continues_at_the_fragment_that_it_had_reached(
-    table: Lake, tmp_path: Path
-) -> None:
+def test_a_killed_job_resumes_at_its_unfinished_fragments(table: Lake, tmp_path: Path) -> None:
     folder = tmp_path / "calls"
     folder.mkdir()
     before = table.data_files("t")
@@ -191,7 +189,7 @@ def test_without_a_name_a_failed_job_leaves_nothing(quiet: Lake) -> None:
     assert (quiet.data_files("t"), quiet.notes()) == (files, [])
 
 
-def test_failed_calls_are_repeated_with_growing_pauses(
+def test_failed_calls_are_retried_with_exponential_backoff(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = Service({0: 3})
@@ -207,7 +205,7 @@ def test_failed_calls_are_repeated_with_growing_pauses(
         assert least <= pause <= least + 0.5
 
 
-def test_only_the_exceptions_in_retry_on_are_repeated(quiet: Lake) -> None:
+def test_only_exceptions_in_retry_on_are_retried(quiet: Lake) -> None:
     service = Service({0: 1}, KeyError)
     with pytest.raises(InvalidInputError, match=r"fragment 0, rows 0 to 9, attempt 1 of 5: KeyErr"):
         add(quiet, service, attempts=5, backoff_seconds=0, retry_on=ConnectionError)
@@ -229,7 +227,7 @@ def test_a_job_that_ended_after_its_commit_returns_the_same_result(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):
-        """Ends the job where a kill would."""
+        """Ends the job like a kill at this point."""
 
     def dies(*args: Any, **more: Any) -> None:
         raise Killed
@@ -249,7 +247,7 @@ def test_a_job_that_ended_after_its_commit_returns_the_same_result(
         add(quiet, service, resume="two")
 
 
-def test_other_columns_between_two_runs_start_the_job_again(quiet: Lake) -> None:
+def test_column_changes_between_two_runs_restart_the_job(quiet: Lake) -> None:
     with pytest.raises(LanceNamespaceError):
         add(quiet, Service({70: 1}), resume="one")
     kept = records(quiet)
@@ -267,7 +265,7 @@ def test_other_columns_between_two_runs_start_the_job_again(quiet: Lake) -> None
     assert quiet.data_files("t") == quiet.used_files()
 
 
-def test_rows_that_others_change_between_two_runs_are_exact(quiet: Lake) -> None:
+def test_rows_changed_between_two_runs_are_correct(quiet: Lake) -> None:
     with pytest.raises(LanceNamespaceError):
         add(quiet, Service({70: 1}), resume="one")
     quiet.dataset("t").delete("id IN (3, 75)")
@@ -281,7 +279,7 @@ def test_rows_that_others_change_between_two_runs_are_exact(quiet: Lake) -> None
     assert len(rows) == 79
 
 
-def test_a_change_of_columns_during_a_run_is_a_conflict_and_leaves_nothing(
+def test_a_column_change_during_a_run_conflicts_and_leaves_nothing(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = quiet.data_files("t")
@@ -314,7 +312,7 @@ def test_invalid_options_are_rejected(quiet: Lake, more: dict[str, Any], said: s
         add(quiet, twice, **more)
 
 
-def test_expressions_accept_no_options_of_functions(table: Lake, spark: Any) -> None:
+def test_expressions_reject_function_options(table: Lake, spark: Any) -> None:
     with pytest.raises(InvalidInputError, match="apply to a function"):
         add_columns(spark, table.namespace, "t", {"b": "id"}, attempts=2)
 

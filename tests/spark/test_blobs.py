@@ -1,4 +1,4 @@
-"""Blobs as references, which workers resolve."""
+"""Read blobs as references, and resolve the references on workers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def resolved(
 
 
 @pytest.mark.parametrize("kind", ["v1", "v2"])
-def test_references_have_sizes_and_lead_to_the_contents(quiet_lake: Lake, kind: str) -> None:
+def test_references_have_sizes_and_resolve_to_the_contents(quiet_lake: Lake, kind: str) -> None:
     put(quiet_lake, kind)
     batches = references(quiet_lake)
     assert batches[0].schema.field("b").type == REFERENCE
@@ -185,7 +185,7 @@ def test_frames_have_references_and_workers_resolve_them(lake: Lake, spark: Any)
             resolve_blobs(frame, lake.namespace, "t", column, function, types=types)
 
 
-def test_types_make_a_column_of_blobs(lake: Lake, spark: Any) -> None:
+def test_types_declare_a_blob_column(lake: Lake, spark: Any) -> None:
     frame = spark.createDataFrame([(1, bytearray(b"x" * 70_000)), (2, None)], "id long, b binary")
     write_table(frame, lake.namespace, "t", types="b:blob")
     dataset = lake.dataset("t")

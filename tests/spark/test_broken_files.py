@@ -1,4 +1,4 @@
-"""Files that are broken, or would lose columns, are refused by name before a row is written."""
+"""Broken files, and files that would lose columns, are rejected by name before a row is written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MANY = "".join(f"{n},x\n" for n in range(100))
     ],
 )
 @pytest.mark.parametrize("block", [200, 8 << 20])
-def test_a_quote_that_is_not_closed(tmp_path: Path, content: str, line: int, block: int) -> None:
+def test_an_unclosed_quote_is_reported(tmp_path: Path, content: str, line: int, block: int) -> None:
     limit = csv.field_size_limit()
     with pytest.raises(
         TableSchemaValidationError,
@@ -62,7 +62,7 @@ def test_a_quote_that_is_not_closed(tmp_path: Path, content: str, line: int, blo
         (f'a\n"{"x" * 200_000}\n"\n', {}, [{"a": "x" * 200_000 + "\n"}]),
     ],
 )  # fmt: skip
-def test_quotes_that_are_closed(
+def test_closed_quotes_are_read(
     tmp_path: Path, content: str | bytes, options: dict[str, str], rows: list[Any]
 ) -> None:
     assert read_text(tmp_path / "a.csv", content, **options).to_pylist() == rows
@@ -89,7 +89,7 @@ def compressed(codec: str) -> Callable[[bytes], bytes]:
 )
 @pytest.mark.parametrize("kind", ["csv", "json"])
 @pytest.mark.parametrize("keep", [0.5, -1])
-def test_compressed_text_that_is_cut_off(
+def test_truncated_compressed_text_is_rejected(
     tmp_path: Path, ending: str, compress: Callable[[bytes], bytes], kind: str, keep: float
 ) -> None:
     line = b'{"a":%d}\n' if kind == "json" else b"%d\n"
@@ -104,12 +104,12 @@ def test_compressed_text_that_is_cut_off(
     assert caught.value.code == 20
 
 
-def test_compressed_text_that_is_not(tmp_path: Path) -> None:
+def test_uncompressed_text_with_a_compressed_name_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(TableSchemaValidationError, match=r"a\.csv\.gz: the file is damaged"):
         read_text(tmp_path / "a.csv.gz", "a\n1\n")
 
 
-def test_parquet_whose_pages_are_damaged(tmp_path: Path) -> None:
+def test_damaged_parquet_pages_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"a": [f"text {n * 7919}" for n in range(10_000)]}), path)
     content = bytearray(path.read_bytes())
@@ -118,7 +118,7 @@ def test_parquet_whose_pages_are_damaged(tmp_path: Path) -> None:
         read_whole(format_of("parquet"), file_of(path, bytes(content)))
 
 
-def test_a_file_that_cannot_be_read_is_another_error(tmp_path: Path) -> None:
+def test_an_unreadable_file_has_a_different_error_code(tmp_path: Path) -> None:
     file = SourceFile(path=str(tmp_path / "gone.csv"), size=5)
     with pytest.raises(LanceNamespaceError, match=r"reading .*gone\.csv") as caught:
         format_of("csv").inspect(file)
@@ -136,14 +136,14 @@ def parts(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "pattern", ["*/a.csv", "year=*/a.csv", "**/*.csv", "year=202[0]/*.csv", "*/*", ""]
 )
-def test_columns_in_folders_that_a_pattern_finds(parts: Path, pattern: str) -> None:
+def test_partition_columns_of_folders_matched_by_a_pattern(parts: Path, pattern: str) -> None:
     found = find_files([str(parts / pattern)], None)[1]
     assert found
     for file in found:
         assert file.folder_values == (("year", Path(file.path).parent.name.removeprefix("year=")),)
 
 
-def test_files_of_several_partitions_named_one_by_one(parts: Path) -> None:
+def test_partition_columns_of_files_named_individually(parts: Path) -> None:
     one = [str(parts / "year=2020" / f"{name}.csv") for name in ("a", "b")]
     other = str(parts / "year=2021" / "a.csv")
     for same in (
@@ -159,14 +159,14 @@ def test_files_of_several_partitions_named_one_by_one(parts: Path) -> None:
         assert {file.folder_values for file in found} == {(("year", "2020"),), (("year", "2021"),)}
 
 
-def test_a_name_with_an_equals_sign_is_no_partition(tmp_path: Path) -> None:
+def test_a_file_name_with_an_equals_sign_is_not_a_partition(tmp_path: Path) -> None:
     for name in ("x=1.csv", "x=2.csv"):
         file_of(tmp_path / name, "x\n")
     assert len(find_files([str(tmp_path / "*.csv")], None)[1]) == 2
     assert len(find_files([str(tmp_path)], None)[1]) == 2
 
 
-def test_patterns_leave_out_hidden_folders_unless_they_name_them(tmp_path: Path) -> None:
+def test_patterns_skip_hidden_folders_unless_they_name_them(tmp_path: Path) -> None:
     for folder in ("_tmp", ".cache", "seen"):
         file_of(tmp_path / folder / "a.csv", "x\n")
     found = find_files([str(tmp_path / "*" / "a.csv")], None)[1]

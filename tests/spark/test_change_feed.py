@@ -1,4 +1,4 @@
-"""`changes` and streams of changes, compared with the rows of each version as pylance reads them."""
+"""`changes` and change streams, compared with the rows of each version that pylance reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 def feed(lake: Lake, since: int, until: int | None = None, **more: Any) -> list[Row]:
-    """Return the changes of a table in this process, without Spark."""
+    """Read the changes of a table in this process, without Spark."""
     pinned = pin(lake.target(), version=until, **more)
     log = Changes(pinned)
     schema = spark_arrow_schema(to_spark_schema(feed_schema(pinned.schema, "t")))
@@ -142,7 +142,7 @@ def test_a_restore_of_deleted_rows_inserts_them(quiet_lake: Lake) -> None:
     ]  # fmt: skip
 
 
-def test_without_stable_row_ids_what_is_ambiguous_is_rejected(quiet_lake: Lake) -> None:
+def test_without_stable_row_ids_ambiguous_changes_are_rejected(quiet_lake: Lake) -> None:
     lake = quiet_lake
     put(lake, stable=False)
     lake.put("t", pa.table({"id": [10], "s": ["s10"]}), mode="append")  # 2
@@ -224,7 +224,7 @@ def test_random_changes_equal_the_difference_of_the_versions(quiet_lake: Lake, s
         assert expected == sorted(
             (r["_change_type"], r["_rowid"], (r["id"], r["s"])) for r in found
         ), version
-    # The feed of a range, applied to its start, leads to its end.
+    # Applying the feed of a range to its first version yields its last version.
     start = chance.randint(1, latest)
     state = rows(start)
     for change in sorted(
@@ -237,7 +237,7 @@ def test_random_changes_equal_the_difference_of_the_versions(quiet_lake: Lake, s
     assert state == rows(latest)
 
 
-def test_the_frame_has_the_feed_and_only_the_columns_that_are_named(lake: Lake, spark: Any) -> None:
+def test_the_frame_contains_the_feed_with_the_requested_columns(lake: Lake, spark: Any) -> None:
     put(lake, stable=True)
     moment = datetime.now(UTC)
     merge(lake, {3: "m", 20: "n"})
@@ -264,7 +264,7 @@ def test_the_frame_has_the_feed_and_only_the_columns_that_are_named(lake: Lake, 
     assert changes(spark, lake.namespace, "t", since=3).count() == 0
 
 
-def test_the_distributed_changes_of_this_package_are_in_the_feed(lake: Lake, spark: Any) -> None:
+def test_distributed_changes_are_in_the_feed(lake: Lake, spark: Any) -> None:
     from lance_namespace_impls.spark import delete, merge_into
 
     put(lake, stable=True)
@@ -305,7 +305,7 @@ def test_invalid_ranges_are_rejected(
         changes(spark, quiet_lake.namespace, "nowhere", since=1)
 
 
-def test_a_version_that_was_cleaned_up_and_a_column_of_the_feed_are_rejected(
+def test_cleaned_up_versions_and_reserved_column_names_are_rejected(
     quiet_lake: Lake,
 ) -> None:
     from datetime import timedelta
@@ -337,7 +337,7 @@ def test_blobs_are_in_the_feed(quiet_lake: Lake) -> None:
 
 
 def reader(lake: Lake, **options: str) -> ChangeStreamReader:
-    """Return the reader of a stream as Spark's process creates it."""
+    """Create a stream reader in the same way as Spark's process."""
     given = {"impl": "dir", "root": str(lake.root), "table": "t", "readChanges": "true", **options}
     source = LanceNamespaceDataSource(given)
     found = source.streamReader(source.schema())
@@ -420,7 +420,9 @@ def test_a_stream_of_changes_continues_where_it_stopped(
     assert kinds(stream(lake, spark, checkpoint, maxVersionsPerTrigger="1")) == expected
 
 
-def test_what_streams_and_scans_of_changes_reject(lake: Lake, spark: Any, tmp_path: Path) -> None:
+def test_streams_reject_ambiguous_changes_and_scans_reject_read_changes(
+    lake: Lake, spark: Any, tmp_path: Path
+) -> None:
     put(lake, stable=False)
     lake.dataset("t").update({"s": "'u'"}, "id = 1")
     failure = failure_of(lambda: stream(lake, spark, tmp_path / "a", startingVersion="2"))

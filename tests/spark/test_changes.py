@@ -84,7 +84,7 @@ def test_rows_are_merged_in_one_commit(
     assert table.notes() == []
 
 
-def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spark: Any) -> None:
+def test_null_keys_match_nothing_and_several_columns_form_a_key(lake: Lake, spark: Any) -> None:
     rows = pa.table({"id": [1, 2, None], "k": ["a", "b", None], "s": ["old"] * 3})
     lake.put("t", rows)
     source = spark.sql(
@@ -98,7 +98,7 @@ def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spar
 
 
 @pytest.mark.parametrize(("key", "way"), [(5, "update"), (500, "update"), (500, "keep")])
-def test_two_rows_for_one_key_are_refused_and_leave_nothing(
+def test_duplicate_source_keys_are_rejected_and_leave_nothing(
     table: Lake, spark: Any, key: int, way: str
 ) -> None:
     files = table.data_files("t")
@@ -160,7 +160,7 @@ def test_concurrent_streams_that_merge_insert_a_new_key_once(
 
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite", "delete"])
-def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
+def test_a_concurrent_change_conflicts_and_nothing_is_merged(
     table: Lake, spark: Any, before_commit: Callable[..., None], theirs: str
 ) -> None:
     def change() -> None:
@@ -188,7 +188,7 @@ def test_rows_are_deleted_in_one_commit(table: Lake, spark: Any) -> None:
     assert table.notes() == []
 
 
-def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
+def test_a_delete_tolerates_a_concurrent_append_but_not_a_delete(
     table: Lake, spark: Any, before_commit: Callable[..., None]
 ) -> None:
     theirs = pa.table({"id": [200], "s": ["theirs"]})
@@ -216,7 +216,7 @@ def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
         (lambda n, f: delete(f.sparkSession, n, "t", "id ==== 1"), InvalidInputError),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_says_why_and_changes_nothing(
+def test_invalid_changes_are_rejected_and_change_nothing(
     table: Lake, spark: Any, act: Callable[[Any, Any], object], error: type[LanceNamespaceError]
 ) -> None:
     table.namespace.declare_table({"id": ["declared"]})

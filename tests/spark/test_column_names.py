@@ -1,4 +1,4 @@
-"""Column names of every kind, also those of tables that other tools made, through every function."""
+"""Unusual column names in every function, including names that only other tools create."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_all_names_that_lance_can_find_work_everywhere(lake: Lake, spark: Any) -
     assert delete(spark, namespace, "t", "`*` = '3:1!'").deleted == 1
 
 
-def test_columns_of_any_name_can_be_added_and_be_keys(lake: Lake, spark: Any) -> None:
+def test_columns_with_any_name_can_be_added_and_used_as_keys(lake: Lake, spark: Any) -> None:
     lake.put("t", rows([], 1, 2))
     add_columns(spark, lake.namespace, "t", frame_from_arrow(spark, rows(NAMES, 1, 2)), on="id")
     assert held(lake) == rows(NAMES, 1, 2).to_pylist()
@@ -78,7 +78,7 @@ def test_columns_of_any_name_can_be_added_and_be_keys(lake: Lake, spark: Any) ->
     assert merge_into(source, lake.namespace, "t", NAMES).updated == 1
 
 
-def test_names_that_differ_in_case_alone(lake: Lake, spark: Any) -> None:
+def test_column_names_that_differ_only_in_case(lake: Lake, spark: Any) -> None:
     frame = frame_from_arrow(spark, rows(["ID", "Id"], 1, 2))
     write_table(frame, lake.namespace, "t")
     lake.save(frame_from_arrow(spark, rows(["ID", "Id"], 3)), "t")
@@ -115,9 +115,7 @@ def test_a_column_that_lance_cannot_find_leaves_the_others_usable(
 
 
 @pytest.mark.parametrize("name", ["a`b", ""])
-def test_what_needs_a_column_that_lance_cannot_find_names_it(
-    lake: Lake, spark: Any, name: str
-) -> None:
+def test_errors_name_a_column_that_lance_cannot_find(lake: Lake, spark: Any, name: str) -> None:
     lake.put("t", pa.table({"id": [1], name: ["a"]}))
     namespace = lake.namespace
     why = "backtick" if name else "an empty name"

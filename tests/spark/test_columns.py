@@ -1,4 +1,4 @@
-"""Columns between Lance and Spark, without Spark's engine."""
+"""Convert columns between Lance and Spark, without a Spark session."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from lance_namespace_impls.distributed import casts, columns
     ],
     ids=str,
 )
-def test_a_type_that_spark_lacks_is_refused_with_its_column(kind: pa.DataType) -> None:
+def test_a_type_that_spark_lacks_is_rejected_with_its_column(kind: pa.DataType) -> None:
     with pytest.raises(UnsupportedError, match=r"column price.*'columns'"):
         columns.to_spark_schema(pa.schema([("price", kind)]))
 
 
-def test_a_wide_decimal_whose_digits_spark_has_is_read() -> None:
+def test_a_wide_decimal_within_the_precision_of_spark_is_read() -> None:
     found = columns.to_spark_schema(pa.schema([("price", pa.decimal256(38, 2))]))
     assert found["price"].dataType == DecimalType(38, 2)
 
 
 @pytest.mark.parametrize("nullable", [True, False])
 @pytest.mark.parametrize("of", [pa.list_, pa.large_list, lambda inner: pa.list_(inner, 2)])
-def test_spark_learns_where_a_list_takes_nulls(of: Any, nullable: bool) -> None:
+def test_spark_types_keep_the_nullability_of_list_items(of: Any, nullable: bool) -> None:
     inner = pa.field("item", pa.int64(), nullable=nullable)
     found = columns.to_spark_schema(pa.schema([("a", of(inner))]))
     assert found["a"].dataType == ArrayType(LongType(), nullable)
 
 
 @pytest.mark.parametrize("nullable", [True, False])
-def test_spark_learns_where_a_field_takes_nulls(nullable: bool) -> None:
+def test_spark_types_keep_the_nullability_of_fields(nullable: bool) -> None:
     inner = pa.field("inner", pa.int64(), nullable=nullable)
     value = pa.field("value", pa.int64(), nullable=nullable)
     found = columns.to_spark_schema(
@@ -69,7 +69,7 @@ def test_spark_learns_where_a_field_takes_nulls(nullable: bool) -> None:
     assert found["m"].dataType == MapType(StringType(), LongType(), nullable)
 
 
-def test_nulls_where_the_table_takes_none() -> None:
+def test_nulls_in_a_non_nullable_column_are_rejected() -> None:
     target = pa.schema([pa.field("a", pa.int64(), nullable=False)])
     with pytest.raises(TableSchemaValidationError, match="column a"):
         columns.cast_batch(pa.record_batch({"a": [1, None]}), target)
@@ -83,7 +83,7 @@ def test_a_value_that_does_not_fit_names_its_column() -> None:
         columns.cast_batch(pa.record_batch({"small": [300]}), target)
 
 
-def test_large_batches_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_batches_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "BATCH_BYTES", 800)
     batch = pa.record_batch({"a": range(1000)})
     parts = list(columns.batches_of_bounded_size(batch))
@@ -139,7 +139,7 @@ def test_columns_that_are_missing_or_too_many() -> None:
         columns.check_compatible(pa.schema([("z", pa.int8())]), table, "table t")
 
 
-def test_new_tables_take_nulls_and_the_types_that_are_given() -> None:
+def test_new_tables_are_nullable_and_have_the_requested_types() -> None:
     frame = StructType().add("id", LongType(), nullable=False).add("v", ArrayType(FloatType()))
     schema = columns.lance_schema(frame, "v: float32[2]")
     assert schema == pa.schema([("id", pa.int64()), ("v", pa.list_(pa.float32(), 2))])
@@ -153,7 +153,7 @@ def test_new_tables_take_nulls_and_the_types_that_are_given() -> None:
 @pytest.mark.parametrize(
     "kind", [VariantType(), YearMonthIntervalType(), ArrayType(VariantType())], ids=str
 )
-def test_a_type_that_lance_lacks_is_refused_with_its_column(kind: DataType) -> None:
+def test_a_type_that_lance_lacks_is_rejected_with_its_column(kind: DataType) -> None:
     with pytest.raises(UnsupportedError, match="column v: Lance has no type"):
         columns.lance_schema(StructType().add("v", kind))
 
@@ -169,7 +169,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize(("given", "kind"), LARGE, ids=str)
-def test_numbers_too_large_are_refused_unless_they_may_be_infinite(
+def test_too_large_numbers_are_rejected_unless_overflow_is_allowed(
     given: pa.Array, kind: pa.DataType
 ) -> None:
     batch, target = pa.record_batch({"x": given}), pa.schema([("x", kind)])
@@ -178,10 +178,10 @@ def test_numbers_too_large_are_refused_unless_they_may_be_infinite(
     assert columns.cast_batch(batch, target, overflow=True).schema == target
 
 
-def test_numbers_are_looked_through_only_where_a_cast_may_make_them_infinite(
+def test_numbers_are_scanned_only_if_a_cast_may_overflow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Vectors of millions of numbers are cast on each read."""
+    """Each read casts vectors with millions of numbers, so an extra scan would be slow."""
 
     def looked(_: pa.Array) -> int:
         raise AssertionError("looked through")
@@ -195,7 +195,7 @@ def test_numbers_are_looked_through_only_where_a_cast_may_make_them_infinite(
         columns.cast_batch(batch, pa.schema([("v", pa.list_(pa.float16()))]))
 
 
-def test_infinite_numbers_and_nan_stay_what_they_are() -> None:
+def test_infinite_numbers_and_nan_are_kept() -> None:
     given = pa.record_batch({"x": [float("inf"), float("-inf"), float("nan"), None, 0.5]})
     found = columns.cast_batch(given, pa.schema([("x", pa.float32())]))
     assert str(found["x"].to_pylist()) == str(given["x"].to_pylist())
@@ -227,7 +227,7 @@ ROUNDED = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), ROUNDED, ids=str)
-def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.DataType) -> None:
+def test_casts_that_round_warn_and_name_the_column(given: pa.DataType, wanted: pa.DataType) -> None:
     rows, table = (pa.schema([("x", kind), ("n", pa.int8())]) for kind in (given, wanted))
     with pytest.warns(
         UserWarning, match=r"^table t: digits may be lost in x \(\S+.* to [^,]*"
@@ -247,7 +247,7 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
     ],
     ids=str,
 )
-def test_casts_that_do_not_round_are_not_told(given: pa.DataType, wanted: pa.DataType) -> None:
+def test_casts_that_do_not_round_do_not_warn(given: pa.DataType, wanted: pa.DataType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         casts.warn_of_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")

@@ -26,7 +26,7 @@ MOMENT = dt.datetime(2020, 2, 29, 12, 30, 15, 123456)
 DAY = dt.date(2020, 2, 29)
 NOON = dt.time(12, 30, 15)
 
-# name -> a value, the type that Lance stores, and that of Spark if it is another
+# name -> a value, the type that Lance stores, and Spark's type if it differs
 TYPES: dict[str, tuple[Any, pa.DataType, pa.DataType | None]] = {
     "bool": (True, pa.bool_(), None),
     "int8": (-128, pa.int8(), None),
@@ -87,7 +87,7 @@ def every_type() -> pa.Table:
     return pa.table({name: of_type(value, kind) for name, (value, kind, _) in TYPES.items()})
 
 
-def test_every_type_there_and_back(lake: Lake) -> None:
+def test_every_type_makes_a_round_trip(lake: Lake) -> None:
     stored = every_type()
     lake.put("t", stored)
     frame = lake.load("t")
@@ -115,7 +115,7 @@ def test_blobs_are_bytes(lake: Lake) -> None:
     assert [blob.read() for blob in found.take_blobs("b", indices=[0, 2])] == [b"xyz"] * 2
 
 
-def test_a_type_that_spark_lacks_is_left_out_by_hand(lake: Lake) -> None:
+def test_a_column_whose_type_spark_lacks_can_be_omitted(lake: Lake) -> None:
     rows = {"a": [1], "big": pa.array([Decimal(1)], pa.decimal256(50, 0))}
     lake.put("t", pa.table(rows))
     error = failure_of(lambda: lake.load("t"))
@@ -146,14 +146,14 @@ def test_columns_by_option_and_by_schema(lake: Lake) -> None:
         ([0, 0], 2, [[0, 1]]),
     ],
 )
-def test_groups_are_of_about_one_size(
+def test_groups_have_similar_sizes(
     sizes: list[int], groups: int, expected: list[list[int]]
 ) -> None:
     assert group_by_size(sizes, groups) == expected
 
 
 @pytest.mark.requirement("general-003")
-def test_a_table_is_made_added_to_and_replaced(lake: Lake, spark: Any) -> None:
+def test_a_table_is_created_appended_to_and_overwritten(lake: Lake, spark: Any) -> None:
     lake.save(spark.range(5), "t")
     assert lake.dataset("t").schema == pa.schema([("id", pa.int64())])
     lake.save(spark.range(5, 8), "t")
@@ -192,7 +192,7 @@ def test_a_new_table_with_vectors(lake: Lake, spark: Any) -> None:
     assert lake.load("t").filter("id = 2").collect()[0].v == [2.0, 0.5]
 
 
-def test_rows_go_by_name_and_missing_ones_are_null(lake: Lake, spark: Any) -> None:
+def test_columns_match_by_name_and_missing_ones_are_null(lake: Lake, spark: Any) -> None:
     lake.put("t", pa.table({"a": pa.array([1], pa.int8()), "b": ["x"]}))
     lake.save(spark.sql("SELECT 'y' AS b, 2L AS a"), "t")
     lake.save(spark.sql("SELECT 3 AS a"), "t")
@@ -220,7 +220,7 @@ def test_rows_that_do_not_fit_change_nothing(
 
 
 def failing_last(lake: Lake, table: str, files: int) -> Any:
-    """Return a function for mapInArrow: the first task writes its rows, then the second fails."""
+    """Return a function for mapInArrow that fails the second task once the first wrote its rows."""
     folder = Path(lake.path(table), "data")
 
     def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -252,7 +252,7 @@ def test_a_failing_task_leaves_no_change_and_no_files(lake: Lake, spark: Any, mo
 
 
 def changing(lake: Lake, mode: str) -> Any:
-    """Return a function for mapInArrow that changes the table while it is written to."""
+    """Return a function for mapInArrow that changes the table during the write."""
     path = lake.path("t")
 
     def change(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -262,9 +262,7 @@ def changing(lake: Lake, mode: str) -> Any:
     return change
 
 
-def test_append_takes_in_what_was_added_meanwhile_but_not_an_overwrite(
-    lake: Lake, spark: Any
-) -> None:
+def test_append_tolerates_a_concurrent_append_but_not_an_overwrite(lake: Lake, spark: Any) -> None:
     lake.save(spark.range(3), "t")
     rows = spark.range(0, 1, 1, 1)
     lake.save(rows.mapInArrow(changing(lake, "append"), "id long"), "t")
@@ -290,7 +288,7 @@ def test_a_table_is_overwritten_with_its_own_rows(lake: Lake, spark: Any) -> Non
         ({"rooot": "x"}, "t", ErrorCode.INVALID_INPUT),
     ],
 )
-def test_what_cannot_be_loaded_says_why(
+def test_invalid_loads_are_rejected(
     lake: Lake, options: dict[str, str], table: str, code: ErrorCode
 ) -> None:
     lake.put("t", pa.table({"a": [1]}))
@@ -323,8 +321,8 @@ def test_sql_views(lake: Lake, spark: Any) -> None:
     assert spark.sql("SELECT sum(id) FROM tables").collect()[0][0] == 10
 
 
-def test_a_table_made_in_spark_s_own_catalog_says_what_to_write_instead(spark: Any) -> None:
-    """Spark does not ask before it makes one."""
+def test_a_table_in_the_catalog_of_spark_names_the_alternative(spark: Any) -> None:
+    """Spark creates such a table without calling the data source."""
 
     def collect(text: str) -> Any:
         return spark.sql(text).collect()

@@ -1,4 +1,4 @@
-"""The demo fails where a result is wrong."""
+"""The demo fails if a result is wrong."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_right_results_pass(demo: Any) -> None:
         [("B", "Alpha", 1, 5.0), ("A", "Beta", 2, 1.0)],
     ],
 )
-def test_wrong_results_do_not(demo: Any, wrong: list[tuple[str, str, int, float]]) -> None:
+def test_wrong_results_fail(demo: Any, wrong: list[tuple[str, str, int, float]]) -> None:
     with pytest.raises(demo.DemoError):
         demo.check_delays(wrong, SOURCES)
 
 
-def test_the_package_s_tables_are_written_as_csv(demo: Any, tmp_path: Path) -> None:
+def test_the_tables_of_the_package_are_written_as_csv(demo: Any, tmp_path: Path) -> None:
     files = demo.write_csv_files(tmp_path)
     assert sorted(files) == ["airlines", "airports", "flights", "planes", "weather"]
     assert demo.read_csv(files["flights"]).num_rows == 336_776
@@ -82,18 +82,18 @@ def test_a_small_file_is_not_0_kb(demo: Any, tmp_path: Path) -> None:
         assert demo.size(file) == shown
 
 
-def test_a_run_next_to_another_has_a_folder_of_its_own(demo: Any, tmp_path: Path) -> None:
+def test_concurrent_runs_have_separate_folders(demo: Any, tmp_path: Path) -> None:
     wanted = tmp_path / "demo-data"
     with demo.own_folder(wanted) as first, demo.own_folder(wanted) as second:
         assert (first, second) == (wanted, tmp_path / "demo-data-2")
-        # A killed run leaves its lock file, and holds no lock.
         with demo.own_folder(wanted) as third:
             assert third == tmp_path / "demo-data-3"
+    # The lock file of an ended run, even of a killed one, does not reserve the folder.
     with demo.own_folder(wanted) as again:
         assert again == wanted
 
 
-def test_the_lock_of_a_killed_run_is_free(demo: Any, tmp_path: Path) -> None:
+def test_a_killed_run_releases_its_lock(demo: Any, tmp_path: Path) -> None:
     wanted = tmp_path / "demo-data"
     script = (
         "import sys, time; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import demo\n"
@@ -114,7 +114,7 @@ def test_the_lock_of_a_killed_run_is_free(demo: Any, tmp_path: Path) -> None:
         assert again == wanted
 
 
-def test_javas_warning_is_left_out_and_nothing_else(capfd: Any, demo: Any) -> None:
+def test_only_the_incubator_warning_of_java_is_hidden(capfd: Any, demo: Any) -> None:
     script = "echo 'WARNING: Using incubator modules: x' >&2; echo 'WARNING: other' >&2"
     with demo.without_incubator_warning():
         subprocess.run(["sh", "-c", script], check=True, timeout=60)
@@ -129,7 +129,7 @@ def test_javas_warning_is_left_out_and_nothing_else(capfd: Any, demo: Any) -> No
 
 @pytest.fixture
 def small(demo: Any, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Any:
-    """The demo with few flights and few services, in the session of the tests."""
+    """Return the demo with few flights and services, in the session of the tests."""
 
     def write_csv_files(folder: Path) -> dict[str, Path]:
         folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def small(demo: Any, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> An
     return demo
 
 
-def test_it_runs_any_number_of_times(small: Any, tmp_path: Path) -> None:
+def test_the_demo_runs_repeatedly(small: Any, tmp_path: Path) -> None:
     for _ in range(2):
         with small.own_folder(tmp_path / "demo-data") as folder:
             small.run(folder)
@@ -159,7 +159,7 @@ def test_it_runs_any_number_of_times(small: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "interrupted", ["import_all", "inspect_with_pylance", "search_services", "draw"]
 )
-def test_it_runs_after_an_interruption(
+def test_the_demo_runs_after_an_interruption(
     small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
 ) -> None:
     lake = tmp_path / "lance"
@@ -168,7 +168,7 @@ def test_it_runs_after_an_interruption(
     def stopped(*arguments: Any) -> None:
         if interrupted in ("import_all", "search_services"):
             whole(*arguments)
-        (lake / "services.lance").mkdir(exist_ok=True)  # begun, and nothing in it yet
+        (lake / "services.lance").mkdir(exist_ok=True)  # created, but still empty
         raise KeyboardInterrupt
 
     monkeypatch.setattr(small, interrupted, stopped)

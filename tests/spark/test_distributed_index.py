@@ -112,7 +112,7 @@ def recall(dataset: Any, metric: str) -> float:
     [
         ("IVF_PQ", "l2", 1),
         ("IVF_PQ", "cosine", 1),
-        ("IVF_PQ", "dot", 1),  # built whole: see `IndexBuild._is_whole`
+        ("IVF_PQ", "dot", 1),  # built in one part: see `IndexBuild._is_whole`
         ("IVF_FLAT", "l2", 1),
         ("IVF_SQ", "cosine", 2),
         ("IVF_RQ", "l2", 1),
@@ -120,7 +120,7 @@ def recall(dataset: Any, metric: str) -> float:
         ("IVF_HNSW_FLAT", "dot", 2),
     ],
 )
-def test_a_vector_index_finds_as_much_as_one_built_in_one_process(
+def test_a_vector_index_has_the_recall_of_one_built_in_one_process(
     table: Lake, spark: Any, kind: Any, metric: Any, count: int
 ) -> None:
     options: dict[str, Any] = {"num_partitions": 8, "distance_type": metric}
@@ -176,7 +176,7 @@ def test_a_scalar_index_answers_filters(
     assert table.notes() == []
 
 
-def test_a_full_text_index_has_the_options_of_its_tokenizer(table: Lake, spark: Any) -> None:
+def test_a_full_text_index_uses_its_tokenizer_options(table: Lake, spark: Any) -> None:
     create_index(
         spark,
         table.namespace,
@@ -204,7 +204,7 @@ def test_a_full_text_index_has_the_options_of_its_tokenizer(table: Lake, spark: 
     assert search(request).read_all().num_rows == ROWS // 100
 
 
-def test_an_index_of_few_rows_and_of_none(quiet_lake: Lake) -> None:
+def test_an_index_of_few_or_no_rows(quiet_lake: Lake) -> None:
     quiet_lake.put("t", rows_from(0, 300), max_rows_per_file=100)
     built = build(quiet_lake, "v", "IVF_PQ")
     assert (built.rows, built.segments, built.fragments) == (300, 1, 3)
@@ -226,7 +226,7 @@ def test_an_index_of_few_rows_and_of_none(quiet_lake: Lake) -> None:
         ({"tasks": 0}, InvalidInputError, "tasks"),
     ],
 )
-def test_mistakes_change_nothing(
+def test_invalid_index_arguments_change_nothing(
     table: Lake, spark: Any, options: Any, error: Any, message: str
 ) -> None:
     options = {"column": "v", **options}
@@ -268,7 +268,7 @@ def before_commit(
     monkeypatch.setattr(index_build, "commit_onto", commit)
 
 
-def test_rows_that_others_append_and_delete_do_not_disturb(
+def test_concurrent_appends_and_deletes_do_not_conflict(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def theirs() -> None:
@@ -282,7 +282,7 @@ def test_rows_that_others_append_and_delete_do_not_disturb(
 
 
 @pytest.mark.parametrize(("column", "kind"), [("id", "BTREE"), ("v", "IVF_HNSW_SQ")])
-def test_parts_of_fragments_that_others_compact_are_built_again(
+def test_parts_of_compacted_fragments_are_rebuilt(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch, column: str, kind: str
 ) -> None:
     def theirs() -> None:
@@ -298,7 +298,7 @@ def test_parts_of_fragments_that_others_compact_are_built_again(
     assert quiet.notes() == []
 
 
-def test_writers_that_always_compact_are_a_conflict(
+def test_overwrites_before_every_commit_conflict(
     quiet: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def theirs() -> None:
@@ -312,7 +312,7 @@ def test_writers_that_always_compact_are_a_conflict(
 
 
 class Killed(BaseException):
-    """Ends a driver."""
+    """Simulates the end of a driver process."""
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ print(create_index(spark, lake, "t", "v", index_type=sys.argv[2], num_partitions
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["IVF_PQ", "IVF_HNSW_SQ"])
 @pytest.mark.parametrize("number", range(REPEATS))
-def test_a_driver_killed_half_way(tmp_path: Path, kind: str, number: int) -> None:
+def test_a_build_resumes_after_its_driver_is_killed(tmp_path: Path, kind: str, number: int) -> None:
     lake = Lake(tmp_path / "lake")
     lake.put("t", rows_from(0, 40_000), max_rows_per_file=2000)
     command = [sys.executable, "-c", BUILD, str(lake.root), kind]

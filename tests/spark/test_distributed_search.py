@@ -1,4 +1,4 @@
-"""`nearest` and `knn_join`: the results of the in-process search, computed on the workers."""
+"""`nearest` and `knn_join` on workers return the results of the in-process search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def as_lists(values: Any) -> pa.FixedSizeListArray:
 
 @pytest.fixture(scope="module")
 def searched(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A table with a vector index and a full-text index, which the tests only read."""
+    """Return a table with a vector index and a full-text index, which the tests only read."""
     lake = Lake(tmp_path_factory.mktemp("searched") / "lake", spark)
     text = [f"{WORDS[n % 8]} {WORDS[n * n % 7]} {WORDS[n % 5]}" for n in range(ROWS)]
     table = {
@@ -91,7 +91,7 @@ def expected(lake: Lake, queries: Any, score: str, make: Any) -> dict[int, list[
         {"minimum_nprobes": 2, "maximum_nprobes": 3},
     ],
 )
-def test_results_are_those_of_the_search_in_one_process(
+def test_results_equal_those_of_the_in_process_search(
     searched: Lake, spark: Any, queries: Any, options: dict[str, Any]
 ) -> None:
     def search(table: Any, row: Any) -> Any:
@@ -148,7 +148,7 @@ def test_a_filter_before_and_after_the_search(
     assert (min(counts) == 6) == prefilter
 
 
-def test_words_and_hybrid_searches(searched: Lake, spark: Any, queries: Any) -> None:
+def test_full_text_and_hybrid_searches_on_workers(searched: Lake, spark: Any, queries: Any) -> None:
     options: dict[str, Any] = {"k": 5, "columns": ["id"], "keep": ["q"]}
     frame = nearest(spark, searched.namespace, "t", queries, texts="words", **options)
     assert frame.columns == ["q", "id", "_score", "_rank"]
@@ -199,7 +199,7 @@ def test_queries_without_a_value_have_no_result(searched: Lake, spark: Any) -> N
     assert nearest(spark, searched.namespace, "t", frame.limit(0), vectors="query").collect() == []
 
 
-def test_a_version_stays_while_the_table_changes(lake: Lake, spark: Any) -> None:
+def test_a_search_is_pinned_to_a_version(lake: Lake, spark: Any) -> None:
     lake.put("t", pa.table({"id": range(100), "v": as_lists(vectors(100, 3))}))
     query = spark.createDataFrame([([0.0] * DIMENSION,)], "query array<float>")
     first = nearest(spark, lake.namespace, "t", query, k=200)
@@ -259,14 +259,14 @@ def test_several_vectors_in_a_row(lake: Lake, spark: Any) -> None:
         ),
     ],
 )
-def test_mistakes_are_reported_before_a_task_runs(
+def test_invalid_arguments_are_reported_before_a_task_runs(
     searched: Lake, spark: Any, queries: Any, options: Any, error: Any, message: str
 ) -> None:
     with pytest.raises(error, match=message):
         nearest(spark, searched.namespace, "t", queries, **{"vectors": "query", **options})
 
 
-def test_whole_and_decimal_numbers_are_vectors(searched: Lake, spark: Any) -> None:
+def test_integers_and_decimals_are_valid_vectors(searched: Lake, spark: Any) -> None:
     whole = spark.createDataFrame([(1, [1] * DIMENSION)], "q long, query array<int>")
     for kind in ("array<int>", "array<decimal(5,2)>", "array<double>"):
         frame = whole.selectExpr("q", f"cast(query AS {kind}) AS query")
@@ -275,7 +275,7 @@ def test_whole_and_decimal_numbers_are_vectors(searched: Lake, spark: Any) -> No
         assert [number for number, _ in found[1]] == [row["id"] for row in search.to_list()]
 
 
-def test_mistakes_in_the_queries(searched: Lake, spark: Any, queries: Any) -> None:
+def test_invalid_queries_are_rejected(searched: Lake, spark: Any, queries: Any) -> None:
     with pytest.raises(TableNotFoundError):
         nearest(spark, searched.namespace, "none", queries)
     with pytest.raises(InvalidInputError, match="have 0 array columns"):

@@ -1,4 +1,4 @@
-"""Files are divided evenly: no task has more than it may, none is begun too soon, and nothing is lost."""
+"""Files are divided into tasks: each task is filled up to the limit, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FILES = st.lists(
 
 
 @given(FILES, st.integers(1, 14))
-def test_no_task_has_more_than_it_may_and_none_is_begun_too_soon(
+def test_tasks_stay_within_the_limit_and_are_filled_in_order(
     infos: list[FileInfo], most: int
 ) -> None:
     tasks = divide(infos, most)
@@ -54,7 +54,7 @@ def test_no_task_has_more_than_it_may_and_none_is_begun_too_soon(
 
 
 @given(FILES, st.integers(1, 14))
-def test_a_file_is_read_whole_and_once(infos: list[FileInfo], most: int) -> None:
+def test_the_pieces_of_a_file_cover_it_exactly_once(infos: list[FileInfo], most: int) -> None:
     for info in infos:
         pieces = info.pieces(most)
         if info.row_groups:
@@ -83,7 +83,7 @@ def test_a_file_is_read_whole_and_once(infos: list[FileInfo], most: int) -> None
         ("true", [], [0, 1, 2], 6),
     ],
 )
-def test_fragments_that_lose_rows_are_told_from_those_that_lose_all(
+def test_fragments_that_lose_some_rows_differ_from_those_that_lose_all(
     where: str, changed: list[int], removed: list[int], rows: int
 ) -> None:
     dataset = lance.write_dataset(pa.table({"a": range(6)}), "memory://", max_rows_per_file=2)

@@ -129,9 +129,7 @@ def test_jobs_over_a_table_without_rows(
     assert looked.to_frame(spark).count() == 1
 
 
-def test_the_rows_of_a_job_over_an_empty_catalog_are_a_frame(
-    lake: Lake, spark: Any, tmp_path: Path
-) -> None:
+def test_an_empty_job_result_converts_to_a_frame(lake: Lake, spark: Any, tmp_path: Path) -> None:
     lake.root.mkdir()
     found = inventory(lake.namespace, state=tmp_path / "state").to_frame(spark)
     assert found.collect() == []
@@ -139,7 +137,7 @@ def test_the_rows_of_a_job_over_an_empty_catalog_are_a_frame(
 
 
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
-def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -> None:
+def test_a_frame_without_rows_creates_a_table(lake: Lake, spark: Any, mode: str) -> None:
     frame = frame_from_arrow(spark, rows())
     assert write_table(frame, lake.namespace, "t", mode).rows == 0
     assert lake.load("t").schema.simpleString() == frame.schema.simpleString()
@@ -147,7 +145,7 @@ def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -
     assert lake.dataset("other").count_rows() == 0
 
 
-def test_no_columns_are_refused(lake: Lake, spark: Any) -> None:
+def test_empty_lists_of_columns_are_rejected(lake: Lake, spark: Any) -> None:
     lake.put("t", rows(1))
     with pytest.raises(InvalidInputError, match="no column is specified"):
         read_table(spark, lake.namespace, "t", columns=[])
@@ -158,7 +156,7 @@ def test_no_columns_are_refused(lake: Lake, spark: Any) -> None:
     assert not Path(lake.path("new")).exists()
 
 
-def test_a_runner_without_tasks_has_no_answers(spark: Any) -> None:
+def test_a_runner_without_tasks_returns_no_results(spark: Any) -> None:
     told: list[tuple[int, int]] = []
     runner = SparkRunner(spark.sparkContext)
     assert runner.run("nothing", [], lambda task, count: task, lambda *at: told.append(at)) == []
@@ -182,7 +180,7 @@ def test_a_frame_has_the_rows_of_all_chunks(spark: Any, sizes: tuple[int, ...]) 
         assert frame.columns == SCHEMA.names
 
 
-def test_a_frame_keeps_the_types_that_read_table_has(lake: Lake, spark: Any) -> None:
+def test_a_frame_has_the_types_of_read_table(lake: Lake, spark: Any) -> None:
     table = pa.table(
         {
             "wall": pa.array([0, None], pa.timestamp("us")),
@@ -212,7 +210,7 @@ def test_a_frame_keeps_the_types_that_read_table_has(lake: Lake, spark: Any) -> 
     ],
     ids=str,
 )
-def test_a_slice_of_a_nested_column_with_nulls_is_a_frame(
+def test_a_slice_of_a_nested_column_with_nulls_converts_to_a_frame(
     spark: Any, kind: pa.DataType, value: Any
 ) -> None:
     table = pa.table({"c": pa.array([value, None, value, None], kind)}).slice(1, 2)
@@ -220,13 +218,13 @@ def test_a_slice_of_a_nested_column_with_nulls_is_a_frame(
     assert local_session().createDataFrame(table).count() == 2
 
 
-def test_a_frame_of_two_columns_with_one_name_is_refused(spark: Any) -> None:
+def test_a_frame_with_duplicate_column_names_is_rejected(spark: Any) -> None:
     table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     with pytest.raises(TableSchemaValidationError, match="two columns are named 'a'"):
         frame_from_arrow(spark, table)
 
 
-def test_timestamps_do_not_depend_on_the_session_s_zone(lake: Lake, spark: Any) -> None:
+def test_timestamps_do_not_depend_on_the_session_time_zone(lake: Lake, spark: Any) -> None:
     table = pa.table(
         {"wall": pa.array([0], pa.timestamp("us")), "at": pa.array([0], pa.timestamp("us", "UTC"))}
     )

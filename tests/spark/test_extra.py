@@ -1,4 +1,4 @@
-"""What is there of Spark's part before Spark itself is, and what is said where PySpark is missing."""
+"""Without PySpark, the Spark package can be imported, and its functions name the missing extra."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def namespace() -> Iterator[Namespace]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_without_pyspark_the_way_to_install_it_is_told(
+def test_without_pyspark_the_error_names_the_extra_to_install(
     name: str, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = find_spec

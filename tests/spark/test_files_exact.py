@@ -1,4 +1,4 @@
-"""What a file holds is what the table gets: new, appended to, previewed or exported before."""
+"""An import stores exactly the values of a file, in new tables, appends and previews."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def preview(folder: Path, name: str, file: Path, mode: str, **options: str) -> A
 
 @pytest.mark.parametrize("block", range(1, 40))
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "latin1", "utf-8-sig"])
-def test_line_breaks_in_quotes_are_kept_wherever_a_block_ends(
+def test_line_breaks_in_quotes_are_kept_at_every_block_boundary(
     tmp_path: Path, block: int, encoding: str
 ) -> None:
     content = 'a,b\r\n1,"x\r\n"\r\n2,"\r"\r\n3,"\n\r\r\n"\r\n4,"q""\r\n"""\r\n5,5" \r\n'
@@ -105,18 +105,18 @@ FINE = "2020-01-01 10:00:00.123456789"
     ids=str,
 )
 @pytest.mark.parametrize("order", [1, -1])
-def test_moments_that_nanoseconds_do_not_reach(
+def test_timestamps_outside_the_range_of_nanoseconds(
     tmp_path: Path, values: list[str], kind: Any, order: int
 ) -> None:
     content = "".join(f"{each}\n" for each in ["t", *values[::order]])
-    table = read_text(tmp_path / "a.csv", content, block=1)  # a row each
+    table = read_text(tmp_path / "a.csv", content, block=1)  # one row per block
     assert table["t"].type == kind
     assert table["t"].null_count == 0
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("block", [1, 2, 3, 8 << 20])
-def test_an_empty_line_is_a_null_of_a_single_column(
+def test_an_empty_line_is_a_null_in_a_single_column(
     tmp_path: Path, line_end: str, block: int
 ) -> None:
     content = line_end.join(["a", "", "1", "", "2", "", ""])
@@ -153,7 +153,7 @@ LOST = [
 
 @pytest.mark.parametrize(("kind", "first", "second"), LOST)
 @pytest.mark.parametrize("block", [20, 8 << 20])
-def test_what_is_appended_keeps_its_digits(
+def test_appended_text_values_keep_their_digits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, first: str, second: str, block: int
 ) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", max(block, 2 * len(second)))
@@ -212,7 +212,7 @@ WIDE = [
 
 
 @pytest.mark.parametrize(("values", "kind"), WIDE, ids=lambda v: str(getattr(v, "type", v))[:30])
-def test_parquet_that_is_appended_keeps_its_digits(
+def test_appended_parquet_values_keep_their_digits(
     tmp_path: Path, values: pa.Array, kind: pa.DataType
 ) -> None:
     fits = values.slice(0, len(values) - 1)
@@ -245,7 +245,7 @@ def test_files_of_one_import_keep_their_digits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["2020-01-01T10:00:00+02:00", "2020-01-01T10:00:00Z"])
-def test_json_moments_keep_their_zone(tmp_path: Path, text: str) -> None:
+def test_json_timestamps_keep_their_time_zone(tmp_path: Path, text: str) -> None:
     file = Path(file_of(tmp_path / "a.json", json.dumps({"t": text})).path)
     with pytest.raises(TableSchemaValidationError, match=r"column t.*zone"):
         load(tmp_path, "t", file, types="t:timestamp[us]")
@@ -299,14 +299,14 @@ def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, en
     ],
 )
 @pytest.mark.parametrize("block", [8, 8 << 20])
-def test_json_that_would_crash_or_be_no_text(
+def test_malformed_json_rows_are_rejected(
     tmp_path: Path, content: bytes, message: str, block: int
 ) -> None:
     with pytest.raises(TableSchemaValidationError, match=rf"a\.json: {message}"):
         read_text(tmp_path / "a.json", content, block)
 
 
-def test_brackets_in_json_text_are_no_nesting(tmp_path: Path) -> None:
+def test_brackets_in_json_text_do_not_count_as_nesting(tmp_path: Path) -> None:
     row = {"a": "[{" * 500 + '"\\', "b": [[1]] * 300}
     file = file_of(tmp_path / "a.json", json.dumps(row) + "\n")
     assert read_whole(format_of("json"), file).to_pylist() == [row]
@@ -372,7 +372,7 @@ def test_parquet_lists_can_be_appended_to_by_other_tools(tmp_path: Path, kind: p
     ],
     ids=lambda text: text[:30],
 )
-def test_types_that_do_not_exist_are_refused(tmp_path: Path, text: str) -> None:
+def test_types_that_do_not_exist_are_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_type(text)
     assert caught.value.code == 13
@@ -414,7 +414,7 @@ def test_types_that_do_not_exist_are_refused(tmp_path: Path, text: str) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
-def test_options_that_make_no_sense_are_refused(
+def test_invalid_format_options_are_rejected(
     tmp_path: Path, options: dict[str, str], mode: str
 ) -> None:
     file = Path(file_of(tmp_path / "a.csv", "a,b\n1,2\n").path)

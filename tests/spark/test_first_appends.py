@@ -1,4 +1,4 @@
-"""Several that append to a table that is not there yet."""
+"""Concurrent first appends to a table that does not exist yet."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def first_append(lake: Lake, rows: pa.Table = ROWS) -> WritePlan:
 
 
 @pytest.mark.parametrize("rows", [ROWS, NESTED], ids=["flat", "nested"])
-def test_all_first_appends_count(quiet_lake: Lake, rows: pa.Table) -> None:
+def test_all_first_appends_are_committed(quiet_lake: Lake, rows: pa.Table) -> None:
     plans = [first_append(quiet_lake, rows) for _ in range(3)]
     files = [written(plan, rows) for plan in plans[:2]]
     assert write_plan.commit(plans[0], files[0]) == 1
-    files.append(written(plans[2], rows))  # there is a dataset by now
+    files.append(written(plans[2], rows))  # the dataset already exists
     assert write_plan.commit(plans[1], files[1]) == 2
     assert write_plan.commit(plans[2], files[2]) == 3
     assert quiet_lake.dataset("t").to_table() == pa.concat_tables([rows] * 3)
     assert len(quiet_lake.data_files("t")) == 3
 
 
-def test_rows_of_many_batches_are_written_whole_beside_a_new_dataset(quiet_lake: Lake) -> None:
+def test_rows_of_many_batches_are_complete_next_to_a_new_dataset(quiet_lake: Lake) -> None:
     plan = first_append(quiet_lake)
     quiet_lake.put("t", ROWS)
     many = pa.table({"a": range(10_000)})
@@ -67,7 +67,7 @@ def test_no_rows(quiet_lake: Lake, rows: pa.Table | None) -> None:
     ],
     ids=lambda table: str(table.schema),
 )
-def test_a_first_append_to_what_is_another_table_by_now(
+def test_a_first_append_conflicts_with_a_table_of_another_schema(
     quiet_lake: Lake, theirs: pa.Table, late: bool
 ) -> None:
     plan = first_append(quiet_lake)
@@ -83,7 +83,7 @@ def test_a_first_append_to_what_is_another_table_by_now(
     assert quiet_lake.data_files("t") == files - ours
 
 
-def test_columns_with_other_numbers(quiet_lake: Lake) -> None:
+def test_columns_with_other_field_ids(quiet_lake: Lake) -> None:
     plan = first_append(quiet_lake)
     fragments = written(plan)
     dataset = quiet_lake.put("t", pa.table({"gone": [0], "a": [1]}))
@@ -93,7 +93,7 @@ def test_columns_with_other_numbers(quiet_lake: Lake) -> None:
     assert quiet_lake.dataset("t").to_table()["a"].to_pylist() == [1]
 
 
-def test_another_version_of_the_format(quiet_lake: Lake) -> None:
+def test_another_data_storage_version(quiet_lake: Lake) -> None:
     plan = first_append(quiet_lake)
     fragments = written(plan)
     quiet_lake.put("t", ROWS, data_storage_version="2.0")
@@ -102,7 +102,7 @@ def test_another_version_of_the_format(quiet_lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.CREATE, Mode.EXIST_OK, Mode.OVERWRITE])
-def test_other_first_writes_do_not_add(quiet_lake: Lake, mode: Mode) -> None:
+def test_first_writes_in_other_modes_conflict(quiet_lake: Lake, mode: Mode) -> None:
     plan = planned(quiet_lake.target(), mode)
     early = written(plan)
     quiet_lake.put("t", ROWS)
@@ -130,7 +130,7 @@ def test_many_threads(quiet_lake: Lake) -> None:
     assert len(quiet_lake.data_files("t")) == writers
 
 
-def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_lake: Lake) -> None:
+def test_a_failed_first_append_keeps_the_table_of_a_concurrent_one(quiet_lake: Lake) -> None:
     ours, theirs = first_append(quiet_lake), first_append(quiet_lake)
     assert (ours.declared, theirs.declared) == (True, False)
     files = written(theirs)
@@ -142,7 +142,7 @@ def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_l
 
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
+def test_rows_deleted_by_a_drop_are_not_added_to_a_later_table(
     quiet_lake: Lake, is_first: bool, mode: Mode
 ) -> None:
     if not is_first:
@@ -159,7 +159,7 @@ def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
 
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_rows_of_a_commit_whose_answer_is_lost_are_kept(
+def test_rows_of_a_commit_whose_response_is_lost_are_kept(
     quiet_lake: Lake, is_first: bool, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_first:

@@ -1,4 +1,4 @@
-"""Files as Arrow reads them for an import, without Spark."""
+"""Readers of each file format for an import, without Spark."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_whole(reader: Format, file: SourceFile, parts: int = 1) -> pa.Table:
 def read_text(
     path: Path, content: str | bytes, block: int = 8 << 20, parts: int = 1, **options: str
 ) -> pa.Table:
-    """Write a file of CSV or JSON and return its rows, read in blocks of so many bytes."""
+    """Write a CSV or JSON file and return its rows, read in blocks of `block` bytes."""
     reader = format_of("json" if ".json" in path.name else "csv", **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "BLOCK_BYTES", block)
@@ -84,11 +84,11 @@ def read_text(
     ],
     ids=str,
 )
-def test_the_type_of_a_csv_column_holds_all_its_values(
+def test_the_type_of_a_csv_column_fits_all_its_values(
     tmp_path: Path, values: list[str], kind: pa.DataType
 ) -> None:
     content = "n,c\n" + "".join(f"{n},{value}\n" for n, value in enumerate(values * 5))
-    table = read_text(tmp_path / "a.csv", content, block=40)  # blocks of different kinds
+    table = read_text(tmp_path / "a.csv", content, block=40)  # types differ between blocks
     assert table.schema.field("c").type == kind
     assert table.num_rows == len(values) * 5
     assert table["c"].null_count == 5 * values.count("")
@@ -149,7 +149,7 @@ def test_csv_options(
         ("a,b\n1,2\n", {"types": "b:float32[2]"}, "column b.*cannot be read as fixed_size_list"),
     ],
 )
-def test_csv_that_does_not_fit_names_file_and_column(
+def test_csv_errors_name_the_file_and_column(
     tmp_path: Path, content: str | bytes, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(TableSchemaValidationError, match=rf"bad\.csv: .*{message}"):
@@ -158,7 +158,7 @@ def test_csv_that_does_not_fit_names_file_and_column(
 
 @pytest.mark.parametrize("block", [3, 8 << 20])
 @pytest.mark.parametrize("start", [0, 4, 7])
-def test_the_number_of_a_row_is_that_in_the_file(
+def test_row_numbers_in_errors_are_those_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, start: int
 ) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", block)
@@ -223,7 +223,7 @@ def test_json_is_the_same_in_any_number_of_pieces(
     assert found == [{"a": str(a), "b": b} for a, b in rows]
 
 
-def test_csv_is_divided_only_where_every_line_is_a_row(tmp_path: Path) -> None:
+def test_csv_is_divided_only_if_every_line_is_a_row(tmp_path: Path) -> None:
     reader = format_of("csv")
     plain = reader.inspect(file_of(tmp_path / "plain.csv", "a\n" + "1\n" * 50))
     assert len(plain.pieces(20)) == 6
@@ -255,7 +255,7 @@ def test_json_types_are_unified_over_the_whole_file(tmp_path: Path) -> None:
     assert table["o"].to_pylist() == [{"x": 1, "y": None}, {"x": None, "y": "a"}, None]
 
 
-def test_json_types_that_are_given(tmp_path: Path) -> None:
+def test_json_with_specified_types(tmp_path: Path) -> None:
     line = '{"v":[1,2],"d":"2020-01-01","t":"2020-01-01T10:00:00+02:00","p":1.10,"k":"a","j":"{}"}'
     types = "v:float16[2],d:date32,t:timestamp[us, UTC],p:decimal(5, 2),k:large_string"
     table = read_text(tmp_path / "a.jsonl", line, types=types)
@@ -279,7 +279,7 @@ CARRIERS: list[tuple[pa.DataType, pa.DataType | None]] = [
 
 
 @pytest.mark.parametrize(("kind", "carrier"), CARRIERS, ids=str)
-def test_what_json_cannot_be_read_as_is_read_as_another_type(
+def test_types_that_json_does_not_support_are_read_as_another_type(
     kind: pa.DataType, carrier: pa.DataType | None
 ) -> None:
     assert format_of("json").carrier(kind) == carrier
@@ -295,9 +295,7 @@ def test_what_json_cannot_be_read_as_is_read_as_another_type(
         ('{"a":1,"a":2}\n', 8 << 20, ".*column a"),
     ],
 )
-def test_json_that_does_not_fit_names_the_file(
-    tmp_path: Path, content: str, block: int, message: str
-) -> None:
+def test_json_errors_name_the_file(tmp_path: Path, content: str, block: int, message: str) -> None:
     with pytest.raises(TableSchemaValidationError, match=rf"bad\.json: {message}"):
         read_text(tmp_path / "bad.json", content, block)
 
@@ -313,10 +311,10 @@ def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("bytes_a_row", "is_whole"), [(8, True), (16 << 10, False)])
-def test_wide_rows_of_parquet_come_in_small_batches(
+def test_wide_parquet_rows_are_read_in_small_batches(
     tmp_path: Path, bytes_a_row: int, is_whole: bool
 ) -> None:
-    # What is measured is the file's plain size, so equal values must not make it small.
+    # The reader measures the file's uncompressed size, which equal values would make small.
     table = pa.table({"v": pa.array(os.urandom(bytes_a_row) for _ in range(2000))})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
     reader = format_of("parquet")
@@ -327,7 +325,7 @@ def test_wide_rows_of_parquet_come_in_small_batches(
     assert pa.Table.from_batches(found) == table
 
 
-def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:
+def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
     with pytest.raises(TableSchemaValidationError, match=r"a\.parquet: "):
         format_of("parquet").inspect(file_of(tmp_path / "a.parquet", "hello, this is text"))
 
@@ -342,7 +340,7 @@ def test_one_schema_for_all_files() -> None:
     assert schema == pa.schema([("a", pa.float64()), ("b", pa.string())])
 
 
-def test_files_that_cannot_be_one_table() -> None:
+def test_files_with_incompatible_schemas() -> None:
     infos = [info_of("one", a=pa.int32()), info_of("two", a=pa.string())]
     with pytest.raises(TableSchemaValidationError, match="two: column a is string, but int32"):
         agree(infos, format_of("parquet"), None, "table t")
@@ -361,7 +359,7 @@ def test_a_missing_column() -> None:
         agree(infos, format_of("json", missing="error"), None, "table t")
 
 
-def test_what_is_added_takes_the_table_s_schema() -> None:
+def test_appended_files_use_the_schema_of_the_table() -> None:
     table = pa.schema([("a", pa.int8()), ("v", pa.list_(pa.float32(), 2))])
     good = [info_of("one", a=pa.int64(), v=pa.list_(pa.float64()))]
     assert agree(good, format_of("json"), table, "table t") == table
@@ -381,7 +379,7 @@ def test_what_is_added_takes_the_table_s_schema() -> None:
         agree([info_of("one", a=pa.int64())], format_of("json"), strict, "table t")
 
 
-def test_types_of_columns_that_are_not_there() -> None:
+def test_types_of_missing_columns_are_rejected() -> None:
     with pytest.raises(TableColumnNotFoundError, match="there is no column x"):
         agree([info_of("1", a=pa.int8())], format_of("csv", types="x:int8"), None, "table t")
 
@@ -448,6 +446,6 @@ def test_sources_must_be_a_list() -> None:
 
 
 @pytest.mark.parametrize("source", ["https://host.invalid/a.csv", "hf://datasets/owner/name/a.csv"])
-def test_what_is_on_the_web_is_refused_where_nothing_downloads_it(source: str) -> None:
+def test_web_sources_are_rejected_without_a_download(source: str) -> None:
     with pytest.raises(InvalidInputError, match="download the file first"):
         find_files([source], None)

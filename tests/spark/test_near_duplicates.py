@@ -47,7 +47,7 @@ def similarity(one: str, other: str) -> float:
 
 @pytest.fixture
 def vectors(lake: Lake) -> Any:
-    """A table in which every tenth row is close to the one before it."""
+    """Write a table in which every tenth row is close to the previous one; return its vectors."""
     values = np.random.default_rng(1).normal(size=(900, DIMENSION)).astype("float32") * 3
     values[10::10] = values[9:-1:10] + 0.01
     values[500] = values[0] = values[250]
@@ -139,7 +139,7 @@ def test_many_equal_texts_are_compared_with_the_first(lake: Lake, spark: Any) ->
     assert few.report == DuplicateReport(rows=3, pairs=3, duplicates=3, truncated=0)
 
 
-def test_the_bands_propose_enough_pairs() -> None:
+def test_bands_find_enough_candidate_pairs() -> None:
     for least in (0.5, 0.7, 0.8, 0.9, 1.0):
         rows = duplicates.band_rows(128, least)
         assert 1 - (1 - least**rows) ** (128 // rows) >= 0.99

@@ -1,4 +1,4 @@
-"""No digit of a number in a text file is lost without a word."""
+"""No digit of a number in a text file is lost silently."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PI = "3.14159265358979323846"
     ids=str,
 )
 @pytest.mark.parametrize("block", [40, 8 << 20])
-def test_a_csv_column_has_a_type_that_gives_its_text_back(
+def test_the_type_of_a_csv_column_preserves_its_text(
     tmp_path: Path, values: list[str], kind: pa.DataType, block: int
 ) -> None:
     block = max(block, 2 * max(map(len, values)) + 20)
@@ -93,8 +93,8 @@ NUMBERS = st.one_of(
 )
 
 
-def is_the_same(text: str, value: object) -> bool:
-    """Whether a value, written with as many digits, is the number in the text."""
+def equals_number(text: str, value: object) -> bool:
+    """Return whether a value, rounded to the digits of a text, equals the number in the text."""
     if isinstance(value, str):
         return value == text
     if isinstance(value, float):
@@ -104,13 +104,13 @@ def is_the_same(text: str, value: object) -> bool:
 
 
 @given(values=st.lists(NUMBERS, min_size=1, max_size=6), block=st.sampled_from([400, 8 << 20]))
-def test_every_csv_number_is_given_back(
+def test_every_csv_number_is_preserved(
     tmp_path_factory: pytest.TempPathFactory, values: list[str], block: int
 ) -> None:
     content = "n\n" + "".join(f"{value}\n" for value in values)
     found = read_text(tmp_path_factory.getbasetemp() / "numbers.csv", content, block)["n"]
     for text, value in zip(values, found.to_pylist(), strict=True):
-        assert is_the_same(text, value), (values, found.type)
+        assert equals_number(text, value), (values, found.type)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_json_numbers(
 )
 @pytest.mark.parametrize("block", [30, 8 << 20])
 @pytest.mark.parametrize("shape", ["%s", "[%s]", '{"x":%s}'])
-def test_json_numbers_that_would_be_rounded_are_refused_by_name(
+def test_json_numbers_that_would_be_rounded_are_rejected_by_name(
     tmp_path: Path, values: list[str], block: int, shape: str
 ) -> None:
     content = "".join('{"a":%s}\n' % (shape % value) for value in values)
@@ -150,7 +150,7 @@ def test_json_numbers_that_would_be_rounded_are_refused_by_name(
 
 
 @pytest.mark.parametrize(("shape", "kind"), [("%s", "double"), ("[%s]", "list<double>")])
-def test_json_numbers_are_rounded_where_that_is_asked_for(
+def test_json_numbers_are_rounded_if_the_type_is_specified(
     tmp_path: Path, shape: str, kind: str
 ) -> None:
     content = "".join('{"a":%s}\n' % (shape % value) for value in (BEYOND_53_BITS, "0.5"))
@@ -165,7 +165,7 @@ def test_json_text_that_looks_like_numbers(tmp_path: Path) -> None:
     assert table.schema.field("n").type == pa.float64()
 
 
-def test_json_drift_is_told_in_the_types_of_tables(tmp_path: Path) -> None:
+def test_json_type_conflicts_are_reported_as_types_of_tables(tmp_path: Path) -> None:
     reader = format_of("json")
     files = [file_of(tmp_path / f"{value}.json", f'{{"a":{value}}}\n') for value in ("1", '"x"')]
     with pytest.raises(TableSchemaValidationError, match="column a is string, but int64 in"):

@@ -29,7 +29,7 @@ VALUES = {
 
 
 def plain(value: Any) -> Any:
-    """Return a time without its zone, which is UTC."""
+    """Return a timestamp without its time zone, which is UTC."""
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 

@@ -1,4 +1,4 @@
-"""A session that was not made by `local_session`, and a namespace named by a profile in it."""
+"""A session that `local_session` did not create, with a namespace from a profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lance_namespace_impls.distributed.secrets import ENVIRONMENT
 from lance_namespace_impls.spark import protocol_error_in
 from lance_namespace_impls.spark.java import use_java
 
-# A process of its own: Spark's workers have the environment that its Java was started with.
+# A separate process, because Spark's workers inherit the environment of its Java process.
 SCRIPT = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -61,18 +61,18 @@ print(json.dumps(answers))
 """
 
 
-def test_an_error_of_a_class_of_its_own_keeps_its_code() -> None:
-    """As that of a profile, or one of a third party."""
+def test_an_error_of_a_custom_class_keeps_its_code() -> None:
+    """Examples are errors of profiles and of third parties."""
     with pytest.raises(InvalidInputError) as caught, coded("reading"):
         raise ProfileError("no such profile")
-    # Spark shows the text of the traceback alone.
+    # Spark shows only the text of the traceback.
     shown = "".join(traceback.format_exception_only(caught.value))
     found = protocol_error_in(RuntimeError(shown))
     assert type(found) is InvalidInputError
     assert found.message == "no such profile"
 
 
-def test_a_session_of_ones_own_finds_the_data_source_and_its_profiles_and_needs_no_key(
+def test_a_custom_session_finds_the_data_source_and_profiles_without_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_java()

@@ -1,4 +1,4 @@
-"""Spark's own `select`, `where`, `limit` and aggregates reach Lance, in each query separately."""
+"""`select`, `where`, `limit` and aggregates of Spark are pushed down to Lance for each query."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def frame(lake: Lake) -> Any:
 
 
 def scans(frame: Any) -> list[str]:
-    """Return what the scans of a query read, from Spark's plan."""
+    """Return the descriptions of the Lance scans in Spark's plan of a query."""
     plan = frame._jdf.queryExecution().explainString(
         frame.sparkSession._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
     )
     return re.findall(r"^Lance .*$", plan, re.MULTILINE)
 
 
-def the_scan(frame: Any) -> str:
+def only_scan(frame: Any) -> str:
     found = scans(frame)
     assert len(found) == 1, found
     return found[0]
@@ -62,20 +62,20 @@ def test_the_session_has_the_jar(spark: Any) -> None:
 
 
 def test_only_the_columns_of_a_query_are_read(frame: Any) -> None:
-    assert the_scan(frame) == "Lance columns=[id, b, s, x, v]"
-    assert the_scan(frame.select("s", "id")) == "Lance columns=[id, s]"
-    assert the_scan(frame.selectExpr("sum(x)")) == "Lance columns=[x]"
-    assert the_scan(frame.groupBy("b").count()) == "Lance columns=[b]"
-    assert the_scan(frame.where("length(s) > 1").select("id")) == (
+    assert only_scan(frame) == "Lance columns=[id, b, s, x, v]"
+    assert only_scan(frame.select("s", "id")) == "Lance columns=[id, s]"
+    assert only_scan(frame.selectExpr("sum(x)")) == "Lance columns=[x]"
+    assert only_scan(frame.groupBy("b").count()) == "Lance columns=[b]"
+    assert only_scan(frame.where("length(s) > 1").select("id")) == (
         "Lance columns=[id, s] filter=(`s` IS NOT NULL)"
     )
     assert sorted(row.id for row in frame.select("id").collect()) == list(range(ROWS))
     assert frame.groupBy("b").count().where("b = 3").collect()[0]["count"] == 143
 
 
-def test_a_query_of_no_column_reads_the_narrowest(frame: Any) -> None:
+def test_a_query_without_columns_reads_the_narrowest_column(frame: Any) -> None:
     ones = frame.selectExpr("1 AS one")
-    assert the_scan(ones) == "Lance columns=[id]"
+    assert only_scan(ones) == "Lance columns=[id]"
     assert [row.one for row in ones.collect()] == [1] * ROWS
     assert frame.where("id < 10").selectExpr("'x' AS y").groupBy("y").count().collect() == [
         ("x", 10)
@@ -101,7 +101,7 @@ def test_a_query_of_no_column_reads_the_narrowest(frame: Any) -> None:
     ],
 )
 def test_filters_reach_lance(frame: Any, where: str, pushed: str | None, count: int) -> None:
-    scan = the_scan(frame.where(where).select("v"))
+    scan = only_scan(frame.where(where).select("v"))
     if pushed is not None:
         assert scan == f"Lance columns=[v] filter={pushed}"
     else:
@@ -124,12 +124,12 @@ def test_filters_reach_lance(frame: Any, where: str, pushed: str | None, count: 
     ],
 )
 def test_other_filters_stay_in_spark(frame: Any, where: str, count: int) -> None:
-    _, _, pushed = the_scan(frame.where(where).select("id")).partition(" filter=")
+    _, _, pushed = only_scan(frame.where(where).select("id")).partition(" filter=")
     assert all(each.endswith("` IS NOT NULL)") for each in pushed.split(" AND ") if each)
     assert frame.where(where).select("id").toArrow().num_rows == count
 
 
-def test_queries_of_one_frame_do_not_see_each_other(lake: Lake, spark: Any, frame: Any) -> None:
+def test_queries_of_one_frame_are_independent(lake: Lake, spark: Any, frame: Any) -> None:
     assert frame.where("id < 10").count() == 10
     assert frame.count() == ROWS
     few, many = frame.where("id < 10"), frame.where("id >= 100")
@@ -176,7 +176,7 @@ def test_joins_and_views_prune_both_sides(lake: Lake, spark: Any, frame: Any) ->
     assert "BroadcastHashJoin" in query._jdf.queryExecution().explainString(
         spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("simple")
     )
-    assert the_scan(spark.table("pushed_view").where("id = 3").select("s")).startswith(
+    assert only_scan(spark.table("pushed_view").where("id = 3").select("s")).startswith(
         "Lance columns=[s] filter="
     )
 
@@ -194,12 +194,12 @@ def test_limits(frame: Any, limit: int) -> None:
     assert len(frame.select("id").limit(limit).collect()) == min(limit, ROWS)
     assert len(frame.where("id >= 500").select("id").limit(limit).collect()) == min(limit, 500)
     if limit:
-        assert the_scan(frame.limit(limit)).endswith(f" limit={limit}")
+        assert only_scan(frame.limit(limit)).endswith(f" limit={limit}")
 
 
-def test_a_limit_behind_a_filter_of_spark_is_not_pushed(frame: Any) -> None:
+def test_a_limit_after_a_filter_in_spark_is_not_pushed(frame: Any) -> None:
     query = frame.where("v[0] >= 990").limit(5)
-    assert "limit" not in the_scan(query)
+    assert "limit" not in only_scan(query)
     assert len(query.collect()) == 5
 
 
@@ -226,7 +226,7 @@ def test_aggregates_are_computed_by_lance(frame: Any) -> None:
     query = frame.where("b = 2").selectExpr(
         "count(*)", "count(s)", "min(id)", "max(s)", "max(id) - min(id)"
     )
-    assert "(`b` = 2)" in the_scan(query)
+    assert "(`b` = 2)" in only_scan(query)
     chosen = [n for n in range(ROWS) if n % 7 == 2]
     texts = [f"s{n % 100:02}" for n in chosen if n % 10]
     expected = (len(chosen), len(texts), chosen[0], max(texts), chosen[-1] - chosen[0])
@@ -250,23 +250,23 @@ def test_a_table_without_fragments(lake: Lake, filter: str | None) -> None:
     assert frame.selectExpr("1").collect() == []
 
 
-def test_the_reader_s_own_options_still_apply(lake: Lake, frame: Any) -> None:
+def test_the_options_of_the_reader_still_apply(lake: Lake, frame: Any) -> None:
     part = lake.load("t", filter="id >= 900 OR b = 0", columns="id, s", with_row_id="true")
     expected = [n for n in range(ROWS) if n >= 900 or n % 7 == 0]
     assert part.columns[:2] == ["id", "s"]
     assert part.count() == len(expected)
     few = part.where("id < 50").select("id")
-    assert the_scan(few) == "Lance columns=[id] filter=(`id` < 50)"
+    assert only_scan(few) == "Lance columns=[id] filter=(`id` < 50)"
     assert sorted(row.id for row in few.collect()) == [n for n in expected if n < 50]
     assert part.where("_rowid >= 0").count() == len(expected)
 
 
-def test_pushdown_can_be_switched_off(lake: Lake, frame: Any) -> None:
+def test_pushdown_can_be_disabled(lake: Lake, frame: Any) -> None:
     plain = lake.load("t", pushdown="false")
     query = plain.where("id < 10").select("s")
-    assert the_scan(query) == "Lance columns=[id, s]"
+    assert only_scan(query) == "Lance columns=[id, s]"
     assert len(query.collect()) == 10
-    assert "limit" not in the_scan(plain.limit(3))
+    assert "limit" not in only_scan(plain.limit(3))
     assert plain.count() == ROWS
 
 
@@ -385,7 +385,7 @@ def test_deeply_nested_conditions() -> None:
     assert to_lance(tree, SCHEMA) is None
 
 
-def test_many_threads_ask_one_planner(frame: Any) -> None:
+def test_many_threads_use_one_planner(frame: Any) -> None:
     def count(number: int) -> int:
         rows: int = frame.where(f"id < {number}").select("b").toArrow().num_rows
         return rows
@@ -416,7 +416,9 @@ def is_planner(process: psutil.Process) -> bool:
         return False
 
 
-def test_moments_of_every_zone(lake: Lake, spark: Any, set_zone: Callable[[str], None]) -> None:
+def test_timestamps_in_every_session_time_zone(
+    lake: Lake, spark: Any, set_zone: Callable[[str], None]
+) -> None:
     noon = dt.datetime(2020, 2, 29, 12)
     moments = [noon + dt.timedelta(hours=n) for n in range(-24, 25)]
     lake.put(
@@ -428,7 +430,7 @@ def test_moments_of_every_zone(lake: Lake, spark: Any, set_zone: Callable[[str],
         frame = lake.load("t")
         assert frame.where("t >= TIMESTAMP '2020-02-29 12:00:00 UTC'").count() == 25
         assert frame.where("n >= TIMESTAMP_NTZ '2020-02-29 12:00:00'").count() == 25
-        assert "filter=" in the_scan(frame.where("t = TIMESTAMP '2020-02-29 12:00:00 UTC'"))
+        assert "filter=" in only_scan(frame.where("t = TIMESTAMP '2020-02-29 12:00:00 UTC'"))
 
 
 @pytest.fixture

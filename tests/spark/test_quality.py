@@ -65,7 +65,7 @@ def failing(rule: Any, values: pa.Array) -> list[int]:
 )  # fmt: skip
 def test_rules_about_single_values(rule: Any, values: pa.Array, expected: list[int]) -> None:
     assert failing(rule, values) == expected
-    # The same in the middle of another array.
+    # The same values within a longer array.
     both = pa.concat_arrays([values, values])
     middle = both.slice(len(values), len(values))
     assert failing(rule, middle) == expected

@@ -1,4 +1,4 @@
-"""Many queries of one DataFrame see the rows that they ask for, whatever other queries ask for."""
+"""Queries of one DataFrame return their own rows, independent of the filters of other queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.spark.conftest import Lake, failure_of
 pytestmark = pytest.mark.xdist_group("spark two")
 
 SETTING = "spark.sql.python.filterPushdown.enabled"
-# Statistics of Parquet files leave NaN out, so Spark loses such rows where it trusts them.
+# Statistics of Parquet files omit NaN, so Spark loses such rows if it relies on the statistics.
 TRUSTED = "spark.sql.parquet.filterPushdown"
 ZONES = ["UTC", "America/Los_Angeles", "Asia/Tokyo"]
 FILTER = "i >= 3 AND d < date '9999-12-31'"
@@ -58,12 +58,12 @@ def rows(count: int = 1000) -> pa.Table:
     )
 
 
-class Asker:
-    """Makes up conditions and queries.
+class QueryGenerator:
+    """Generates random conditions and queries.
 
     Args:
-        chance: what is random.
-        late: whether moments may be after the year 9999 in UTC.
+        chance: the source of randomness.
+        late: whether timestamps may be after the year 9999 in UTC.
     """
 
     def __init__(self, chance: random.Random, *, late: bool) -> None:
@@ -113,7 +113,7 @@ class Asker:
                 return str(self._chance.randrange(1000 if column == "id" else 8))
 
     def part(self) -> str:
-        """Write a query of one row: how many rows there are, and which."""
+        """Return a query with one row: the number of matching rows, and sums that identify them."""
         p, q, view = self.condition(), self.condition(), self._chance.choice(["{all}", "{some}"])
         source = self._chance.choice(
             [
@@ -139,7 +139,7 @@ class Asker:
 
 @pytest.fixture(scope="module")
 def asked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Yield what asks a query of the Lance table or of the same rows in Parquet."""
+    """Yield a function that runs a query on the Lance table or on the same rows in Parquet."""
     folder = tmp_path_factory.mktemp("queries")
     lake = Lake(folder / "lake", spark)
     lake.put("t", rows(), max_rows_per_file=150)
@@ -161,7 +161,7 @@ def asked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
 
 @pytest.fixture
 def set_up(spark: Any) -> Iterator[Any]:
-    """Yield what sets Spark's settings until the test ends."""
+    """Yield a function that changes Spark's settings until the test ends."""
     before = {key: spark.conf.get(key) for key in ("spark.sql.session.timeZone", SETTING, TRUSTED)}
 
     def use(zone: str, pushes: str) -> None:
@@ -174,7 +174,7 @@ def set_up(spark: Any) -> Iterator[Any]:
         spark.conf.set(key, value)
 
 
-def ask_both(asked: Callable[..., Any], asker: Asker, queries: int) -> None:
+def compare_queries(asked: Callable[..., Any], asker: QueryGenerator, queries: int) -> None:
     for _ in range(queries):
         query = asker.query()
         assert asked(query, "lance") == asked(query, "parquet"), query
@@ -182,12 +182,14 @@ def ask_both(asked: Callable[..., Any], asker: Asker, queries: int) -> None:
 
 @pytest.mark.parametrize("pushes", ["false", "true"])
 @pytest.mark.parametrize("zone", ZONES)
-def test_queries_of_one_view_do_not_see_each_other(
+def test_queries_of_one_view_are_independent(
     asked: Callable[..., Any], set_up: Any, zone: str, pushes: str
 ) -> None:
     set_up(zone, pushes)
-    # Where the setting is on, Spark itself cannot hand on moments after the year 9999 in UTC.
-    ask_both(asked, Asker(random.Random(f"{zone}{pushes}"), late=pushes == "false"), 1)
+    # If the setting is on, Spark itself cannot pass timestamps after the year 9999 in UTC.
+    compare_queries(
+        asked, QueryGenerator(random.Random(f"{zone}{pushes}"), late=pushes == "false"), 1
+    )
 
 
 @pytest.mark.slow
@@ -196,7 +198,7 @@ def test_two_thousand_queries(asked: Callable[..., Any], set_up: Any, zone: str)
     chance = random.Random(zone)
     for pushes in ("false", "true"):
         set_up(zone, pushes)
-        ask_both(asked, Asker(chance, late=pushes == "false"), 34)
+        compare_queries(asked, QueryGenerator(chance, late=pushes == "false"), 34)
 
 
 @pytest.mark.parametrize("pushes", ["false", "true"])
@@ -224,7 +226,7 @@ def test_one_frame_counted_cached_joined_and_written(
     assert lake.dataset("copy").count_rows() == 20
 
 
-def test_moments_after_the_year_9999_and_days_that_the_julian_calendar_lacks(
+def test_timestamps_after_the_year_9999_and_days_missing_from_the_julian_calendar(
     lake: Lake, spark: Any, set_up: Any
 ) -> None:
     days = [dt.date(1582, 10, day) for day in (4, 5, 10, 14, 15)]
@@ -249,7 +251,7 @@ def test_a_filter_by_option_is_applied_by_lance(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("bad", ["z = 1", "a ==== 1", "a = 'x'", "a"])
-def test_a_bad_filter_is_refused_before_anything_is_read(lake: Lake, bad: str) -> None:
+def test_an_invalid_filter_is_rejected_before_any_read(lake: Lake, bad: str) -> None:
     lake.put("t", pa.table({"a": [1]}))
     error = failure_of(lambda: lake.load("t", filter=bad))
     assert error.code in (ErrorCode.INVALID_INPUT, ErrorCode.TABLE_COLUMN_NOT_FOUND)

@@ -1,8 +1,8 @@
 """Random imports, exports, appends and frames against pandas, polars, pyarrow and DuckDB.
 
-The slow test runs for `RANDOM_FILES_SECONDS` (60 unless set), from `RANDOM_FILES_SEED` on (random
-unless set). A failure names the seed of its case; that seed with `RANDOM_FILES_SECONDS=0` runs this
-case alone. An hour::
+The slow test runs for `RANDOM_FILES_SECONDS` (default 60), starting at `RANDOM_FILES_SEED` (default
+random). A failure names the seed of its case. That seed with `RANDOM_FILES_SECONDS=0` runs only
+this case. To run for an hour::
 
     RANDOM_FILES_SECONDS=3600 pytest tests/spark/test_random_files.py -m slow -s
 """
@@ -38,7 +38,7 @@ from lance_namespace_impls.ingest.readers import lines
 from . import random_files
 
 SEEDS = 25
-"""Cases of each kind that run with all other tests."""
+"""Number of cases of each kind in a normal test run."""
 
 
 class Lake:
@@ -50,7 +50,7 @@ class Lake:
         self.namespace = connect("dir", self.properties)
 
     def load(self, name: str, *files: Path, mode: str = "create", **options: str) -> None:
-        """Import files, and check that a preview says the same."""
+        """Import files, and check that a preview reports the same."""
         arguments: dict[str, Any] = {
             "impl": "dir",
             "properties": self.properties,
@@ -88,7 +88,7 @@ def division(rng: random.Random) -> dict[str, str]:
 
 
 def check_csv(rng: random.Random, lake: Lake) -> None:
-    """A new table, one of texts, and rows that are appended or overwritten."""
+    """Import CSV into a table of strings and into a typed table, then append or overwrite rows."""
     file = random_files.csv_file(rng, lake.folder)
     for name, found in random_files.readers_of_csv(file):
         known = [[cell or "" for cell in row] for row in file.rows]
@@ -116,7 +116,7 @@ def check_csv(rng: random.Random, lake: Lake) -> None:
 
 
 def agrees(lake: Lake, schema: pa.Schema, file: random_files.CsvFile) -> bool:
-    """Return whether a file alone becomes a table of the same types."""
+    """Return whether a table of this file alone has the same types."""
     if not file.rows:
         return True
     lake.load("alone", file.path, mode="overwrite", **file.options)
@@ -138,7 +138,7 @@ def check_typed(found: pa.Table, rows: list[list[str | None]], columns: list[str
 
 
 def check_json(rng: random.Random, lake: Lake) -> None:
-    """A new table, and rows that are appended or overwritten."""
+    """Import JSON into a new table, then append or overwrite rows."""
     shapes = {f"c{index}": random_files.json_shape(rng) for index in range(rng.randrange(1, 5))}
     expected: list[Any] = []
     for mode in ("create", rng.choice(("append", "overwrite"))):
@@ -161,7 +161,7 @@ def check_json(rng: random.Random, lake: Lake) -> None:
 
 
 def check_parquet(rng: random.Random, lake: Lake) -> None:
-    """A new table, and rows of other types that are appended."""
+    """Import Parquet into a new table, then append rows of other types."""
     rows = random_files.table(rng)
     path = random_files.parquet_file(rng, lake.folder, rows)
     expected = parquet.read_table(path)
@@ -195,7 +195,7 @@ def _is_stored(schema: pa.Schema) -> bool:
 
 
 def _like(rng: random.Random, rows: pa.Table) -> pa.Table:
-    """Return rows with the same columns, some of another type."""
+    """Return rows with the same columns, some of them with another type."""
     count = rng.randrange(9)
     kinds = [
         each if rng.random() < 0.6 else random_files.kind(rng, 0) for each in rows.schema.types
@@ -205,7 +205,7 @@ def _like(rng: random.Random, rows: pa.Table) -> pa.Table:
 
 
 def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
-    """Check that a value is the same in another type, by a cast back to its own."""
+    """Check that values are the same in another type, by casting them back."""
     target = uniform(given.type)
     if is_.is_dictionary(target):
         target = target.value_type
@@ -225,7 +225,7 @@ def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
 
 
 def check_frames(rng: random.Random, lake: Lake) -> None:
-    """The same rows as frames of several libraries, created, added and overwritten."""
+    """Create a table from a frame of one library, then append or overwrite with one of another."""
     flat = rng.random() < 0.7
     rows = random_files.table(rng, flat=flat)
     forms: list[Callable[[pa.Table], Any]] = [
@@ -253,7 +253,7 @@ def check_frames(rng: random.Random, lake: Lake) -> None:
 
 
 def _fits_polars(schema: pa.Schema) -> bool:
-    """Return whether polars holds values of these types unchanged."""
+    """Return whether polars stores values of these types unchanged."""
     return all(
         is_.is_integer(kind) or is_.is_boolean(kind) or is_.is_string(kind) or is_.is_date32(kind)
         or is_.is_float32(kind) or is_.is_float64(kind) or is_.is_binary(kind)
@@ -267,7 +267,7 @@ def assert_values(expected: pa.Table, found: pa.Table) -> None:
 
 
 def check_export(rng: random.Random, lake: Lake) -> None:
-    """What is exported is imported again, and read by others."""
+    """Export rows, import them again, and read them with other readers."""
     format = rng.choice(list(FileFormat))
     rows = random_files.table(rng, flat=format is FileFormat.CSV or rng.random() < 0.5)
     lake.create("one", rows)
@@ -302,7 +302,7 @@ def check_export(rng: random.Random, lake: Lake) -> None:
 
 
 def check_invalid(rng: random.Random, lake: Lake) -> None:
-    """Files that are damaged, or of another type, are imported or refused; never another error."""
+    """Check that damaged or mistyped files are imported or rejected, without any other error."""
     match rng.randrange(3):
         case 0:
             path = random_files.csv_file(rng, lake.folder).path

@@ -43,8 +43,9 @@ from tests.spark.conftest import Lake
 SECONDS = float(os.environ.get("LANCE_NS_FRAMES_SECONDS", "120"))
 SEED = int(os.environ.get("LANCE_NS_FRAMES_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
 OPERATIONS = 8
-# Spark waits ten seconds for a Python worker to start, or reads the end of its daemon's answer. The same
-# exception from a worker's runner means that a running worker died, which is a failure.
+# A Python worker may fail to start: Spark times out after ten seconds, or reads the end of the
+# daemon's stream. The same exception from a worker's runner means that a running worker died, which
+# is a failure.
 NOT_STARTED = re.compile(
     r"Python worker failed to connect back"
     r"|java\.io\.EOFException(?:\s+at (?:java\.base/)?java\.\S+)*"
@@ -85,7 +86,7 @@ class Draw:
     """Draws schemas, rows, conditions and expressions.
 
     Args:
-        seed: what all of it is drawn from.
+        seed: the seed of all random choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -221,7 +222,7 @@ class Draw:
             case t.ByteType() | t.ShortType() | t.IntegerType() | t.LongType():
                 simple += [f"{name} > 0", f"{name} <> 1"]
             case t.DecimalType():
-                simple += [f"{name} > 0"]  # not every decimal has room for 1
+                simple += [f"{name} > 0"]  # not every decimal type can represent 1
             case t.DateType():
                 simple += [f"{name} < date '1969-12-31'"]
             case t.TimestampNTZType():
@@ -246,12 +247,12 @@ class Draw:
 
 
 def lance_sql(text: str) -> str:
-    """Return a condition in Lance's SQL, whose timestamps have no zone."""
+    """Return a condition in Lance's SQL, whose timestamp literals have no time zone."""
     return text.replace("timestamp_ntz ", "timestamp ")
 
 
 def plain(value: Any) -> Any:
-    """Return a value in a form that tells -0.0 from 0.0 and compares NaN as equal."""
+    """Return a value in a form that distinguishes -0.0 from 0.0 and compares NaN as equal."""
     match value:
         case float():
             return "NaN" if math.isnan(value) else repr(value)
@@ -274,14 +275,14 @@ def plain(value: Any) -> Any:
 
 
 def content(table: pa.Table) -> list[str]:
-    """Return the rows of a table in an order that does not depend on how they were read."""
+    """Return the rows of a table in an order that does not depend on how they are read."""
     names = sorted(table.column_names)
     columns = [[plain(each) for each in table[name].to_pylist()] for name in names]
     return sorted(repr(list(row)) for row in zip(*columns, strict=True))
 
 
 def rows_of(rows: list[tuple[Any, ...]], schema: t.StructType) -> list[str]:
-    """Return what `content` has for rows as Python values."""
+    """Return rows of Python values in the form that `content` returns."""
 
     def shown(value: Any, kind: t.DataType) -> Any:
         if value is None:
@@ -302,12 +303,12 @@ def rows_of(rows: list[tuple[Any, ...]], schema: t.StructType) -> list[str]:
 
 
 class Round:
-    """One table, and the plain DataFrame that it must equal.
+    """A Lance table, and the plain DataFrame that it must equal.
 
     Args:
         spark: the session.
-        root: where the tables are.
-        seed: what everything is drawn from.
+        root: the folder of the tables.
+        seed: the seed of all random choices.
     """
 
     def __init__(self, spark: Any, root: Path, seed: int) -> None:
@@ -323,14 +324,14 @@ class Round:
         self.rows: DataFrame = self.frame(self.draw.rows(self.schema, self.draw.count()))
 
     def frame(self, rows: list[tuple[Any, ...]], schema: t.StructType | None = None) -> DataFrame:
-        """Return rows as plain Spark has them, once they are known to be all there."""
+        """Return rows as a plain DataFrame, after a check that it contains all of them."""
         schema = schema or self.schema
         frame = self.spark.createDataFrame(rows, schema)
         assert content(frame.toArrow()) == rows_of(rows, schema), "the reference lost rows"
         return frame
 
     def settle(self, frame: DataFrame) -> None:
-        """Keep a DataFrame as the reference, without the plan that made it."""
+        """Store a DataFrame as the reference, without the plan that computes it."""
         path = self.lake.root / f"reference-{len(self.log)}"
         numbered = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
         numbered.write.parquet(str(path))
@@ -537,7 +538,7 @@ class Round:
                 ids = batch.column(0).to_pylist()
                 return pa.record_batch([pa.array([2 * n + 1 for n in ids], pa.int64())], [name])
 
-            # The text of `types` has no form for a name with a comma or a colon.
+            # `types` cannot express a name with a comma or a colon.
             if not set(name) & set(",: \t"):
                 self.log.append("by function")
                 add_columns(
@@ -608,10 +609,10 @@ def equal(frames: Iterator[DataFrame] | Sequence[DataFrame]) -> bool:
 
 
 def whole_round(spark: Any, root: Path, seed: int) -> None:
-    """Run a round.
+    """Run one round.
 
     Raises:
-        AssertionError: it failed; the message says how to repeat it.
+        AssertionError: the round failed; the message says how to repeat it.
     """
     for attempt in range(5):
         one = Round(spark, root / f"{seed}-{attempt}", seed)
@@ -658,7 +659,7 @@ def test_only_a_worker_that_did_not_start_is_repeated(text: str, repeated: bool)
 def test_random_operations_leave_what_plain_spark_has(spark: Any, tmp_path: Path) -> None:
     end, seed = time.monotonic() + SECONDS, SEED
     print(f"first seed {seed}", flush=True)
-    # Conditions hold names such as ${x}, which Spark would take for a variable.
+    # Conditions contain names such as ${x}, which Spark would treat as a variable.
     spark.conf.set("spark.sql.variable.substitute", "false")
     while seed == SEED or time.monotonic() < end:
         whole_round(spark, tmp_path, seed)

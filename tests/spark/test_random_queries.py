@@ -62,7 +62,7 @@ def _decimals(*texts: str) -> list[Decimal]:
     return [Decimal(text) for text in texts]
 
 
-# Each type with the values of a column; literals are made of them, too.
+# Each type with its column values, which also serve as literals.
 KINDS: list[tuple[pa.DataType, list[Any]]] = [
     (pa.bool_(), [True, False]),
     *((kind, _ints(kind.bit_width)) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())),
@@ -109,7 +109,7 @@ class Column:
 
 
 class Tables:
-    """Makes random tables and queries.
+    """Generates random tables and queries.
 
     Args:
         chance: the source of randomness.
@@ -124,7 +124,7 @@ class Tables:
             self.columns.append(Column(name, kind, values))
 
     def rows(self, count: int) -> pa.Table:
-        """Return random rows, with a column `id` of their numbers."""
+        """Return random rows, with the row numbers in the column `id`."""
         arrays = [pa.array(range(count), pa.int64())]
         for column in self.columns[1:]:
             picked = [self._chance.choice([*column.values, None]) for _ in range(count)]
@@ -226,7 +226,7 @@ class Tables:
             if nested or function == "count":
                 found.append(f"count({name})")
             elif function[0] == "m":
-                # Minus zero equals zero: which one Spark returns depends on the order.
+                # Negative zero equals zero: which one Spark returns depends on the order.
                 zero = " + 0" if pa.types.is_floating(column.kind) else ""
                 found.append(f"{function}({name}{zero})")
             else:
@@ -234,7 +234,7 @@ class Tables:
         return ", ".join(f"{each} AS a{number}" for number, each in enumerate(found))
 
     def query(self) -> tuple[str, int | None]:
-        """Return a query of the view {t}, and the limit if any rows of the result are right."""
+        """Return a query of the view {t}, and its limit if any subset of the rows is correct."""
         pick = self._chance.choice
         some = [
             each.sql
@@ -285,7 +285,7 @@ def comparable(table: pa.Table) -> Counter[str]:
 
 
 class Case:
-    """A random table, once in Lance and once as plain rows of Spark."""
+    """A random table, stored in Lance and as a plain DataFrame."""
 
     def __init__(self, lake: Lake, spark: Any, seed: int) -> None:
         self._spark = spark
@@ -295,7 +295,7 @@ class Case:
         rows = self.tables.rows(count)
         size = self._chance.choice([1, 7, 30, 1000]) if count <= 40 else 60
         nested = any(pa.types.is_struct(column.kind) for column in self.tables.columns)
-        # Version 2.0 stores no structs that are null.
+        # Version 2.0 cannot store null structs.
         version = "2.1" if nested else self._chance.choice(["2.0", "2.1"])
         dataset = lake.put("t", rows, max_rows_per_file=size, data_storage_version=version)
         if count > 1 and self._chance.random() < 0.5:
@@ -322,7 +322,7 @@ class Case:
                 dataset.create_scalar_index(column.name, "BTREE")
 
     def _check_reference(self, stored: pa.Table) -> None:
-        """Make sure that the plain rows are those of the table, before anything is compared."""
+        """Check that the plain rows equal those of the table, before any query is compared."""
         found = self._plain.toArrow()
         assert found.num_rows == stored.num_rows
         assert comparable(found) == comparable(as_spark(stored))
@@ -342,7 +342,7 @@ class Case:
 
 
 def as_spark(table: pa.Table) -> pa.Table:
-    """Return the rows in the types in which the data source returns them."""
+    """Return the rows with the types that the data source returns."""
     target = spark_arrow_schema(to_spark_schema(table.schema))
     batches = [cast_batch(each, target, cut_fractions=True) for each in table.to_batches()]
     return pa.Table.from_batches(batches, target)

@@ -1,4 +1,4 @@
-"""`read_table` and the data source give the same; `count_rows` counts without Spark."""
+"""`read_table` and the data source return the same rows; `count_rows` counts without Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_row(frame: Any) -> list[Any]:
     return sorted(frame.collect(), key=str)
 
 
-def test_every_type_as_the_data_source_has_it(lake: Lake, spark: Any) -> None:
+def test_every_type_equals_that_of_the_data_source(lake: Lake, spark: Any) -> None:
     lake.put("t", every_type())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,7 +105,7 @@ def test_the_same_rows_as_the_data_source(lake: Lake, spark: Any, asked: dict[st
     assert count_rows(lake.namespace, ["t"], **counted) == frame.count()
 
 
-def test_row_ids_are_long_and_lead_to_the_rows(lake: Lake, spark: Any) -> None:
+def test_row_ids_are_bigint_and_identify_the_rows(lake: Lake, spark: Any) -> None:
     dataset = lake.put("t", ROWS, max_rows_per_file=30)
     frame = read_table(spark, lake.namespace, "t", with_row_id=True)
     assert frame.schema["_rowid"].dataType.simpleString() == "bigint"
@@ -143,7 +143,7 @@ def test_the_version_at_a_time(lake: Lake, spark: Any) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_read_says_why_before_any_task(
+def test_invalid_reads_are_rejected_before_any_task(
     lake: Lake, spark: Any, asked: dict[str, Any], error: type[LanceNamespaceError]
 ) -> None:
     lake.put("t", ROWS)
@@ -152,16 +152,16 @@ def test_what_cannot_be_read_says_why_before_any_task(
         read_table(spark, lake.namespace, **{"table": "t", **asked})
 
 
-def test_a_version_that_is_cleaned_up_meanwhile(lake: Lake, spark: Any) -> None:
+def test_a_version_that_is_cleaned_up_concurrently(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS)
     frame = read_table(spark, lake.namespace, "t")
     lake.put("t", ROWS, mode="overwrite").cleanup_old_versions(older_than=timedelta(0))
-    assert isinstance_of(frame.collect, TableVersionNotFoundError)
+    assert fails_with(frame.collect, TableVersionNotFoundError)
     with pytest.raises(TableVersionNotFoundError):
         frame.count()
 
 
-def isinstance_of(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
+def fails_with(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
     return isinstance(failure_of(act), kind)
 
 
@@ -175,7 +175,7 @@ def test_many_queries_of_one_frame(lake: Lake, spark: Any) -> None:
     assert spark.sql("SELECT sum(n) FROM frame WHERE s = 'a'").collect()[0][0] == 2450
 
 
-def test_digits_that_may_be_lost_are_told_once_by_column(lake: Lake, spark: Any) -> None:
+def test_digits_that_may_be_lost_cause_one_warning_with_the_columns(lake: Lake, spark: Any) -> None:
     fine = pa.array([1_500], pa.timestamp("ns"))
     lake.put(
         "t", pa.table({"id": [1], "at": fine, "deep": pa.array([[1]], pa.list_(pa.duration("ns")))})
@@ -208,7 +208,7 @@ def test_a_copy_of_blobs_has_blobs(lake: Lake, spark: Any) -> None:
     assert lake.dataset("text").schema.field("b").type == pa.string()
 
 
-def test_count_of_all_rows_reads_none_unless_it_fills_a_cache(lake: Lake, spark: Any) -> None:
+def test_a_count_of_all_rows_runs_a_job_only_to_fill_a_cache(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS, max_rows_per_file=30)
     lake.dataset("t").delete("n < 10")
     frame = read_table(spark, lake.namespace, "t")

@@ -1,4 +1,4 @@
-"""What the data source does in Spark's Python workers, without Spark."""
+"""The data source as Spark's Python workers call it, without Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.spark.conftest import Lake
 
 
 def reader_of(lake: Lake, table: str = "t", **options: str) -> LanceReader:
-    """Do what Spark does: each step in a process of its own."""
+    """Create a reader in the same steps as Spark, which pickles the source between processes."""
     given = {"impl": "dir", "dir.path": str(lake.root), "path": table, **options}
     source = LanceNamespaceDataSource(given)
     schema = source.schema()
@@ -32,14 +32,14 @@ def reader_of(lake: Lake, table: str = "t", **options: str) -> LanceReader:
 
 
 def batches(reader: LanceReader) -> Iterator[pa.RecordBatch]:
-    """Read all partitions, with a reader that was sent off before they were planned."""
+    """Read all partitions, with a reader that was pickled before they were planned."""
     sent = pickle.dumps(reader)
     for partition in reader.partitions():
         worker = pickle.loads(sent)
         yield from worker.read(pickle.loads(pickle.dumps(partition)))
 
 
-def test_batches_are_small_where_rows_are_wide(quiet_lake: Lake) -> None:
+def test_wide_rows_are_read_in_small_batches(quiet_lake: Lake) -> None:
     wide = pa.FixedSizeListArray.from_arrays(
         pa.array(np.random.default_rng(1).random(2_000_000)), 5000
     )
@@ -53,10 +53,10 @@ def test_batches_are_small_where_rows_are_wide(quiet_lake: Lake) -> None:
     assert max(batch.num_rows for batch in batches(few)) == 100
 
 
-def test_tasks_are_as_many_as_the_size_demands_or_as_is_said(
+def test_the_size_or_the_option_splits_sets_the_number_of_tasks(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver's cores are not those of the cluster."""
+    """The number of cores of the driver is ignored, because the cluster has other machines."""
     quiet_lake.put("t", pa.table({"n": range(1000)}), max_rows_per_file=10)
     size = sum(file.stat().st_size for file in Path(quiet_lake.path("t"), "data").iterdir())
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
@@ -68,7 +68,7 @@ def test_tasks_are_as_many_as_the_size_demands_or_as_is_said(
 
 @pytest.mark.parametrize("splits", [1, 2, 3, 7, 50])
 @pytest.mark.parametrize("filter_", ["", "n % 3 = 0"])
-def test_each_row_is_read_once_however_fragments_are_cut(
+def test_each_row_is_read_once_for_any_division_of_fragments(
     quiet_lake: Lake, splits: int, filter_: str
 ) -> None:
     rows = pa.table({"n": range(1000)})
@@ -86,7 +86,7 @@ def test_each_row_is_read_once_however_fragments_are_cut(
 @given(
     st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 50)), max_size=12), st.integers(1, 20)
 )
-def test_cutting_loses_no_row(runs: list[tuple[int, int]], groups: int) -> None:
+def test_cut_evenly_loses_no_row(runs: list[tuple[int, int]], groups: int) -> None:
     sizes, counts = [run[0] for run in runs], [run[1] for run in runs]
     parts = read_plan.cut_evenly(sizes, counts, groups)
     assert len(parts) <= groups
@@ -97,8 +97,8 @@ def test_cutting_loses_no_row(runs: list[tuple[int, int]], groups: int) -> None:
 
 
 @pytest.mark.parametrize("pushes", [False, True])
-def test_no_filter_of_spark_s_is_taken(quiet_lake: Lake, pushes: bool) -> None:
-    """Spark checks that `pushFilters` is its own, or calls it, as its setting is."""
+def test_no_filter_of_spark_is_accepted(quiet_lake: Lake, pushes: bool) -> None:
+    """Spark calls `pushFilters` or requires that it is not overridden, depending on a setting."""
     quiet_lake.put("t", pa.table({"n": range(10)}))
     reader = reader_of(quiet_lake, filter="n > 3")
     assert reader.pushFilters.__func__ is ds.DataSourceReader.pushFilters  # type: ignore[attr-defined]

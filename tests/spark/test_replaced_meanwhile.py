@@ -1,4 +1,4 @@
-"""A table is dropped and created again while Spark reads or changes it: nothing comes to the other one."""
+"""A table that is dropped and created again while Spark uses it: the new table is unaffected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHANGES: dict[str, Callable[[Any, Any], Any]] = {
 def test_a_change_does_not_come_to_a_later_table(
     lake: Lake, spark: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The new table has as many versions as the one that the workers changed."""
+    """The new table has the same number of versions as the one that the workers changed."""
     lake.put("t", ROWS)
 
     class Slow(SparkRunner):
@@ -49,7 +49,7 @@ def test_a_change_does_not_come_to_a_later_table(
     assert lake.dataset("t").version == 1
 
 
-def test_what_was_looked_up_is_not_read_of_a_later_table(quiet_lake: Lake) -> None:
+def test_a_recreated_table_is_not_read_in_place_of_a_pinned_one(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     with quiet_lake.namespace as namespace:
         pinned = pin(target_of(namespace, "t"))

@@ -1,4 +1,4 @@
-"""Tasks in threads of this process."""
+"""Run tasks in threads of this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from lance_namespace_impls.distributed.runners import ThreadRunner
 
 
-def test_answers_come_in_the_order_of_the_tasks_with_all_rows_told() -> None:
+def test_results_are_in_the_order_of_the_tasks_and_all_rows_are_reported() -> None:
     told: list[tuple[int, int]] = []
 
     def work(task: str, count: Any) -> str:
@@ -24,7 +24,7 @@ def test_answers_come_in_the_order_of_the_tasks_with_all_rows_told() -> None:
 
 
 @pytest.mark.parametrize("failing", ["a task", "the report"])
-def test_what_fails_stops_the_others_in_their_midst(failing: str) -> None:
+def test_a_failure_stops_running_tasks(failing: str) -> None:
     started, ended = threading.Event(), []
 
     def work(task: str, count: Any) -> str:

@@ -1,4 +1,4 @@
-"""`write_table`: a DataFrame becomes a table in one commit."""
+"""`write_table` writes a DataFrame to a table in one commit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.spark.conftest import Lake
 pytestmark = pytest.mark.xdist_group("spark one")
 
 
-def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
+def test_each_write_mode(lake: Lake, spark: Any) -> None:
     namespace = lake.namespace
     frame = spark.range(0, 6, 1, 3)
     with pytest.raises(TableNotFoundError):
@@ -45,7 +45,7 @@ def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
     assert lake.notes() == []
 
 
-def test_a_version_that_is_not_the_one_read_is_not_overwritten(
+def test_an_overwrite_requires_the_version_in_if_version(
     lake: Lake, spark: Any, before_commit: Callable[..., None]
 ) -> None:
     lake.put("t", pa.table({"id": [1]}))
@@ -64,7 +64,7 @@ def test_a_version_that_is_not_the_one_read_is_not_overwritten(
 
 
 def test_a_row_that_fails_leaves_no_table(lake: Lake, spark: Any) -> None:
-    # In one task: those beside one that fails are killed, and may leave files for `maintain`.
+    # Use one task: Spark kills the other tasks of a failed job, and their files may remain.
     frame = spark.range(0, 4, 1, 1).selectExpr("id", "assert_true(id < 3) AS bad")
     with pytest.raises(Exception, match="is not true"):
         write_table(frame, lake.namespace, "t")

@@ -1,4 +1,4 @@
-"""What goes to workers holds no secret in the clear, and is opened with the key alone."""
+"""Pickles for workers contain no secret in plain text and can be opened only with the key."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def source() -> LanceNamespaceDataSource:
 
 
 @pytest.mark.parametrize("make", [target, source])
-def test_a_pickle_holds_no_secret_and_becomes_the_same_again(key: str, make: Any) -> None:
+def test_a_pickle_contains_no_secret_and_restores_the_object(key: str, make: Any) -> None:
     pickled = dumps(make())
     assert SECRET.encode() not in pickled
     assert key.encode() not in pickled
@@ -69,13 +69,13 @@ def test_without_secrets_no_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder of this user's own key, and no key in the environment."""
+    """Return the folder of the user's key, with no key in the environment."""
     monkeypatch.delenv(ENVIRONMENT, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "lance-namespace-kit"
 
 
-def test_another_key_or_none_is_refused(
+def test_another_key_or_no_key_is_rejected(
     key: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, key)
@@ -91,7 +91,7 @@ def test_another_key_or_none_is_refused(
             act()
 
 
-def test_processes_of_a_user_share_a_key_that_nobody_else_reads(cache: Path) -> None:
+def test_processes_of_a_user_share_a_private_key(cache: Path) -> None:
     pickled = dumps(target())
     assert (cache / "spark.key").stat().st_mode & 0o777 == 0o600
     opens = f"import pickle; print(pickle.loads({pickled!r}).namespace.properties)"
@@ -99,10 +99,10 @@ def test_processes_of_a_user_share_a_key_that_nobody_else_reads(cache: Path) -> 
     assert SECRET in done.stdout
 
 
-def test_what_a_task_sends_back_opens_where_it_came_from(
+def test_the_sending_process_opens_a_pickle_that_a_task_returns(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark plans and commits in a process that has not the session's key, as the tasks do."""
+    """Spark plans and commits in a process that lacks the session's key, which tasks have."""
     pickled = dumps(target())
     monkeypatch.setenv(ENVIRONMENT, Fernet.generate_key().decode())
     sent_back = dumps(loads(pickled))
@@ -111,7 +111,7 @@ def test_what_a_task_sends_back_opens_where_it_came_from(
 
 
 class Context:
-    """What is set on a session's context: settings, which event logs show, and properties of the thread."""
+    """A fake session context: settings, which event logs show, and thread-local properties."""
 
     def __init__(self) -> None:
         self.settings: dict[str, str] = {}
@@ -131,7 +131,7 @@ def test_the_tasks_of_a_thread_have_the_key_and_the_settings_do_not_show_it(
     pickled = dumps(target())
     assert key not in repr(context.settings)
     assert list(context.settings) == list(context.local)
-    # A worker of another machine has neither the environment nor the folder of this one.
+    # A worker on another machine has neither the environment nor the folder of this process.
     monkeypatch.delenv(ENVIRONMENT)
     shutil.rmtree(cache, ignore_errors=True)
     monkeypatch.setattr(TaskContext, "get", lambda: context)

@@ -1,4 +1,4 @@
-"""Starting Spark, and what stands in its way."""
+"""The settings of a local Spark session and of its workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.spark.conftest import Lake
 pytestmark = pytest.mark.xdist_group("spark one")
 
 
-def test_the_session_talks_on_this_machine_only_and_in_utc(spark: Any) -> None:
+def test_the_session_uses_only_loopback_and_utc(spark: Any) -> None:
     settings = dict(spark.sparkContext.getConf().getAll())
     assert settings["spark.driver.host"] == "127.0.0.1"
     assert settings["spark.driver.bindAddress"] == "127.0.0.1"
@@ -33,7 +33,7 @@ def test_the_session_talks_on_this_machine_only_and_in_utc(spark: Any) -> None:
     assert spark.sparkContext.defaultParallelism == 2
 
 
-def test_a_running_session_is_given_back(spark: Any) -> None:
+def test_a_running_session_is_reused(spark: Any) -> None:
     before = os.environ["JAVA_HOME"]
     again = local_session(settings={"spark.sql.shuffle.partitions": "3"})
     try:
@@ -44,7 +44,7 @@ def test_a_running_session_is_given_back(spark: Any) -> None:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 
-def test_a_frame_is_saved_in_a_thread_that_asks_for_the_session(lake: Lake, spark: Any) -> None:
+def test_a_frame_is_saved_in_a_thread_that_requests_the_session(lake: Lake, spark: Any) -> None:
     def save(number: int) -> None:
         local_session()
         lake.save(spark.range(number, number + 1), "t")
@@ -55,14 +55,14 @@ def test_a_frame_is_saved_in_a_thread_that_asks_for_the_session(lake: Lake, spar
     assert sorted(row.id for row in lake.load("t").collect()) == [0, 1, 2, 3]
 
 
-def test_rows_go_to_python_without_being_measured_one_by_one(spark: Any) -> None:
-    # Below the largest number Spark takes the size of the whole batch again for each row.
+def test_the_size_of_a_batch_is_not_computed_for_each_row(spark: Any) -> None:
+    # Below the largest integer, Spark computes the size of the whole batch again for each row.
     limit = spark._jsparkSession.sessionState().conf().arrowMaxBytesPerBatch()
     assert limit == spark._jvm.java.lang.Integer.MAX_VALUE
 
 
 @pytest.mark.parametrize("setting", ["BOUNDS_CHECKING_ENABLED", "NULL_CHECKING_ENABLED"])
-def test_arrow_does_not_check_what_spark_has(spark: Any, setting: str) -> None:
+def test_arrow_does_not_repeat_the_checks_of_spark(spark: Any, setting: str) -> None:
     arrow = spark._jvm.org.apache.arrow
     holder = {
         "BOUNDS_CHECKING_ENABLED": arrow.memory.BoundsChecking,
@@ -76,7 +76,7 @@ def test_workers_use_large_pages(spark: Any) -> None:
     assert value == os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 
 
-def test_a_workers_collections_pass_over_what_it_has_loaded(spark: Any) -> None:
+def test_garbage_collections_of_a_worker_skip_loaded_modules(spark: Any) -> None:
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         assert sum(batch.num_rows for batch in batches) == 1
         yield pa.record_batch({"process": [os.getpid()], "kept": [gc.get_freeze_count()]})
@@ -84,7 +84,7 @@ def test_a_workers_collections_pass_over_what_it_has_loaded(spark: Any) -> None:
     kept: dict[int, int] = {}
     for _ in range(20):
         (row,) = map_in_arrow(spark.range(1).coalesce(1), look, "process long, kept long").collect()
-        if row.process in kept:  # Spark took a worker that it had
+        if row.process in kept:  # Spark reused a worker
             break
         kept[row.process] = row.kept
     assert row.process in kept

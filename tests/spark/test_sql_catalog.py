@@ -31,7 +31,7 @@ _numbers = count()
 
 
 class Sql:
-    """A catalog of the session that has a new name."""
+    """A catalog of the session under a new name."""
 
     def __init__(self, spark: Any, impl: str, properties: dict[str, str]) -> None:
         self.spark = spark
@@ -54,7 +54,7 @@ class Sql:
         return {each.name for each in Path(self.path(*table), "data").iterdir()}
 
     def notes(self, *table: str) -> list[Path]:
-        """Return the files in which unfinished writes keep their notes.
+        """Return the files in which unfinished writes record their data files.
 
         A task that ends after its job can create the job's folder again, without files in it.
         """
@@ -63,7 +63,7 @@ class Sql:
 
 @pytest.fixture
 def sql(spark: Any, tmp_path: Path) -> Sql:
-    """A directory whose manifest has namespaces, with the namespace ``db``."""
+    """Return a directory catalog with namespaces, of which ``db`` exists."""
     found = Sql(spark, "dir", {"root": str(tmp_path / "lake"), "manifest": "true"})
     found("CREATE NAMESPACE lake.db")
     return found
@@ -284,7 +284,9 @@ def test_an_error_of_the_caller_has_no_traceback(spark: Any, sql: Sql) -> None:
         ("ALTER TABLE lake.db.t DROP COLUMN no", "UNRESOLVED_COLUMN"),
     ],
 )
-def test_spark_has_its_own_errors(two_tables: Sql, statement: str, condition: str) -> None:
+def test_errors_have_the_conditions_of_spark(
+    two_tables: Sql, statement: str, condition: str
+) -> None:
     before = two_tables("SHOW TABLES IN lake.db")
     with pytest.raises(Exception) as caught:
         two_tables(statement)
@@ -372,7 +374,7 @@ def test_secrets_are_not_shown(spark: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def numbers(sql: Sql) -> Sql:
-    """A table of three fragments: ids from 0 to 29, with nulls and NaN."""
+    """Return a catalog with a table of three fragments: ids from 0 to 29, with nulls and NaN."""
     sql(
         "CREATE TABLE lake.db.t AS SELECT id, IF(id % 5 = 0, NULL, id % 3) AS a, "
         "IF(id % 7 = 0, double('NaN'), id / 2) AS f, concat('s', id) AS s FROM range(0, 30, 1, 3)"
@@ -402,7 +404,7 @@ def test_the_same_rows_are_deleted_as_selected(numbers: Sql, condition: str) -> 
     assert numbers.notes("db", "t") == []
 
 
-def test_a_condition_that_lance_has_runs_no_job(numbers: Sql, spark: Any) -> None:
+def test_a_condition_that_lance_supports_runs_no_job(numbers: Sql, spark: Any) -> None:
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("delete", "delete")
     try:
@@ -428,7 +430,7 @@ def test_an_update_rewrites_only_its_rows(numbers: Sql) -> None:
     assert dataset.version == 2
 
 
-def test_a_statement_without_rows_makes_no_version(numbers: Sql) -> None:
+def test_a_statement_without_rows_creates_no_version(numbers: Sql) -> None:
     numbers("UPDATE lake.db.t SET s = 'new' WHERE id % 10 = 11")
     numbers(
         "MERGE INTO lake.db.t t USING (SELECT 99L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
@@ -478,7 +480,7 @@ def test_rows_that_do_not_fit_fail_and_leave_nothing(numbers: Sql) -> None:
 
 @pytest.fixture
 def during(spark: Any, tmp_path: Path) -> Callable[[Callable[[], None]], str]:
-    """Return a SQL function that runs something once, while a task of a statement runs."""
+    """Return a function that registers a SQL function, which runs an action once during a task."""
 
     def register(act: Callable[[], None]) -> str:
         name = f"during{next(_numbers)}"

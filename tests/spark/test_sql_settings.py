@@ -1,4 +1,4 @@
-"""What `sql_catalog` adds to a builder's settings, and what it leaves as it is."""
+"""The settings that `sql_catalog` adds to a builder, and those that it leaves unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REDACTION = "spark.redaction.regex"
 
 
 class Builder:
-    """A builder of a session that keeps what it is told."""
+    """A session builder that records its settings."""
 
     def __init__(self, **options: str) -> None:
         self._options = {key.replace("_", "."): value for key, value in options.items()}
@@ -37,7 +37,7 @@ def server() -> LoopbackServer:
 
 
 @pytest.mark.parametrize("key", ["spark.driver.extraClassPath", "spark.executor.extraClassPath"])
-def test_jars_come_before_those_that_are_there(key: str) -> None:
+def test_jars_precede_existing_jars(key: str) -> None:
     assert configured(Builder())[key] == "/jars/a.jar:/jars/b.jar"
     builder = Builder()
     builder.config(key, "/own.jar")
@@ -64,7 +64,7 @@ def test_spark_hides_the_token_of_the_server(tmp_path: Any) -> None:
     assert not re.search(found[REDACTION], "spark.sql.catalog.lance.uri")
 
 
-def test_what_a_user_has_spark_hide_stays() -> None:
+def test_a_custom_redaction_pattern_is_kept() -> None:
     assert configured(Builder(spark_redaction_regex="mine"))[REDACTION] == "mine"
 
 
@@ -83,7 +83,7 @@ def test_a_flat_catalog_gets_a_namespace_for_spark(
 
 @pytest.fixture
 def jar(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The jar of an installation that has one."""
+    """Simulate an installation that has the jar, and return the jar's path."""
     monkeypatch.setattr("lance_namespace_impls.spark.sql.pushdown_jar", lambda: "/kit.jar")
     return "/kit.jar"
 

@@ -1,4 +1,4 @@
-"""Streams out of tables and into them, in one Spark session."""
+"""Streams from tables and into tables, in one Spark session."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def batches(read: History, start: Position, **limits: int) -> list[list[int]]:
 
 @pytest.fixture
 def versions(quiet_lake: Lake) -> Lake:
-    """A table to which versions add 10, nothing, 5, nothing, 20 and 1 rows."""
+    """Return a table whose versions add 10, 0, 5, 0, 20 and 1 rows."""
     quiet_lake.put("t", ids(0, 10), max_rows_per_file=4)
     quiet_lake.dataset("t").update_config({"a": "b"})
     quiet_lake.put("t", ids(10, 5), mode="append")
@@ -87,14 +87,14 @@ def test_batches_are_as_large_as_their_limits_allow(
     assert [n for each in found for n in each] == list(range(36))
 
 
-def test_a_stream_begins_with_all_rows_of_a_version_or_after_it(versions: Lake) -> None:
+def test_a_stream_starts_with_all_rows_of_a_version_or_after_it(versions: Lake) -> None:
     read = history(versions)
     assert sorted(batches(read, Position(version=3, whole=True))[0]) == list(range(36))
     assert batches(read, Position(version=4)) == [list(range(15, 36))]
     assert batches(read, Position(version=read.latest() + 1)) == []
 
 
-def test_with_a_filter_fragments_are_not_parted(versions: Lake) -> None:
+def test_with_a_filter_fragments_are_not_split(versions: Lake) -> None:
     found = batches(history(versions, filter="id > 2"), Position(version=1), rows=6)
     assert [len(each) for each in found if each] == [4, 6, 5, 7, 7, 6, 1]
     with pytest.raises(InvalidInputError, match="within a fragment"):
@@ -109,7 +109,7 @@ CHANGES: list[tuple[str, Callable[[Any], object]]] = [
 
 
 @pytest.mark.parametrize(("operation", "act"), CHANGES, ids=[name for name, _ in CHANGES])
-def test_what_changes_rows_stops_a_stream_or_is_passed_over(
+def test_changes_of_rows_stop_a_stream_or_are_skipped(
     quiet_lake: Lake, operation: str, act: Callable[[Any], object]
 ) -> None:
     quiet_lake.put("t", ids(0, 10))
@@ -121,19 +121,19 @@ def test_what_changes_rows_stops_a_stream_or_is_passed_over(
     assert found == [list(range(15))]
 
 
-def test_versions_that_went_are_told(versions: Lake) -> None:
+def test_deleted_versions_are_reported(versions: Lake) -> None:
     from datetime import timedelta
 
     latest = versions.dataset("t").version
     versions.dataset("t").cleanup_old_versions(older_than=timedelta(0))
     with pytest.raises(TableVersionNotFoundError, match="version 3 was deleted before"):
         batches(history(versions), Position(version=3))
-    # What the version before would tell, the append itself does.
+    # The append provides the information that the deleted version before it would have.
     assert batches(history(versions), Position(version=latest)) == [[35]]
 
 
 class Streams:
-    """Queries from a table ``t`` to a table ``out``, each run to its end."""
+    """Queries from the table ``t`` to the table ``out``, each of which runs until it ends."""
 
     def __init__(self, lake: Lake, spark: Any, folder: Path) -> None:
         self.lake = lake
@@ -165,7 +165,7 @@ def streams(lake: Lake, spark: Any, tmp_path: Path) -> Streams:
     return Streams(lake, spark, tmp_path)
 
 
-def test_a_stream_goes_on_where_it_stopped(streams: Streams) -> None:
+def test_a_stream_continues_at_its_checkpoint(streams: Streams) -> None:
     query = streams.run(streams.source(maxRowsPerTrigger=4))
     sizes = [each["numInputRows"] for each in query.recentProgress if each["numInputRows"]]
     assert (sizes, streams.out()) == ([4, 4, 2], list(range(10)))
@@ -181,7 +181,7 @@ def test_a_stream_goes_on_where_it_stopped(streams: Streams) -> None:
 
 
 def test_a_batch_that_is_run_again_is_not_committed_again(streams: Streams) -> None:
-    """Spark's note that a batch is done is lost, as in a crash right after the commit."""
+    """Spark's record that the batch is done is lost, as in a crash directly after the commit."""
     streams.run(streams.source())
     shutil.rmtree(Path(streams.checkpoint, "commits"))
     stream_writer._checked.clear()
@@ -208,7 +208,7 @@ def test_the_mode_complete_replaces_the_rows(streams: Streams) -> None:
         ({"columns": "id", "filter": "id % 2 = 0"}, range(0, 12, 2)),
     ],
 )
-def test_where_a_stream_begins(quiet_lake: Lake, options: dict[str, str], expected: Any) -> None:
+def test_the_start_of_a_stream(quiet_lake: Lake, options: dict[str, str], expected: Any) -> None:
     quiet_lake.put("t", ids(0, 10), max_rows_per_file=4)
     quiet_lake.put("t", ids(10, 2), mode="append")
     reader = stream_reader(quiet_lake, **options)
@@ -219,7 +219,7 @@ def test_where_a_stream_begins(quiet_lake: Lake, options: dict[str, str], expect
 
 
 def stream_reader(lake: Lake, **options: str) -> Any:
-    """Return what Spark reads a stream with, without Spark."""
+    """Create the stream reader that Spark would use."""
     given = {"impl": "dir", "root": str(lake.root), "path": "t", **options}
     source = LanceNamespaceDataSource(given)
     return source.streamReader(source.schema())
@@ -235,7 +235,7 @@ def stream_reader(lake: Lake, **options: str) -> Any:
         ({"maxRowPerTrigger": "5"}, InvalidInputError),
     ],
 )
-def test_what_a_stream_does_not_take(
+def test_invalid_stream_options_are_rejected(
     quiet_lake: Lake, options: dict[str, str], error: type[LanceNamespaceError]
 ) -> None:
     quiet_lake.put("t", ids(0, 10))
@@ -243,10 +243,10 @@ def test_what_a_stream_does_not_take(
         stream_reader(quiet_lake, **options).initialOffset()
 
 
-def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
+def test_concurrent_commits_of_one_batch_store_it_once(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A driver that was taken for dead commits between the look and the commit of the next one."""
+    """A driver that was presumed dead commits between the check and the commit of its successor."""
     quiet_lake.put("t", ids(0, 3))
     real = write_plan.commit
     writer, ours = batch_of(quiet_lake, 2)
@@ -265,7 +265,7 @@ def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
 def batch_of(
     lake: Lake, rows: int, **more: Any
 ) -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
-    """Write a batch, and what nobody names; return what is to commit it, and what its task says."""
+    """Write a batch and files that no message names; return the batch's writer and message."""
     plan = write_plan.plan_write(lake.target(), ids(0, 1).schema, Mode.APPEND, **more)
     assert plan is not None
     write_plan.write_rows(plan, ids(90, 2).to_batches())
@@ -299,7 +299,7 @@ def test_a_batch_that_was_committed_before_leaves_no_files(quiet_lake: Lake) -> 
     assert quiet_lake.dataset("t").to_table()["id"].to_pylist() == list(range(5))
 
 
-def test_a_batch_that_fails_takes_back_what_its_tasks_wrote(quiet_lake: Lake) -> None:
+def test_a_failed_batch_deletes_the_files_of_its_tasks(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ids(0, 3))
     before = quiet_lake.data_files("t")
     writer, ours = batch_of(quiet_lake, 2)
@@ -308,7 +308,7 @@ def test_a_batch_that_fails_takes_back_what_its_tasks_wrote(quiet_lake: Lake) ->
     assert quiet_lake.data_files("t") == before
 
 
-def test_what_upserts_insert_alone_a_stream_shows(streams: Streams) -> None:
+def test_a_stream_includes_rows_of_a_merge_that_only_inserts(streams: Streams) -> None:
     source = streams._spark.range(8, 12)
     merge_into(source, streams.lake.namespace, "t", "id", when_matched="keep")
     streams.run(streams.source(startingVersion="1"))

@@ -1,4 +1,4 @@
-"""A stream whose process is stopped and killed at any moment gives exactly the rows that went in."""
+"""A stream whose process is stopped and killed at random moments delivers each row exactly once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from tests.spark.conftest import Lake
 
 ROWS_A_VERSION = 50
 BUSY = re.compile("Python worker (failed )?to connect back")
-"""What ends a query on a busy machine, since Spark waits for 10 seconds: one more way to be killed."""
-# The process that runs the query. It reads how many rows a batch has, and after how many batches and
-# seconds it stops; then it runs again until it is killed or all rows are through.
+"""The error of a query on a busy machine, where Spark's timeout of 10 seconds acts like a kill."""
+# The process that runs the query. It reads the number of rows of a batch, and the number of batches
+# and of seconds after which it stops the query. It then runs the query again until it is killed or
+# all rows are processed.
 QUERY = """
 import sys, time
 from lance_namespace_impls.spark import local_session
@@ -82,17 +83,17 @@ def start(lake: Lake, checkpoint: Path, running: ExitStack) -> subprocess.Popen[
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """Kill a process and all that it started: the JVM and the Python workers are of its session."""
+    """Kill a process and its children: the JVM and the Python workers belong to its session."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def run(running: subprocess.Popen[str], seed: random.Random | None) -> str:
-    """Run the query, stop it, run it again and kill it, each at some moment.
+    """Run the query, stop it, run it again and kill it, each at a random moment.
 
     Returns:
-        How it ended: ``killed``, ``whole`` or, on a machine too busy for Spark, ``busy``.
+        The outcome: ``killed``, ``whole`` or, on a machine too busy for Spark, ``busy``.
     """
     assert running.stdin is not None
     assert running.stdout is not None
@@ -110,7 +111,7 @@ def run(running: subprocess.Popen[str], seed: random.Random | None) -> str:
             return "whole"
         left -= line.startswith("batch")
         if seed and left == 0:
-            time.sleep(seed.random() * 2)  # anywhere in the next batch
+            time.sleep(seed.random() * 2)  # at any point of the next batch
             if running.poll() is not None:
                 return "whole"
             kill(running)
@@ -120,7 +121,7 @@ def run(running: subprocess.Popen[str], seed: random.Random | None) -> str:
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_each_row_comes_through_once(quiet_lake: Lake, tmp_path: Path, kills: int) -> None:
+def test_each_row_is_delivered_once(quiet_lake: Lake, tmp_path: Path, kills: int) -> None:
     seed = random.Random(kills)
     checkpoint = tmp_path / "checkpoint"
     ends: Counter[str] = Counter()
@@ -128,7 +129,7 @@ def test_each_row_comes_through_once(quiet_lake: Lake, tmp_path: Path, kills: in
     with ExitStack() as running:
         following = start(quiet_lake, checkpoint, running)
         while ends["killed"] < kills:
-            # The next one starts its JVM meanwhile.
+            # The next process starts its JVM concurrently.
             process, following = following, start(quiet_lake, checkpoint, running)
             for _ in range(seed.randint(1, 3)):
                 rows = pa.table({"id": range(written, written + ROWS_A_VERSION)})

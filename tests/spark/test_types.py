@@ -1,4 +1,4 @@
-"""Every Arrow type between Lance and Spark: its rule, and its values there and back."""
+"""Every Arrow type between Lance and Spark: its rule, and a round trip of its values."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def field_of(kind: pa.DataType, name: str = "c") -> pa.Field:
 
 
 @pytest.mark.parametrize("kind", ARROW_TYPES, ids=str)
-def test_lance_stores_what_the_table_says(kind: pa.DataType, tmp_path: Path) -> None:
-    """What it does not store is refused before anything is written."""
+def test_lance_stores_the_types_of_the_rules(kind: pa.DataType, tmp_path: Path) -> None:
+    """A type that Lance does not store is rejected before anything is written."""
     rule = RULES[str(kind)]
     if isinstance(kind, pa.BaseExtensionType):
         nulls = pa.ExtensionArray.from_storage(kind, pa.nulls(2, kind.storage_type))
@@ -68,7 +68,7 @@ def whole(low: int, high: int) -> st.SearchStrategy[Any]:
 
 
 def moments(kind: pa.DataType, limit: dt.timedelta) -> st.SearchStrategy[Any]:
-    """Return counts of a unit, within what Spark holds and as whole microseconds."""
+    """Return timestamps or durations as integers, in Spark's range and in whole microseconds."""
     a_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
     most = int(limit.total_seconds()) * a_second
     step = 1000 if kind.unit == "ns" else 1
@@ -76,7 +76,7 @@ def moments(kind: pa.DataType, limit: dt.timedelta) -> st.SearchStrategy[Any]:
 
 
 def values(kind: pa.DataType) -> st.SearchStrategy[Any]:
-    """Return values of a type that Spark holds whole."""
+    """Return values of a type that Spark represents without loss."""
     if isinstance(kind, pa.BaseExtensionType):
         name = kind.extension_name
         if name == "arrow.uuid":
@@ -170,8 +170,8 @@ NESTED = st.recursive(
 )
 
 
-def crossed(folder: Path, table: pa.Table) -> None:
-    """Store rows, read them as Spark gets them, and store those again: both tables are the same."""
+def check_round_trip(folder: Path, table: pa.Table) -> None:
+    """Check that rows are unchanged after a read with Spark's types and another write."""
     path = folder / f"{uuid.uuid4().hex}.lance"
     dataset = lance.write_dataset(table, str(path), data_storage_version="2.2")
     with connect("dir", {"path": str(folder)}) as namespace:
@@ -194,24 +194,24 @@ def crossed(folder: Path, table: pa.Table) -> None:
 @pytest.mark.parametrize("kind", CROSSING, ids=str)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_values_of_each_type_come_back(
+def test_values_of_each_type_make_a_round_trip(
     kind: pa.DataType, data: st.DataObject, tmp_path: Path
 ) -> None:
     items = data.draw(st.lists(nullable(kind), min_size=1, max_size=5))
     schema = pa.schema([field_of(kind)])
-    crossed(tmp_path, pa.table([array_of(items, kind)], schema=schema))
+    check_round_trip(tmp_path, pa.table([array_of(items, kind)], schema=schema))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_nested_values_come_back(data: st.DataObject, tmp_path: Path) -> None:
+def test_nested_values_make_a_round_trip(data: st.DataObject, tmp_path: Path) -> None:
     kind = data.draw(NESTED)
     items = data.draw(st.lists(nullable(kind), min_size=1, max_size=4))
-    crossed(tmp_path, pa.table({"c": pa.array(items, kind)}))
+    check_round_trip(tmp_path, pa.table({"c": pa.array(items, kind)}))
 
 
-def test_all_types_cross_spark_itself_at_once(lake: Lake, spark: Any) -> None:
-    """Through the JVM and back into a table of the same types; one example of each value."""
+def test_all_types_make_a_round_trip_through_spark(lake: Lake, spark: Any) -> None:
+    """Examples of each type pass through the JVM into a table of the same types."""
     fields, arrays = [], []
     for number, kind in enumerate(CROSSING):
         items = [None, *_examples(kind)]
@@ -221,7 +221,7 @@ def test_all_types_cross_spark_itself_at_once(lake: Lake, spark: Any) -> None:
     lake.put("t", table, data_storage_version="2.2")
     lake.put("back", table.slice(0, 0), data_storage_version="2.2")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of digits that may be lost
+        warnings.simplefilter("ignore")  # about digits that may be lost
         write_table(read_table(spark, lake.namespace, "t"), lake.namespace, "back", "append")
     found = [
         lake.dataset(name).scanner(blob_handling="all_binary").to_table() for name in ("t", "back")
@@ -238,7 +238,7 @@ def _examples(kind: pa.DataType) -> list[Any]:
     return [simplest, simplest]
 
 
-def test_refusals_name_the_column_before_work_starts() -> None:
+def test_rejections_name_the_column_before_work_starts() -> None:
     for kind in ARROW_TYPES:
         rule = RULES[str(kind)]
         if rule.rule is not Rule.REFUSED:

@@ -56,8 +56,8 @@ def test_rows_are_updated_in_one_commit(
     assert table.notes() == []
 
 
-def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> None:
-    """Vectors, blobs and nested values are written back as they were read."""
+def test_an_update_keeps_the_columns_that_it_does_not_set(lake: Lake, spark: Any) -> None:
+    """Vectors, blobs and nested values are written back unchanged."""
     schema = pa.schema(
         [
             pa.field("a", pa.int64()),
@@ -76,7 +76,7 @@ def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> 
 
 
 @pytest.mark.parametrize("theirs", ["append", "delete", "overwrite"])
-def test_an_update_stands_beside_appends_alone(
+def test_an_update_tolerates_only_concurrent_appends(
     table: Lake, spark: Any, before_commit: Callable[..., None], theirs: str
 ) -> None:
     def change() -> None:
@@ -109,7 +109,7 @@ def test_an_update_stands_beside_appends_alone(
         ("t", {"s": "'x'"}, "random() < 0.5", InvalidInputError),
     ],
 )
-def test_what_cannot_be_updated_says_why_and_changes_nothing(
+def test_invalid_updates_are_rejected_and_change_nothing(
     table: Lake,
     spark: Any,
     table_name: str,

@@ -45,7 +45,7 @@ def write(
         raise
 
 
-def test_files_have_at_most_so_many_bytes(quiet_lake: Lake) -> None:
+def test_files_have_a_maximum_size_in_bytes(quiet_lake: Lake) -> None:
     rows = pa.table({"b": [os.urandom(1000) for _ in range(30_000)]})
     write(quiet_lake, rows, bytes=5_000_000)
     fragments = quiet_lake.dataset("t").get_fragments()
@@ -86,7 +86,7 @@ def test_a_new_table_has_stable_row_ids_or_not(quiet_lake: Lake, stable: bool | 
     assert quiet_lake.dataset("t").has_stable_row_ids is bool(stable)
 
 
-def test_an_append_adds_new_columns_if_it_may(quiet_lake: Lake) -> None:
+def test_an_append_adds_new_columns_if_allowed(quiet_lake: Lake) -> None:
     write(quiet_lake, ROWS)
     more = pa.table({"v": [[1.0, 2.0]], "id": [10], "n": [{"a": 1}]}).cast(
         pa.schema(
@@ -127,7 +127,7 @@ def test_a_failed_write_drops_the_columns_that_it_added(quiet_lake: Lake) -> Non
     assert quiet_lake.dataset("t").schema.names == ["id", "s", "w"]
     write_plan.abort(plan, [])
     assert quiet_lake.dataset("t").schema.names == ["id", "s"]
-    # Another version may use the column already.
+    # Another writer may already use the column.
     plan = plan_write(
         quiet_lake.target(), pa.schema([("w", pa.int8())]), Mode.APPEND, merge_schema=True
     )

@@ -1,4 +1,4 @@
-"""The one change that many workers make together, without Spark."""
+"""A single commit of the rows that many workers write, without Spark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_new_table_appears_with_its_rows(quiet_lake: Lake, mode: Mode) -> None
     assert quiet_lake.dataset("t").count_rows() == 6
 
 
-def test_modes_and_a_table_that_is_there(quiet_lake: Lake) -> None:
+def test_modes_with_an_existing_table(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     target = quiet_lake.target()
     with pytest.raises(TableAlreadyExistsError):
@@ -60,7 +60,7 @@ def test_modes_and_a_table_that_is_there(quiet_lake: Lake) -> None:
     assert quiet_lake.dataset("t").to_table() == other
 
 
-def test_a_table_that_is_not_there_and_append(quiet_lake: Lake) -> None:
+def test_append_to_a_missing_table(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     with pytest.raises(TableNotFoundError):
         write_plan.plan_write(target, ROWS.schema, Mode.APPEND)
@@ -107,7 +107,7 @@ def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, me
 
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite"])
-def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
+def test_overwrite_after_any_change_conflicts_and_leaves_nothing(
     quiet_lake: Lake, theirs: str
 ) -> None:
     quiet_lake.put("t", ROWS)
@@ -121,7 +121,7 @@ def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
     assert quiet_lake.data_files("t") == files - {fragments[0]["files"][0]["path"]}
 
 
-def test_append_after_an_overwrite_is_refused(quiet_lake: Lake) -> None:
+def test_append_after_an_overwrite_conflicts(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake.target(), Mode.APPEND)
     fragments = written(plan)
@@ -131,7 +131,7 @@ def test_append_after_an_overwrite_is_refused(quiet_lake: Lake) -> None:
     assert quiet_lake.dataset("t").count_rows() == 3
 
 
-def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
+def test_one_of_two_first_overwrites_wins(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     first = planned(target, Mode.OVERWRITE)
     second = planned(target, Mode.OVERWRITE)
@@ -145,7 +145,7 @@ def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
     assert quiet_lake.data_files("t") == {theirs[0]["files"][0]["path"]}
 
 
-def test_abort_takes_back_files_and_the_declared_table(quiet_lake: Lake) -> None:
+def test_abort_deletes_files_and_the_declared_table(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     plan = planned(target, Mode.CREATE)
     write_plan.abort(plan, written(plan))
@@ -155,7 +155,7 @@ def test_abort_takes_back_files_and_the_declared_table(quiet_lake: Lake) -> None
     assert write_plan.commit(again, written(again)) == 1
 
 
-def test_abort_leaves_a_table_that_others_declared(quiet_lake: Lake) -> None:
+def test_abort_keeps_a_table_that_another_client_declared(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     target.namespace.declare_table({"id": ["t"]})
     plan = planned(target, Mode.CREATE)
@@ -164,7 +164,7 @@ def test_abort_leaves_a_table_that_others_declared(quiet_lake: Lake) -> None:
     assert quiet_lake.data_files("t") == set()
 
 
-def test_abort_deletes_only_what_no_version_holds(quiet_lake: Lake) -> None:
+def test_abort_deletes_only_files_that_no_version_uses(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake.target(), Mode.APPEND)
     committed, lost = written(plan), written(plan)
@@ -200,7 +200,7 @@ def test_a_table_that_moved_is_not_written_to(quiet_lake: Lake) -> None:
         written(plan)
 
 
-def test_no_rows_for_a_new_table_and_for_an_old_one(quiet_lake: Lake) -> None:
+def test_no_rows_for_a_new_and_for_an_existing_table(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     create = planned(target, Mode.CREATE)
     assert written(create, ROWS.slice(0, 0)) == []
@@ -224,7 +224,7 @@ def test_files_that_cannot_be_deleted_are_named(
         assert not write_plan.delete_files(plan, [fragments[0]["files"][0]["path"]])
 
 
-def test_a_commit_that_fails_otherwise_keeps_the_files(
+def test_a_commit_with_an_unknown_error_keeps_the_files(
     quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = planned(quiet_lake.target(), Mode.CREATE)

@@ -1,4 +1,4 @@
-"""Time zones that a table stores, also those that Spark and Lance do not know."""
+"""Time zones of columns, including those that Spark and Lance do not know."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def put(quiet_lake: Lake, zone: str) -> pa.DataType:
 
 
 @pytest.mark.parametrize("zone", [*KNOWN, *UNKNOWN])
-def test_moments_are_the_same_in_every_zone(quiet_lake: Lake, zone: str) -> None:
+def test_timestamps_are_equal_in_every_time_zone(quiet_lake: Lake, zone: str) -> None:
     kind = put(quiet_lake, zone)
     expected = [{"id": 1, "at": MOMENT, "l": [MOMENT]}, {"id": 2, "at": None, "l": [None]}]
     assert read(quiet_lake) == expected
@@ -49,13 +49,13 @@ def test_moments_are_the_same_in_every_zone(quiet_lake: Lake, zone: str) -> None
 
 
 @pytest.mark.parametrize("zone", KNOWN)
-def test_a_filter_compares_with_a_moment(quiet_lake: Lake, zone: str) -> None:
+def test_a_filter_compares_with_a_timestamp(quiet_lake: Lake, zone: str) -> None:
     put(quiet_lake, zone)
     assert len(read(quiet_lake, filter="at < timestamp '2000-01-01 00:00:00'")) == 1
 
 
 @pytest.mark.parametrize("zone", UNKNOWN)
-def test_a_filter_on_a_zone_that_lance_does_not_know_names_it(quiet_lake: Lake, zone: str) -> None:
+def test_a_filter_on_an_unknown_time_zone_names_it(quiet_lake: Lake, zone: str) -> None:
     put(quiet_lake, zone)
     with pytest.raises(InvalidInputError, match=f'Invalid timezone "{zone}"'):
         read(quiet_lake, filter="at < timestamp '2000-01-01 00:00:00'")

@@ -1,6 +1,6 @@
-"""The driver of a small cluster, run in a process of its own: ``driver.py MASTER ROOT SCENARIO SEEDS``.
+"""The driver of a small cluster in a separate process: ``driver.py MASTER ROOT SCENARIO SEEDS``.
 
-It prints a line of JSON for each seed with what it counted.
+It prints one line of JSON with the results for each seed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ PARTS = 4
 
 
 def session(master: str, more: dict[str, str]) -> Any:
-    """Start a session on a cluster; the executors are processes of this machine.
+    """Start a session on a cluster whose executors are processes on this machine.
 
     Args:
         master: the address of the master, or ``connect``.
-        more: settings on top of those of the tests.
+        more: additional settings.
     """
     import pyspark
     from pyspark.sql import SparkSession
@@ -60,11 +60,11 @@ def session(master: str, more: dict[str, str]) -> Any:
     os.environ["SPARK_SCALA_VERSION"] = "2.13"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     if master == "connect":
-        # A server of Spark Connect in a process of its own, and this one its client.
+        # The Spark Connect server runs in a separate process, and this process is its client.
         from pyspark.sql.connect.client.core import DefaultChannelBuilder
 
         os.environ.pop("SPARK_HOME")
-        port = free_port()  # and not one that every server of Spark Connect takes
+        port = free_port()  # instead of the default, which all Spark Connect servers use
         DefaultChannelBuilder.default_port = staticmethod(lambda: port)
         remote = SparkSession.builder.remote("local[2]").appName("cluster")
         remote.config("spark.connect.grpc.binding.address", "127.0.0.1")
@@ -100,7 +100,7 @@ class Lake:
         lance.write_dataset(rows, str(self.root / "t.lance"), max_rows_per_file=30)
 
     def frame(self, start: int, text: str) -> Any:
-        """Return rows whose tasks take some moments."""
+        """Return rows whose tasks take a short random time."""
         wait = self.seed.random() / 20
 
         def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -118,7 +118,7 @@ class Lake:
 
 
 def failing(lake: Lake, act: Callable[[], None]) -> Any:
-    """Return rows; the first attempt at one task acts in the middle, or at the end of its rows."""
+    """Return rows; one task's first attempt calls `act` in the middle or at the end of its rows."""
     victim, late = lake.seed.randrange(PARTS), lake.seed.random() < 0.5
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -142,11 +142,11 @@ def failing(lake: Lake, act: Callable[[], None]) -> Any:
 
 
 def kill_executor() -> None:
-    """End the executor that this worker belongs to: its JVM is the parent of the workers' daemon."""
+    """Kill the executor of this worker: its JVM is the parent of the daemon of the workers."""
     for each in psutil.Process().parents():
         if "java" in each.name():
             each.send_signal(signal.SIGKILL)
-            time.sleep(30)  # until the worker is ended too
+            time.sleep(30)  # until the worker is killed, too
             return
     raise AssertionError("the executor was not found")
 
@@ -163,14 +163,14 @@ def one_write(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
 
 
 def kill_driver(*_: Any, **__: Any) -> NoReturn:
-    """End the driver: its JVM and this process."""
+    """Kill the driver: its JVM and this process."""
     driver_jvm().kill()
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("the driver was not killed")
 
 
 def killed_driver(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
-    """End the driver when all tasks have written their files, before the commit."""
+    """Kill the driver after all tasks have written their files and before the commit."""
     lake.base()
     write_plan.commit = kill_driver
     write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
@@ -178,7 +178,7 @@ def killed_driver(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
 
 
 def race(lake: Lake, *acts: Callable[[], object]) -> list[str]:
-    """Act at once; return what became of each."""
+    """Run actions concurrently and return the outcome of each."""
     found = [""] * len(acts)
 
     def run(number: int) -> None:
@@ -203,7 +203,7 @@ Rows = Counter[tuple[int, str]]
 
 
 def two_writes(lake: Lake, mode: str) -> tuple[Rows, Rows, Rows, list[str]]:
-    """Write in a mode while others append; return the rows before and of both, and their ends."""
+    """Write in a mode during an append; return the old rows, the rows of both, and the outcomes."""
     lake.base()
     one, other = lake.frame(1000, "one"), lake.frame(2000, "other")
     ends = race(
@@ -217,13 +217,13 @@ def two_writes(lake: Lake, mode: str) -> tuple[Rows, Rows, Rows, list[str]]:
 
 
 def two_appends(lake: Lake, _: Any) -> dict[str, Any]:
-    """Both appends are in the table."""
+    """Check that the table contains the rows of both appends."""
     base, one, other, ends = two_writes(lake, "append")
     return {"exact": lake.rows() == base + one + other, "ends": ends}
 
 
 def overwrite_and_append(lake: Lake, _: Any) -> dict[str, Any]:
-    """The table is as after one order of what was done."""
+    """Check that the table equals the result of the successful writes in one of their orders."""
     base, over, added, ends = two_writes(lake, "overwrite")
     orders = {
         ("done", "done"): [over, over + added],
@@ -234,7 +234,7 @@ def overwrite_and_append(lake: Lake, _: Any) -> dict[str, Any]:
 
 
 def two_merges(lake: Lake, _: Any) -> dict[str, Any]:
-    """Each key is there once, with the value of one order of what was done."""
+    """Check that each key exists once, with the value of the merges in one of their orders."""
     lake.base()
     # 50 to 450 and 80 to 480: both update and insert, partly the same keys.
     one, other = lake.frame(50, "one"), lake.frame(80, "other")
@@ -258,7 +258,7 @@ def two_merges(lake: Lake, _: Any) -> dict[str, Any]:
 
 
 def everyday(lake: Lake, _: Any) -> dict[str, Any]:
-    """Read, append and a job, with what Spark shows of it."""
+    """Append to a table, read it and maintain it."""
     from lance_namespace_impls.maintenance import IndexWish, Upkeep, maintain
 
     lake.base()
@@ -273,7 +273,7 @@ def everyday(lake: Lake, _: Any) -> dict[str, Any]:
 
 
 def plain(lake: Lake, _: Any) -> dict[str, Any]:
-    """Queries of a DataFrame, and whether they reached Lance."""
+    """Run queries on a DataFrame, and check that they are pushed down to Lance."""
     lake.base()
     reader = lake.spark.read.format("lance_namespace").options(impl="dir", root=str(lake.root))
     frame = reader.load("t")
@@ -295,7 +295,7 @@ SECRET = "hidden-6f1d2a"
 
 
 def secrets(lake: Lake, _: Any) -> dict[str, Any]:
-    """What Spark shows and logs of work with a secret among the namespace's properties."""
+    """Search what Spark shows and logs for a secret in the properties of a namespace."""
     lake.base()
     context = lake.spark.sparkContext
     options = {"impl": "dir", "root": str(lake.root), "storage.aws_secret_access_key": SECRET}
@@ -316,7 +316,7 @@ def secrets(lake: Lake, _: Any) -> dict[str, Any]:
     failure = ""
     try:
         source.option("filter", "nothing = 1").load("t").count()
-    except Exception as error:  # noqa: BLE001 what it shows is looked at
+    except Exception as error:  # noqa: BLE001 its text is checked
         failure = str(error)
     shown = {"plans": "".join(plans), "failure": failure, **pages(context)}
     events = [
@@ -343,17 +343,17 @@ def secrets(lake: Lake, _: Any) -> dict[str, Any]:
 
 
 def closures(lake: Lake, _: Any) -> dict[str, Any]:
-    """Where a secret of the namespace, of a data source and of an import's files is found afterwards.
+    """Search executors and files for a secret of a namespace, a data source and an import's files.
 
-    Executors run what they are sent: their JVMs must not hold it. A function of any size goes out as
-    a file here, so none must be in Spark's folders.
+    The memory of the executors' JVMs must not contain the secret. All functions are sent as files
+    here, so no file in Spark's folders may contain it, either.
     """
     from pyspark.sql.utils import is_remote
 
     from lance_namespace_impls.maintenance import IndexWish, Upkeep, maintain
     from lance_namespace_impls.spark import delete, import_files, update
 
-    # What plans the data source has no session to take a key from.
+    # The process that plans the data source has no session that provides a key.
     source_has_key = ENVIRONMENT in os.environ or cache_folder() is not None
     lake.base()
     spark, name = lake.spark, lake.root.name
@@ -397,7 +397,7 @@ def closures(lake: Lake, _: Any) -> dict[str, Any]:
     files = [path for path in lake.root.parent.rglob("*") if path.is_file()]
     return {
         "wrong": [name for name, is_right in done.items() if not is_right],
-        # What a plan says in the clear is found, so a secret would be.
+        # The search finds plain text of a plan, so it would find a secret.
         "blind": [pid for pid, process in memory.items() if not holds(process, str(lake.root))],
         "leaks": [pid for pid, process in memory.items() if holds(process, SECRET)]
         + [str(path) for path in files if SECRET.encode() in path.read_bytes()],
@@ -405,21 +405,21 @@ def closures(lake: Lake, _: Any) -> dict[str, Any]:
 
 
 def same(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a column's values under another name."""
+    """Return the values of a column under another name."""
     return pa.record_batch({"same": rows.column("id")})
 
 
 def is_refused(source: Any) -> bool:
-    """Return whether a table is not loaded, since its secrets could not be sealed."""
+    """Return whether loading a table fails because its secrets cannot be sealed."""
     try:
         source.load("t").count()
-    except Exception as error:  # noqa: BLE001 what it says is looked at
+    except Exception as error:  # noqa: BLE001 its text is checked
         return f"set the environment variable {ENVIRONMENT}" in str(error)
     return False
 
 
 def jvms_of_tasks() -> list[psutil.Process]:
-    """Return the executors; or the server of Spark Connect, which runs tasks itself."""
+    """Return the JVMs of the executors, or the Spark Connect server, which runs tasks itself."""
     from pyspark.sql.utils import is_remote
 
     if is_remote():
@@ -434,7 +434,7 @@ def driver_jvm() -> psutil.Process:
 
 
 def holds(process: psutil.Process, text: str) -> bool:
-    """Return whether the memory of a process holds a text."""
+    """Return whether the memory of a process contains a text."""
     wanted = text.encode()
     with (
         open(f"/proc/{process.pid}/maps") as maps,
@@ -445,7 +445,7 @@ def holds(process: psutil.Process, text: str) -> bool:
             if not rights.startswith("rw"):
                 continue
             start, end = (int(each, 16) for each in place.split("-"))
-            with suppress(OSError):  # what is reserved alone
+            with suppress(OSError):  # memory that is only reserved
                 memory.seek(start)
                 if wanted in memory.read(end - start):
                     return True
@@ -453,7 +453,7 @@ def holds(process: psutil.Process, text: str) -> bool:
 
 
 def pages(context: Any) -> dict[str, str]:
-    """Return what the UI shows, as pages and as JSON."""
+    """Return the pages and the JSON of Spark's UI by path."""
     base = context.uiWebUrl
     api = f"api/v1/applications/{context.applicationId}"
     paths = ["jobs/", "stages/", "environment/", "SQL/", "executors/", "StreamingQuery/"]

@@ -1,4 +1,4 @@
-"""A standalone cluster on this machine: a master and workers, on loopback and ports of their own."""
+"""A standalone cluster on this machine: a master and workers on free ports of loopback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 300
 
 @contextmanager
 def started(name: str, folder: Path, *arguments: str) -> Iterator[Path]:
-    """Run a class of Spark's ``deploy``; yield the file of its log."""
+    """Run a class of Spark's ``deploy`` package and yield its log file."""
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -48,7 +48,7 @@ def started(name: str, folder: Path, *arguments: str) -> Iterator[Path]:
 
 
 def told(log: Path, pattern: str) -> str:
-    """Wait until a log has a line like that; return what the pattern's group is."""
+    """Wait until a log matches a pattern, and return the group of the pattern."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if match := re.search(pattern, log.read_text("utf-8", "replace")):

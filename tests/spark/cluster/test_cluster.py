@@ -1,4 +1,4 @@
-"""Writes on clusters of several processes: what fails or races leaves exact rows, and nothing else."""
+"""Writes on clusters of several processes: rows are exact after failures and races."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAULTS = [name for name in SCENARIOS if name not in ("everyday", "plain", "secre
 
 
 def run(master: str, root: Path, scenario: str, seeds: list[int]) -> list[dict[str, Any]]:
-    """Run a scenario in a driver of its own; return what it counted."""
+    """Run a scenario in a separate driver process and return its results."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.spark.cluster.driver", master, str(root), scenario]
         + [str(seed) for seed in seeds],
@@ -52,7 +52,7 @@ def run(master: str, root: Path, scenario: str, seeds: list[int]) -> list[dict[s
 
 
 def left_behind(root: Path) -> set[str]:
-    """Return the data files that no version of the table holds."""
+    """Return the data files that no version of the table uses."""
     folder = root / "t.lance"
     held = {
         file.path
@@ -65,7 +65,7 @@ def left_behind(root: Path) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", FAULTS)
-def test_rows_are_exact_and_maintain_removes_what_is_left(tmp_path: Path, scenario: str) -> None:
+def test_rows_are_exact_and_maintain_removes_remaining_files(tmp_path: Path, scenario: str) -> None:
     if scenario == "driver-killed":
         for seed in SEEDS:
             run(LOCAL_CLUSTER, tmp_path, scenario, [seed])
@@ -88,7 +88,7 @@ def test_rows_are_exact_and_maintain_removes_what_is_left(tmp_path: Path, scenar
         assert row.orphans_deleted >= len(left)
         found += len(left)
         assert left_behind(root) == set()
-        # A folder without files is none in an object store.
+        # Folders without files do not exist in an object store, so they may remain.
         assert not list((root / "t.lance/_transactions").glob("*/*"))
         assert lance.dataset(str(root / "t.lance")).count_rows() == rows
     ends = [line["ends"] for line in lines if "ends" in line]
@@ -112,7 +112,7 @@ def test_read_append_and_a_job_on_each_kind_of_cluster(tmp_path: Path, cluster: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("master", [LOCAL_CLUSTER, "connect"])
-def test_plain_queries_reach_lance(tmp_path: Path, master: str) -> None:
+def test_plain_queries_are_pushed_down_to_lance(tmp_path: Path, master: str) -> None:
     hatch_build.compile_jar(Path(hatch_build.__file__).parent)
     (line,) = run(master, tmp_path / "lake", "plain", [0])
     assert line == {"seed": 0, "exact": True, "pushed": True}
@@ -132,10 +132,10 @@ def test_spark_shows_and_logs_no_secret(tmp_path: Path) -> None:
         ("by the session", "connect"),
         ("in the environment", LOCAL_CLUSTER),
         ("in the environment", "connect"),
-        ("of this user", LOCAL_CLUSTER),  # which the data source alone needs
+        ("of this user", LOCAL_CLUSTER),  # only the data source needs it
     ],
 )
-def test_what_runs_the_tasks_and_sparks_files_hold_no_secret(
+def test_executors_and_files_of_spark_contain_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, master: str
 ) -> None:
     monkeypatch.delenv(ENVIRONMENT, raising=False)

@@ -1,4 +1,4 @@
-"""What the tests of jobs share."""
+"""Fixtures for the tests of jobs."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let commands keep their state below the test's folder."""
+    """Let commands store their state below the test's folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

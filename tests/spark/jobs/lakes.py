@@ -1,4 +1,4 @@
-"""A catalog with tables of every state."""
+"""Helpers that create a catalog and its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def nested(root: Path) -> Namespace:
 
 
 def put(namespace: Namespace, table: list[str], rows: pa.Table, **options: Any) -> Any:
-    """Make a table, and its namespaces, and return its dataset."""
+    """Create a table and its namespaces, and return the table's dataset."""
     for depth in range(1, len(table)):
         namespace.create_namespace({"id": table[:depth], "mode": "ExistOk"})
     location = namespace.declare_table({"id": table}).location

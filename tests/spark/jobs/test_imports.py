@@ -112,8 +112,8 @@ def simple(data: Path) -> dict[str, Any]:
     }
 
 
-def test_a_table_that_is_there_and_is_kept_is_no_failure(lake: Lake, data: Path) -> None:
-    """It is not compared with the source, whose rows it need not have; the row tells its columns."""
+def test_an_existing_table_that_is_kept_is_not_a_failure(lake: Lake, data: Path) -> None:
+    """The table is not checked, since its rows may differ from the source."""
     only = {"table": [{**simple(data)["table"][1], "mode": "exist_ok"}]}
     (row,) = import_tables(lake.namespace, only)
     assert (row.version, row.rows, row.problem, row.checked) == (1, 0, None, False)
@@ -121,7 +121,7 @@ def test_a_table_that_is_there_and_is_kept_is_no_failure(lake: Lake, data: Path)
     assert lake.dataset("items").to_table()["a"].to_pylist() == [100]
 
 
-def test_a_dry_run_shows_separators_nulls_and_types_and_does_nothing(
+def test_a_dry_run_shows_separators_nulls_and_types_and_changes_nothing(
     lake: Lake, data: Path, tmp_path: Path
 ) -> None:
     rows = import_tables(lake.namespace, simple(data), dry_run=True)
@@ -134,7 +134,7 @@ def test_a_dry_run_shows_separators_nulls_and_types_and_does_nothing(
     assert lake.dataset("items").version == 1
 
 
-def test_a_table_that_fails_is_told_and_the_next_run_does_it_alone(
+def test_a_failed_table_is_reported_and_the_next_run_imports_only_it(
     lake: Lake, data: Path, tmp_path: Path
 ) -> None:
     state, namespace = tmp_path / "state", lake.namespace
@@ -149,10 +149,10 @@ def test_a_table_that_fails_is_told_and_the_next_run_does_it_alone(
     assert not state.exists()
 
 
-def cut_import(
+def interrupt_import(
     monkeypatch: pytest.MonkeyPatch, table: str, when: str, run: Callable[[], object]
 ) -> None:
-    """Run an import that is cut before or after its state tells that a table is done."""
+    """Run an import that is interrupted before or after its state records a finished table."""
     real = JobState.add
 
     def cut(self: JobState, key: str, value: Any) -> None:
@@ -168,15 +168,15 @@ def cut_import(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_run_that_was_cut_short_is_resumed(
+def test_an_interrupted_import_is_resumed(
     lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """It is cut right before or after the state tells that the second table is done."""
+    """The interrupt comes directly before or after the state records the second table."""
     state, namespace = tmp_path / "state", lake.namespace
-    cut_import(
+    interrupt_import(
         monkeypatch, "items", when, lambda: import_tables(namespace, simple(data), state=state)
     )
-    # Others go on with the table meanwhile.
+    # Another client appends to the table between the runs.
     lake.put("items", pa.table({"a": [7]}), mode="append")
     rows = import_tables(namespace, simple(data), state=state)
     assert results(rows) == WHOLE
@@ -185,7 +185,7 @@ def test_a_run_that_was_cut_short_is_resumed(
     assert not state.exists()
 
 
-def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
+def test_an_interrupted_import_that_created_a_table_reports_its_rows(
     lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, only = tmp_path / "state", {"table": simple(data)["table"][:1]}
@@ -193,13 +193,13 @@ def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
     def run() -> Any:
         return import_tables(lake.namespace, only, state=state)
 
-    cut_import(monkeypatch, "orders", "before", run)
+    interrupt_import(monkeypatch, "orders", "before", run)
     assert lake.dataset("orders").count_rows() == 3
     assert results(run()) == WHOLE[:1]
     assert lake.dataset("orders").version == 1
 
 
-def test_rows_that_are_not_there_at_the_end_are_told(
+def test_rows_that_are_missing_at_the_end_are_reported(
     lake: Lake, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = table_import.import_into
@@ -232,7 +232,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "message"), BAD, ids=[message for _, message in BAD])
-def test_a_wrong_mapping_is_refused_before_anything_is_done(
+def test_an_invalid_mapping_is_rejected_before_any_import(
     lake: Lake, given: Mapping[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
@@ -289,5 +289,5 @@ def test_tables_queries_and_databases_are_read_by_spark(
     ]
     assert isinstance(rows[3], ImportRow)
     assert rows[3].problem is not None
-    assert len(started) == 2  # once a run
+    assert len(started) == 2  # once per run
     assert lake.dataset("two").schema.field("v").type == pa.list_(pa.float32(), 1)

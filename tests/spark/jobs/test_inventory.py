@@ -36,7 +36,7 @@ ALWAYS = timedelta(0)
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Namespace:
-    """Return a catalog with a plain, a worn, a declared and a damaged table."""
+    """Return a catalog with a plain, a fragmented, a declared and a damaged table."""
     namespace = nested(tmp_path / "lake")
     put(namespace, ["plain"], TEN)
     worn = put(namespace, ["sales", "eu", "worn"], TEN, max_rows_per_file=4)
@@ -50,7 +50,7 @@ def catalog(tmp_path: Path) -> Namespace:
     return namespace
 
 
-def test_a_row_says_all_of_a_table(catalog: Namespace) -> None:
+def test_a_row_describes_a_table_completely(catalog: Namespace) -> None:
     found = {row.table: row for row in inventory(catalog)}
     assert list(found) == [
         ("plain",),
@@ -77,7 +77,7 @@ def test_a_row_says_all_of_a_table(catalog: Namespace) -> None:
     assert damaged.code is not None and not damaged.declared_only
 
 
-def test_rows_become_arrow_and_dicts_and_come_back_the_same(catalog: Namespace) -> None:
+def test_rows_convert_to_arrow_and_dicts(catalog: Namespace) -> None:
     rows = inventory(catalog)
     table = rows.to_arrow()
     assert table.schema == inventory(catalog, Selection(patterns=["none"])).to_arrow().schema
@@ -101,12 +101,12 @@ def test_tables_are_chosen_by_namespace_and_pattern(
     assert [row.table[-1] for row in inventory(catalog, selection)] == names
 
 
-def test_a_namespace_that_is_not_there_is_an_error(catalog: Namespace) -> None:
+def test_an_inventory_of_a_missing_namespace_is_an_error(catalog: Namespace) -> None:
     with pytest.raises(NamespaceNotFoundError):
         inventory(catalog, Selection(under=["nowhere"]))
 
 
-def test_a_run_that_was_cut_short_goes_on(
+def test_an_interrupted_inventory_is_resumed(
     catalog: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state.jsonl"
@@ -122,7 +122,7 @@ def test_a_run_that_was_cut_short_goes_on(
     with pytest.raises(Crash):
         inventory(catalog, state=state, max_concurrency=1, progress=crash)
     lines = state.read_text().splitlines()
-    assert len(lines) == 3  # what it is, and two tables
+    assert len(lines) == 3  # the header and two tables
     state.write_text("\n".join(lines) + '\n["half a li')
     looked: list[tuple[str, ...]] = []
     module = __import__(inventory_module.__module__, fromlist=["_inspect"])
@@ -138,7 +138,7 @@ def test_a_run_that_was_cut_short_goes_on(
     assert not state.exists()
 
 
-def test_a_state_of_something_else_is_refused_and_stays(catalog: Namespace, tmp_path: Path) -> None:
+def test_a_state_of_another_job_is_rejected_and_kept(catalog: Namespace, tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
     for text in ("notes of mine\n", "notes of mine", '{"job": "sync", "of": "x"}\n'):
         state.write_text(text)
@@ -147,9 +147,7 @@ def test_a_state_of_something_else_is_refused_and_stays(catalog: Namespace, tmp_
         assert state.read_text() == text
 
 
-def test_the_same_job_does_not_run_twice_max_concurrency(
-    catalog: Namespace, tmp_path: Path
-) -> None:
+def test_the_same_job_does_not_run_twice_concurrently(catalog: Namespace, tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
 
     def again(done: int, total: int) -> None:
@@ -159,7 +157,7 @@ def test_the_same_job_does_not_run_twice_max_concurrency(
     assert len(inventory(catalog, state=state, progress=again)) == 4
 
 
-def test_files_that_no_version_holds_are_counted_and_deleted(tmp_path: Path) -> None:
+def test_files_that_no_version_uses_are_counted_and_deleted(tmp_path: Path) -> None:
     namespace = nested(tmp_path / "lake")
     dataset = put(namespace, ["t"], TEN)
     dataset.create_scalar_index("a", "BTREE")
@@ -191,7 +189,7 @@ def test_files_that_no_version_holds_are_counted_and_deleted(tmp_path: Path) -> 
     size = sum((root / path).stat().st_size for path in expected)
     assert (row.orphan_files, row.orphan_bytes) == (4, size)
 
-    # The job is still writing, by its notes: what it noted is not touched, however old it is.
+    # The notes show that the job is still writing, so noted files are kept, whatever their age.
     os.utime(root / "data" / noted.files[0].path, (1, 1))
     os.utime(root / "data" / lost.files[0].path, (1, 1))
     found = find_orphans(dataset, timedelta(days=1))
@@ -204,7 +202,7 @@ def test_files_that_no_version_holds_are_counted_and_deleted(tmp_path: Path) -> 
     assert dataset.checkout_version(("b/1", None)).count_rows() == 17
 
 
-def test_the_command_shows_saves_and_sums_up(catalog: Namespace, tmp_path: Path) -> None:
+def test_the_command_shows_saves_and_summarizes(catalog: Namespace, tmp_path: Path) -> None:
     options = ["--impl", "memory", "-p", f"root={tmp_path / 'lake'}"]
     shown = run("inventory", *options).stdout.splitlines()
     assert [line.split()[0] for line in shown[1:5]] == [
@@ -229,14 +227,14 @@ def test_the_command_shows_saves_and_sums_up(catalog: Namespace, tmp_path: Path)
     assert list((tmp_path / "state" / "lance-ns").iterdir()) == []
 
 
-def test_rows_become_a_frame(catalog: Namespace, spark: Any) -> None:
+def test_rows_convert_to_a_frame(catalog: Namespace, spark: Any) -> None:
     frame = inventory(catalog).to_frame(spark)
     assert frame.where("small_fragments > 1").select("table").collect() == [
         (["sales", "eu", "worn"],)
     ]
 
 
-def test_a_flat_catalog_is_walked_too(tmp_path: Path) -> None:
+def test_the_inventory_of_a_flat_catalog(tmp_path: Path) -> None:
     namespace = connect("dir", {"path": str(tmp_path)})
     put(namespace, ["t"], TEN)
     assert [row.rows for row in inventory(namespace)] == [10]

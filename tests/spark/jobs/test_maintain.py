@@ -1,4 +1,4 @@
-"""`maintain`: tables are kept in good order."""
+"""`maintain` compacts tables, builds indices and deletes old versions and orphans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = timedelta(0)
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Namespace:
-    """Return a catalog with a worn table, one that needs nothing and a declared one."""
+    """Return a catalog with a fragmented table, one that needs nothing and a declared one."""
     namespace = nested(tmp_path / "lake")
     worn = put(namespace, ["sales", "worn"], TEN, max_rows_per_file=2)
     worn.create_scalar_index("s", "BITMAP")
@@ -67,7 +67,7 @@ def test_a_worn_table_is_compacted_in_one_commit_and_its_index_completed(
         indices_updated=("s_idx",),
     )
     after = catalog.open_table(["sales", "worn"])
-    # Lance gives the new fragments their numbers in a version of its own.
+    # Lance reserves the ids of the new fragments in a separate version.
     assert after.version == before.version + 3
     assert len(after.get_fragments()) == 1
     assert sorted(after.to_table()["a"].to_pylist()) == sorted([*range(10)] * 2)
@@ -78,7 +78,7 @@ def test_a_worn_table_is_compacted_in_one_commit_and_its_index_completed(
     assert again["worn"].version == after.version
 
 
-def test_indices_are_created_where_the_column_has_none(catalog: Namespace) -> None:
+def test_indices_are_created_on_columns_that_have_none(catalog: Namespace) -> None:
     put(catalog, ["other"], pa.table({"z": [1]}))
     put(catalog, ["empty"], TEN.slice(0, 0))
     wishes = [IndexWish(column="a", type="btree"), IndexWish(column="s", type="INVERTED")]
@@ -134,7 +134,7 @@ def test_a_budget_of_bytes_leaves_the_rest_to_the_next_run(
     assert not state.exists()
 
 
-def test_a_budget_of_time_begins_nothing_after_it(catalog: Namespace, tmp_path: Path) -> None:
+def test_nothing_starts_after_the_time_budget(catalog: Namespace, tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
     before = catalog.open_table(["sales", "worn"]).version
     rows = maintain(catalog, upkeep=Upkeep(max_hours=0), state=state)
@@ -143,7 +143,7 @@ def test_a_budget_of_time_begins_nothing_after_it(catalog: Namespace, tmp_path: 
     assert not state.exists(), "a run that got nowhere must not leave tables out of the next"
 
 
-def test_a_conflict_is_tried_again_and_a_lasting_one_leaves_nothing(
+def test_a_conflict_is_retried_and_a_permanent_one_leaves_nothing(
     catalog: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(catalog, ["busy"], TEN, max_rows_per_file=2)
@@ -170,7 +170,7 @@ def test_a_conflict_is_tried_again_and_a_lasting_one_leaves_nothing(
     assert catalog.open_table(["busy"]).to_table()["a"].to_pylist() == [0, *range(5, 10)]
 
 
-def test_a_table_that_fails_does_not_keep_the_others_back(catalog: Namespace) -> None:
+def test_a_failed_table_does_not_block_the_others(catalog: Namespace) -> None:
     damaged = put(catalog, ["damaged"], TEN, max_rows_per_file=2)
     for file in Path(damaged.uri, "data").glob("*.lance"):
         file.write_bytes(b"nothing like data")
@@ -179,7 +179,7 @@ def test_a_table_that_fails_does_not_keep_the_others_back(catalog: Namespace) ->
     assert rows["worn"].problem is None and rows["worn"].new_fragments
 
 
-def test_an_interrupt_stops_the_tables_under_way(
+def test_an_interrupt_stops_the_tables_in_progress(
     catalog: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def progress(done: int, total: int) -> None:
@@ -198,7 +198,7 @@ def test_an_interrupt_stops_the_tables_under_way(
     assert len(steps) < 2
 
 
-def test_the_command_does_it(catalog: Namespace, tmp_path: Path) -> None:
+def test_the_maintain_command(catalog: Namespace, tmp_path: Path) -> None:
     options = ["--impl", "memory", "-p", f"root={tmp_path / 'lake'}"]
     dry = run("maintain", *options, "--dry-run", "--index", "a=BTREE").stdout
     assert "5 fragments compacted, index of a created, index s_idx updated" in dry
@@ -212,7 +212,7 @@ def test_the_command_does_it(catalog: Namespace, tmp_path: Path) -> None:
     assert "bad" in failed.stdout and "1 problems" in failed.stdout
 
 
-def test_spark_does_the_work_where_a_session_is_given(tmp_path: Path, spark: Any) -> None:
+def test_spark_does_the_work_if_a_session_is_passed(tmp_path: Path, spark: Any) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     for name in ("one", "two"):
         lance.write_dataset(TEN, str(tmp_path / f"{name}.lance"), max_rows_per_file=2)

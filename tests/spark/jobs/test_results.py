@@ -1,4 +1,4 @@
-"""Rows of jobs as they are kept in a state's file."""
+"""Rows of jobs in the format of a state file."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ INDICES = tuple(
     ],
     ids=["whole", "without-indices", "failed", "import"],
 )
-def test_a_row_is_the_same_once_it_was_written(row: Any) -> None:
+def test_a_row_makes_a_round_trip_through_json(row: Any) -> None:
     assert from_plain(type(row), json.loads(json.dumps(as_plain(row)))) == row

@@ -1,4 +1,4 @@
-"""Jobs between catalogs that other people wrote: into Hive, on to Unity and Iceberg, and to the others."""
+"""Jobs between third-party catalogs: from Hive to Unity, Iceberg, Polaris, Glue and SQL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REAL = [pytest.mark.real("unity"), pytest.mark.real("polaris")]
 def servers(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[tuple[UnityDouble | UnityServer, PolarisTables | PolarisServer]]:
-    """Unity and Polaris, as doubles and themselves; of the other catalogs the servers are real."""
+    """Start Unity and Polaris, as test doubles or as the real servers."""
     is_real = request.param == "real"
     lake = (tmp_path / CATALOG).as_uri()
     with (
@@ -60,7 +60,7 @@ def glue_catalog() -> Iterator[dict[str, str]]:
 
 
 def contents(namespace: Namespace, under: list[str]) -> dict[str, tuple[Any, ...]]:
-    """Return what the inventory says of each table."""
+    """Return the row count, version, state and schema of each table from the inventory."""
     rows = list(inventory(namespace, Selection(under=under)))
     assert [row.problem for row in rows if row.problem] == []
     return {
@@ -69,12 +69,12 @@ def contents(namespace: Namespace, under: list[str]) -> dict[str, tuple[Any, ...
 
 
 @pytest.mark.slow
-def test_tables_go_from_hive_to_all_other_catalogs(
+def test_tables_are_synced_from_hive_to_all_other_catalogs(
     tmp_path: Path, servers: tuple[UnityDouble | UnityServer, PolarisTables | PolarisServer]
 ) -> None:
     unity_server, polaris_server = servers
     database = f"jobs_{tmp_path.name}".lower().replace("-", "_")
-    # Polaris takes tables below its own root alone.
+    # Polaris accepts only tables below its own root.
     lake = Path(polaris_server.location.removeprefix("file://")) / "lake"
     properties = {"uri": shared("4.2").uri, "root": str(lake)}
     hive = connect("hive2", properties)
@@ -90,7 +90,7 @@ def test_tables_go_from_hive_to_all_other_catalogs(
             sources=[str(source)],
             mode="exist_ok",
         )
-    assert (imported.version, imported.rows) == (1, 0)  # the second run left it as it was
+    assert (imported.version, imported.rows) == (1, 0)  # the second run changed nothing
     hive.alter_table({"id": [database, "orders"], "set_properties": {"owner_team": "lake"}})
     put(hive, [database, "events"], ROWS).delete("a < 3")
     hive.declare_table({"id": [database, "later"]})
@@ -127,7 +127,7 @@ def test_tables_go_from_hive_to_all_other_catalogs(
             described = target.describe_table({"id": [*into, "orders"]})
             assert (described.properties or {})["owner_team"] == "lake"
             before, under = target, into
-        # The ends have the same tables: what is compacted by the last shows in the first.
+        # All catalogs share the tables: a compaction through the last one is visible in the first.
         (kept,) = maintain(before, Selection(under=under, patterns=["*events"]), Upkeep())
         assert kept.problem is None
         assert contents(hive, [database]) == contents(before, under)

@@ -1,4 +1,4 @@
-"""`sync`: one catalog's tables into another."""
+"""`sync` mirrors the tables of one catalog in another."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NarrowConfig(MemoryConfig):
 
 
 class NarrowNamespace(MemoryNamespace):
-    """A catalog of one level, in lower case, that has no way to change a table."""
+    """A catalog with one level and lower-case names, which cannot alter a table."""
 
     config_type = NarrowConfig
     capabilities = Capabilities(
@@ -95,7 +95,7 @@ def test_tables_are_registered_and_a_second_run_has_nothing_to_do(
     assert not any(row.done for row in again)
 
 
-def test_what_differs_is_altered_moved_and_pruned(
+def test_differing_tables_are_altered_moved_and_pruned(
     source: Namespace, target: Namespace, tmp_path: Path
 ) -> None:
     sync(source, target)
@@ -123,7 +123,7 @@ def test_what_differs_is_altered_moved_and_pruned(
     assert list(theirs.parent.glob("theirs*/data/*.lance")), "pruning deleted data"
 
 
-def test_a_selection_goes_into_a_namespace_of_the_target(
+def test_a_selection_is_synced_into_a_namespace_of_the_target(
     source: Namespace, target: Namespace
 ) -> None:
     put(target, ["main", "orders2"], TEN)
@@ -139,9 +139,7 @@ def test_a_selection_goes_into_a_namespace_of_the_target(
         sync(source, target, Mirror(selection=Selection(under=["nowhere"])))
 
 
-def test_what_would_be_lost_is_said_before_anything_happens(
-    source: Namespace, tmp_path: Path
-) -> None:
+def test_losses_are_reported_before_any_change(source: Namespace, tmp_path: Path) -> None:
     put(source, ["sales", "eu", "Orders"], TEN)
     narrow = NarrowNamespace.from_properties({"root": str(tmp_path / "narrow")})
     plain = sync(source, narrow, dry_run=True)
@@ -175,7 +173,7 @@ def test_what_would_be_lost_is_said_before_anything_happens(
     assert set(steps(sync(source, narrow, mirror)).values()) == {"none"}
 
 
-def test_two_tables_of_one_name_are_both_refused(source: Namespace, tmp_path: Path) -> None:
+def test_two_tables_with_one_name_are_both_rejected(source: Namespace, tmp_path: Path) -> None:
     put(source, ["sales", "ORDERS"], TEN)
     narrow = NarrowNamespace.from_properties({"root": str(tmp_path / "narrow")})
     mirror = Mirror(selection=Selection(patterns=["sales$?????s", "sales$?????S"]))
@@ -186,7 +184,7 @@ def test_two_tables_of_one_name_are_both_refused(source: Namespace, tmp_path: Pa
     assert list(narrow.iter_tables(["sales"])) == []
 
 
-def test_a_catalog_that_alters_no_table_registers_it_anew(
+def test_a_catalog_that_cannot_alter_a_table_registers_it_again(
     source: Namespace, tmp_path: Path
 ) -> None:
     narrow = NarrowNamespace.from_properties({"root": str(tmp_path / "narrow")})
@@ -200,7 +198,9 @@ def test_a_catalog_that_alters_no_table_registers_it_anew(
     assert narrow.describe_table({"id": ["sales", "orders"]}).properties == {"owner": "eve"}
 
 
-def test_data_is_copied_with_its_indices_and_stays_apart(source: Namespace, tmp_path: Path) -> None:
+def test_data_is_copied_with_its_indices_and_stays_independent(
+    source: Namespace, tmp_path: Path
+) -> None:
     dataset = source.open_table(["plain"])
     dataset.create_scalar_index("a", "BTREE")
     dataset.tags.create("first", 1)
@@ -253,7 +253,7 @@ def test_a_copy_that_fails_leaves_no_table(
     assert problems(sync(source, target, mirror)) == []
 
 
-def test_a_table_that_fails_does_not_keep_the_others_back(
+def test_a_failed_table_does_not_block_the_others(
     source: Namespace, target: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = type(target).register_table
@@ -271,7 +271,7 @@ def test_a_table_that_fails_does_not_keep_the_others_back(
     assert steps(sync(source, target))["plain"] == "register"
 
 
-def test_a_change_behind_its_back_shows_in_the_check(
+def test_the_check_finds_a_concurrent_change(
     source: Namespace, target: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = type(target).register_table

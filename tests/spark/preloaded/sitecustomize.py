@@ -1,8 +1,8 @@
-"""Put this folder on PYTHONPATH to have Spark's Python workers forked with what they all import.
+"""Put this folder on PYTHONPATH to fork Spark's Python workers with their imports already loaded.
 
-Spark asks a new worker for each plan of a Python data source, and its import of pandas takes longer than
-most plans here; a worker collects garbage after each task, looking through all that it imported. pylance
-is left to the workers: it is not to be forked.
+Spark starts a new worker for each plan of a Python data source, and its import of pandas takes
+longer than most plans here. A worker collects garbage after each task, which scans everything that
+it has imported. Workers import pylance themselves, because it must not be forked.
 """
 
 import gc
