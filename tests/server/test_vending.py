@@ -1,4 +1,4 @@
-"""Credentials for one table: what they reach, by a store that applies their session policy."""
+"""Vended credentials give access to one table only, in a store that applies session policies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACTIONS = {"GET": "s3:GetObject", "HEAD": "s3:GetObject", "PUT": "s3:PutObject"}
 
 
 def matches(pattern, text):
-    """Match as IAM does: ``*`` and ``?`` are wild, ``${*}`` and its like are themselves."""
+    """Match as IAM does: ``*`` and ``?`` are wildcards, ``${*}`` and ``${?}`` are literals."""
     escaped, at = "", 0
     while at < len(pattern):
         if pattern.startswith("${", at):
@@ -43,8 +43,8 @@ def matches(pattern, text):
     return fnmatch.fnmatchcase(text, escaped)
 
 
-def session_policy(access_key):
-    """Return the session policy that an access key was made with; None for one that has none."""
+def session_policy_of(access_key):
+    """Return the session policy of a temporary access key, or None for other keys."""
     from moto.sts.models import sts_backends
 
     for backends in sts_backends.values():
@@ -56,7 +56,7 @@ def session_policy(access_key):
 
 
 def allowed(policy, asked):
-    """Return whether a session policy lets a request to S3 through, as AWS reads policies."""
+    """Return whether a session policy allows a request to S3, by the rules of AWS."""
     bucket, _, key = unquote(asked.path).lstrip("/").partition("/")
     query = parse_qs(asked.query, keep_blank_values=True)
     if not key:
@@ -87,13 +87,13 @@ def store():
 
 @pytest.fixture
 def enforcing(store):
-    """The store, where temporary keys may do what their session policy says and nothing else."""
+    """Yield the store; it restricts temporary keys to the permissions of their session policy."""
     store.clear()
 
     def refuses(asked):
         if asked.access_key is None:
             return True
-        policy = session_policy(asked.access_key)
+        policy = session_policy_of(asked.access_key)
         return policy is not None and not allowed(policy, asked)
 
     store.refuses = refuses
@@ -169,7 +169,7 @@ def test_a_reader_reads_its_table_and_nothing_else(served):
     assert store.objects() == before
 
 
-def test_a_writer_writes_its_table_and_not_the_neighbours(served):
+def test_a_writer_writes_only_its_table(served):
     client, store, root = served
     location, options = described(client, "writer", "mine")
     lance.write_dataset(pa.table({"a": [3]}), location, mode="append", storage_options=options)
@@ -182,7 +182,7 @@ def test_a_writer_writes_its_table_and_not_the_neighbours(served):
     assert store.objects() == before
 
 
-def test_a_name_with_a_wildcard_is_taken_literally(served):
+def test_a_wildcard_in_a_name_is_literal(served):
     client, _, root = served
     location, options = described(client, "reader", "a*b")
     assert lance.dataset(location, storage_options=options).count_rows() == 2
@@ -190,7 +190,7 @@ def test_a_name_with_a_wildcard_is_taken_literally(served):
         lance.dataset(f"{root}/axb.lance", storage_options=options)
 
 
-def test_credentials_live_for_an_hour_and_are_each_callers_own(served):
+def test_credentials_are_valid_for_an_hour_and_one_caller(served):
     client, _, _ = served
     _, first = described(client, "reader", "mine")
     left = int(first["expires_at_millis"]) / 1000 - time.time()
@@ -199,7 +199,7 @@ def test_credentials_live_for_an_hour_and_are_each_callers_own(served):
     assert described(client, "writer", "mine")[1]["aws_access_key_id"] != first["aws_access_key_id"]
 
 
-def test_nothing_is_vended_to_who_may_not_read_or_asks_for_none(served):
+def test_credentials_are_vended_only_on_request_and_with_read_access(served):
     client, _, _ = served
     with client("writer") as namespace:
         answer = namespace.describe_table({"id": ["mine"], "vend_credentials": False})
@@ -218,7 +218,7 @@ def test_nothing_is_vended_to_who_may_not_read_or_asks_for_none(served):
         assert location.startswith("fresh2")
 
 
-def test_a_token_service_that_is_away_is_code_17_and_a_refusal_18(enforcing, tmp_path):
+def test_an_unavailable_token_service_is_code_17(enforcing, tmp_path):
     properties = {
         "path": f"s3://{enforcing.bucket}/tables",
         **{f"storage.{k}": v for k, v in enforcing.options(OPERATOR).items()},
@@ -236,12 +236,12 @@ def test_a_token_service_that_is_away_is_code_17_and_a_refusal_18(enforcing, tmp
             assert c.table_exists({"id": ["t"]}) is not None
 
 
-def test_what_is_no_role_is_refused():
+def test_an_invalid_role_is_rejected():
     with pytest.raises(InvalidInputError, match="not the ARN"):
         AssumeRole("tables")
 
 
-def test_the_policy_holds_the_one_prefix():
+def test_the_policy_allows_one_prefix():
     policy = json.loads(AssumeRole("arn:aws-cn:iam::1:role/r").policy("b", "x/${y}?*", "read"))
     below = "x/${$}{y}${?}${*}"
     assert policy["Statement"][0]["Resource"] == f"arn:aws-cn:s3:::b/{below}/*"
