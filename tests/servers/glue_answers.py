@@ -1,4 +1,4 @@
-"""What the double of Glue refuses, and how it says so."""
+"""Validation and error responses of the Glue double."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MODEL = botocore.session.Session().get_service_model("glue")
 
 @dataclass(frozen=True)
 class Call:
-    """One request that came in."""
+    """A received request."""
 
     operation: str
     parameters: dict[str, Any]
@@ -82,7 +82,7 @@ def _failure(
 
 
 def _refusal(body: str) -> tuple[int, dict[str, str], str]:
-    """Write in Glue's way what moto writes in the way of older services."""
+    """Convert moto's error response, in the format of older services, to Glue's format."""
     code, message = (re.search(f"<{tag}>(.*?)</{tag}>", body) for tag in ("Code", "Message"))
     assert code is not None
     assert message is not None
@@ -100,7 +100,7 @@ def signer_of(response: Any) -> str | None:
 
 
 def _expired(response: Any) -> bool:
-    """Return whether the caller's role credentials have run out."""
+    """Return whether the caller's role credentials have expired."""
     now = datetime.now(UTC).replace(tzinfo=None)
     signer = signer_of(response)
     for account in list(sts_backends):
@@ -122,7 +122,7 @@ def invalid(message: str) -> Exception:
 
 
 def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
-    """Return what in a message does not fit the service's model."""
+    """Yield the parts of a message that violate the service's model."""
     if shape is None:
         if value:
             yield f"{where}: no members are allowed"
@@ -135,7 +135,7 @@ def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
 
 
 def _details(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    """Check what botocore leaves to the service: unknown members, lengths, patterns, choices."""
+    """Check what botocore does not: unknown members, lengths, patterns and enumerations."""
     if isinstance(shape, StructureShape):
         for name, member in value.items():
             if name not in shape.members:
@@ -163,6 +163,6 @@ def _details(value: Any, shape: Shape, where: str) -> Iterator[str]:
 def _fits_pattern(value: str, pattern: str | None) -> bool:
     if pattern is None or r"\p{" in pattern:
         return True
-    # The model writes characters beyond the first 65,536 as pairs, for Java.
+    # The model writes characters above U+FFFF as surrogate pairs, for Java.
     python = pattern.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
     return re.fullmatch(python, value) is not None
