@@ -27,7 +27,7 @@ def test_every_specification_has_requirements() -> None:
     assert {row.spec for row in ROWS} == set(SPECIFICATIONS)
 
 
-def test_the_general_specification_is_numbered_through() -> None:
+def test_the_ids_of_the_general_specification_are_consecutive() -> None:
     ids = [row.id for row in ROWS if row.spec == "general"]
     assert ids == [f"general-{n:03}" for n in range(1, len(ids) + 1)]
 

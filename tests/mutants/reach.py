@@ -82,7 +82,7 @@ class Recorder:
         passed = {test for test in tests if test in self._seconds and test not in self._failed}
         kept: Counter[str] = Counter()
         chosen = []
-        for test in _in_turn(passed, self._seconds):
+        for test in _interleaved(passed, self._seconds):
             file = test.partition("::")[0]
             kept[file] += 1
             if kept[file] <= PER_FILE:
@@ -142,11 +142,11 @@ def tests_of(
     within = [name for name, body in _functions(file) if first in body]
     names = frozenset(_NAME.findall("\n".join([*lines, text, *within])))
     seconds, _ = _recorded()
-    ordered = dict.fromkeys([*_about(names, tests), *tests])
+    ordered = dict.fromkeys([*_best_matching(names, tests), *tests])
     return [(test, seconds.get(test, UNKNOWN_SECONDS)) for test in ordered]
 
 
-def _about(names: frozenset[str], tests: list[str]) -> list[str]:
+def _best_matching(names: frozenset[str], tests: list[str]) -> list[str]:
     """Return the tests from the files that best match some names; names in few files count more."""
     files: dict[str, list[str]] = {}
     for test in tests:
@@ -173,7 +173,7 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[str]:
     of_file = lines.get(file, {})
     found: dict[str, None] = {}
     for tests in sorted((of_file.get(line, []) for line in range(first, last + 1)), key=len):
-        found |= dict.fromkeys(_in_turn(set(tests), seconds))
+        found |= dict.fromkeys(_interleaved(set(tests), seconds))
     files = {test.partition("::")[0] for test in found}
     named = [
         test
@@ -216,7 +216,7 @@ def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[str]:
     found = []
     for of_test in ranked:
         cases = {test for test in _collected() if test.startswith(f"{of_test}::")}
-        found += sorted(_in_turn(cases, seconds), key=lambda test: text not in test)
+        found += sorted(_interleaved(cases, seconds), key=lambda test: text not in test)
     return found
 
 
@@ -225,7 +225,7 @@ def _holds(file: str, text: str) -> bool:
     return len(text) > 2 and text in (ROOT / file).read_text("utf-8")
 
 
-def _in_turn(tests: set[str], seconds: dict[str, float]) -> list[str]:
+def _interleaved(tests: set[str], seconds: dict[str, float]) -> list[str]:
     """Return one case of each test function, fastest first, then a second case of each, etc."""
     cases: Counter[str] = Counter()
     placed = []

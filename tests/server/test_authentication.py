@@ -356,14 +356,14 @@ def test_client_certificates_must_be_issued_by_the_authority(secured):
     other = Authority(folder, "another authority").issue("eve", "ana")
     seen = []
 
-    class Noting:
+    class RecordingSource:
         waits = False
 
         def find(self, credentials):
             seen.append(authentication.Certificates().find(credentials))
 
     tls = Tls(cert=issued.cert, key=issued.key, client_ca=authority.file)
-    with serving(EchoNamespace(), ServerOptions(tls=tls, callers=[Noting()])) as uri:
+    with serving(EchoNamespace(), ServerOptions(tls=tls, callers=[RecordingSource()])) as uri:
 
         def call(pair):
             context = ssl.create_default_context(cafile=str(authority.file))

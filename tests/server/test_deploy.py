@@ -138,7 +138,7 @@ def test_nginx_forwards_paths_and_streams_bodies(proxied):
 
 
 @needs_nginx
-def test_nginx_forwards_the_host_name(proxied):
+def test_the_host_check_works_behind_nginx(proxied):
     client, _ = proxied
     answer = client.post("/v1/table/t/describe", json={}, headers={"host": "evil.example"})
     assert answer.status_code == 403

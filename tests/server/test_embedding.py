@@ -120,7 +120,7 @@ def test_limits_apply_with_other_servers():
     large = ask(app, "/v1/table/t/describe", headers={"x-large": "x" * 3000})[0]
     assert (large.status_code, large.json()["code"]) == (431, 13)
 
-    async def crowd():
+    async def send_three():
         """Send three concurrent requests whose bodies never arrive."""
         sent = [[] for _ in range(3)]
 
@@ -143,7 +143,7 @@ def test_limits_apply_with_other_servers():
         await asyncio.gather(*(one(number) for number in range(3)))
         return [messages[0]["status"] for messages in sent]
 
-    assert sorted(asyncio.run(crowd())) == [408, 408, 429]
+    assert sorted(asyncio.run(send_three())) == [408, 408, 429]
 
 
 @pytest.mark.parametrize("path", ["/v1/table", "/DescribeTable", "/healthz", "/ui", "/nowhere"])

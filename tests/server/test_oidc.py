@@ -424,7 +424,7 @@ def answers(status=200, body=b"", **headers):
     return answer
 
 
-def drips(handler):
+def send_slowly(handler):
     handler.send_response(200)
     handler.end_headers()
     with contextlib.suppress(OSError):
@@ -452,7 +452,7 @@ HOSTILE = {
     "elsewhere": answers(302, location="https://elsewhere.example/keys"),
     "compressed": answers(body=gzip.compress(b" " * 10_000_000), content_encoding="gzip"),
     "without end": grows,
-    "slow": drips,
+    "slow": send_slowly,
     "gone": lambda handler: handler.connection.close(),
 }
 

@@ -50,7 +50,7 @@ def test_an_invalid_request_id_is_replaced(
     assert not text or text not in caplog.text
 
 
-class Explained(EchoNamespace):
+class FailingWithCause(EchoNamespace):
     """A namespace that raises a protocol error with a cause."""
 
     def table_exists(self, request: Any) -> Any:
@@ -60,7 +60,7 @@ class Explained(EchoNamespace):
 def test_the_cause_of_a_protocol_error_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with serving(Explained()) as uri:
+    with serving(FailingWithCause()) as uri:
         sent = {"x-request-id": "r-1"}
         answer = httpx.post(f"{uri}/v1/table/t/exists", headers=sent)
     told = {"error": "the catalog is out of order", "code": 18, "instance": "r-1"}

@@ -141,7 +141,7 @@ def test_other_workers_accept_for_a_worker_that_exited(clock: list[float]) -> No
     assert made.adopted == {1: set(), 3: set(), 4: set()}
 
 
-def test_workers_with_one_socket_accept_for_each_other_already() -> None:
+def test_workers_that_share_a_socket_adopt_no_slots() -> None:
     made = Workers(2)
     made._listeners = [made._listeners[0]] * 2
     made._start_all()

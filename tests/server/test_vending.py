@@ -86,7 +86,7 @@ def store():
 
 
 @pytest.fixture
-def enforcing(store):
+def guarded_store(store):
     """Yield the store; it restricts temporary keys to the permissions of their session policy."""
     store.clear()
 
@@ -120,11 +120,11 @@ on = [["**"]]
 
 
 @pytest.fixture
-def served(enforcing, tmp_path):
-    root = f"s3://{enforcing.bucket}/tables"
+def served(guarded_store, tmp_path):
+    root = f"s3://{guarded_store.bucket}/tables"
     properties = {
         "path": root,
-        **{f"storage.{k}": v for k, v in enforcing.options(OPERATOR).items()},
+        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
     }
     made = {name: new_token(name) for name in ("reader", "writer", "manager")}
     tokens, grants = tmp_path / "tokens.toml", tmp_path / "grants.toml"
@@ -133,7 +133,7 @@ def served(enforcing, tmp_path):
     options = ServerOptions(
         callers=[TokenFile(tokens)],
         policy=PolicyFile(grants),
-        vend_role=AssumeRole(ROLE, endpoint=enforcing.uri),
+        vend_role=AssumeRole(ROLE, endpoint=guarded_store.uri),
     )
     with connect("dir", properties) as namespace:
         for name in ("mine", "mine2", "a*b", "axb"):
@@ -143,7 +143,7 @@ def served(enforcing, tmp_path):
             def client(name):
                 return connect("rest", {"uri": uri, "auth_token": made[name].token})
 
-            yield client, enforcing, root
+            yield client, guarded_store, root
 
 
 def described(client, who, table):
@@ -218,10 +218,10 @@ def test_credentials_are_vended_only_on_request_and_with_read_access(served):
         assert location.startswith("fresh2")
 
 
-def test_an_unavailable_token_service_is_code_17(enforcing, tmp_path):
+def test_an_unavailable_token_service_is_code_17(guarded_store, tmp_path):
     properties = {
-        "path": f"s3://{enforcing.bucket}/tables",
-        **{f"storage.{k}": v for k, v in enforcing.options(OPERATOR).items()},
+        "path": f"s3://{guarded_store.bucket}/tables",
+        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
     }
     with connect("dir", properties) as namespace:
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))

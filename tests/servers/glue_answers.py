@@ -38,7 +38,7 @@ def answer(server: GlueServer, response: Any, perform: Callable[[], Any]) -> Any
     if operation not in _MODEL.operation_names:
         return _failure("UnknownOperationException", operation, 400)
     model = _MODEL.operation_model(operation)
-    wrong = list(_misfits(given, model.input_shape, operation))
+    wrong = list(_violations(given, model.input_shape, operation))
     if wrong:
         server.problems += wrong
         return _failure("ValidationException", "; ".join(wrong), 400)
@@ -55,9 +55,9 @@ def answer(server: GlueServer, response: Any, perform: Callable[[], Any]) -> Any
     if fault is not None:
         return _failure(fault.code, fault.message, fault.status, fault.headers)
     if status in (401, 403):
-        return _refusal(body)
+        return _denial(body)
     if status == 200 and model.output_shape is not None:
-        server.problems += _misfits(
+        server.problems += _violations(
             json.loads(body or "{}"), model.output_shape, f"{operation} answer"
         )
     elif status != 200:
@@ -81,7 +81,7 @@ def _failure(
     return status, sent, json.dumps({"__type": code, "Message": message})
 
 
-def _refusal(body: str) -> tuple[int, dict[str, str], str]:
+def _denial(body: str) -> tuple[int, dict[str, str], str]:
     """Convert moto's error response, in the format of older services, to Glue's format."""
     code, message = (re.search(f"<{tag}>(.*?)</{tag}>", body) for tag in ("Code", "Message"))
     assert code is not None
@@ -121,7 +121,7 @@ def invalid(message: str) -> Exception:
     return error_of("InvalidInputException", message)
 
 
-def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
+def _violations(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
     """Yield the parts of a message that violate the service's model."""
     if shape is None:
         if value:

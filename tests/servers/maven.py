@@ -98,7 +98,7 @@ def _maven() -> list[str]:
     installed = shutil.which("mvn")
     if installed:
         return [installed]
-    java = [str(java_command()), *_trusting()]
+    java = [str(java_command()), *_truststore_options()]
     home = _maven_home(java)
     return [
         *java,
@@ -151,7 +151,7 @@ def _ivy() -> Path:
     return next(Path(pyspark.__file__).parent.glob("jars/ivy-*.jar"))
 
 
-def _trusting() -> list[str]:
+def _truststore_options() -> list[str]:
     """Return options to make Java trust the same certificates as Python.
 
     A packaged Java has its own list of certificates.

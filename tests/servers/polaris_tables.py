@@ -111,7 +111,7 @@ class PolarisTables(WebServer):
             if found := pattern.search(location):
                 message = f"{what} at index {found.start()}: {location}"
                 return _failure(400, "IllegalArgumentException", message)
-        for taken in self._taken(levels[:-1]):
+        for taken in self._child_locations(levels[:-1]):
             if _overlap(location, taken):
                 message = (
                     f"Unable to create table at location '{location}' because it conflicts with "
@@ -121,7 +121,7 @@ class PolarisTables(WebServer):
         self.namespaces[levels] = {**body["properties"], "location": location}
         return Answer(body={"namespace": levels, "properties": self.namespaces[levels]})
 
-    def _taken(self, above: Levels) -> list[str]:
+    def _child_locations(self, above: Levels) -> list[str]:
         """Return the locations of the direct children of a namespace."""
         spaces = [
             each["location"] for levels, each in self.namespaces.items() if levels[:-1] == above

@@ -1,4 +1,4 @@
-"""SQL that would overflow Lance's stack or keep its parser busy for minutes is rejected unparsed.
+"""SQL that would overflow Lance's stack or block its parser for minutes never reaches Lance.
 
 The calls run in a child process, because a signal kills the process if one of them is not rejected.
 """

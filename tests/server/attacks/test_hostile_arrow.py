@@ -345,7 +345,7 @@ def test_an_invalid_start_of_a_stream_is_invalid_input(body, said):
         to_reader(io.BytesIO(body))
 
 
-class Trickle(io.RawIOBase):
+class SlowFile(io.RawIOBase):
     """A file that returns only a few bytes from each read."""
 
     def __init__(self, body):
@@ -359,6 +359,6 @@ class Trickle(io.RawIOBase):
 def test_a_stream_is_read_in_small_pieces(compression):
     table = pa.table({"n": [1, None, 3], "d": pa.array(["q", None, "q"]).dictionary_encode()})
     body = stream_of(table.to_batches()[0], compression=compression)
-    assert to_reader(Trickle(body)).read_all() == table
+    assert to_reader(SlowFile(body)).read_all() == table
     with pytest.raises((pa.ArrowInvalid, InvalidInputError)):
-        to_reader(Trickle(body[:-40])).read_all()
+        to_reader(SlowFile(body[:-40])).read_all()
