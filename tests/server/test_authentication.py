@@ -253,7 +253,7 @@ def test_throttling_of_guesses_ends_after_a_delay(monkeypatch):
     assert [failure() for _ in range(3)] == [2.0] * 3
     assert failure("10.0.0.2") is None
     now += 1.0
-    assert failure() == 1.0  # one second restores half an attempt, so the next is possible in 1 s
+    assert failure() == 1.0  # half an attempt has been restored, and this failure uses it up
     now += 2.0
     assert failure() is None
     now += 3600.0
