@@ -109,8 +109,7 @@ RELEASES = {
 
 @define
 class Metastore(ServerProcess):
-    """A metastore that starts on entry and stops on exit; it can be killed and restarted in
-    between.
+    """A metastore that starts on entry, stops on exit, and can be killed and restarted.
 
     Args:
         release: the release to run.
