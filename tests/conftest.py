@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Configuration and fixtures of the whole test suite."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ from tests.servers import real
 from tests.servers.guardian import MARK, end_with_parent, start_guardian
 from tests.servers.jvm import SHORT_LIVED
 
-# The same examples each time; HYPOTHESIS_PROFILE=search looks further than a test run should.
+# "fixed" generates the same examples in each run; "search" runs many more than a test run should.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
     os.environ.setdefault(variable, " ".join(SHORT_LIVED))
-# Each process that imports NumPy, as all with a table do, has a thread a core that turns idly at first:
-# 0.3 s of processor, more than the rest of a short command.
+# OpenBLAS starts one thread per core in each process that imports NumPy, and these threads spin at
+# first. That costs 0.3 s of CPU time, more than the rest of a short command.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 8 << 30
-"""Bytes that the temporary files of a whole run may take."""
+"""Upper bound of the size of a run's temporary files, in bytes."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Heed Ctrl-C, and put temporary files in memory where there is room: a disk is often waited for.
+    """Handle Ctrl-C, and keep temporary files in memory if there is enough space.
 
-    The processes of a run have it from the first, which takes away what pytest would keep of the last
-    runs.
+    Tests often wait for a slow disk. The first process of a run creates the folder and deletes it
+    at the end, so pytest does not keep files of earlier runs. The other processes use the same
+    folder.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # So it is in the background, and for all that is started there.
+        # Processes that a shell starts in the background ignore SIGINT, as do their children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if MARK not in os.environ:  # the process that starts all others
+    if MARK not in os.environ:  # this is the process that starts all others
         if "NOX_CURRENT_SESSION" in os.environ:
             end_with_parent()
         start_guardian()
@@ -60,16 +61,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files() -> Iterator[None]:
-    """Put all temporary files in one folder, and take it away at the end.
+    """Put all temporary files in one folder, and delete it at the end.
 
-    A process that is killed, as many are here, leaves its own behind. The folder's name is short: the
-    path of a socket has 107 bytes at most.
+    Many tests kill a process, which then does not delete its temporary files. The folder's name is
+    short because the path of a socket can have at most 107 bytes.
     """
     folder = tempfile.mkdtemp(prefix="lns-")
-    os.chmod(folder, 0o755)  # a server that runs as another user has its files below
+    os.chmod(folder, 0o755)  # the files of servers that run as another user are in it
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    # multiprocessing removes a folder of its own in there when the process ends (priority -100).
+    # multiprocessing deletes its own folder in this one when the process ends (priority -100).
     Finalize(None, shutil.rmtree, (folder, True), exitpriority=-101)
     yield
     for entry in Path(folder).iterdir():
@@ -84,13 +85,13 @@ def temporary_files() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Distribute tests by group with ``--dist loadgroup``; None leaves other ways to xdist."""
+    """Return our scheduler for ``--dist loadgroup``; None selects the default of other modes."""
     return Schedule(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Leave all that is collected out of the collection of garbage: it stays to the end of the run."""
+    """Exclude collected tests from garbage collection, because they exist until the run ends."""
     gc.disable()
     try:
         return (yield)
@@ -100,7 +101,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest tests of a parallel run first; reject names that differ from process to process."""
+    """Sort the tests of a parallel run, longest first; reject ids that differ between processes."""
     if config.getoption("loadgroup", False):
         items.sort(key=rank)
     for item in items:
@@ -109,7 +110,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a test out whose server or program is not there; fail it where they are required."""
+    """Skip a test whose server or program is missing, or fail it if servers are required."""
     if missing := next(_missing(item), None):
         if os.environ.get("LANCE_NS_REQUIRE_SERVERS"):
             pytest.fail(missing, pytrace=False)

@@ -1,4 +1,4 @@
-"""How many random examples the slow properties get."""
+"""Number of random examples that slow property tests generate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 __all__ = ["SHARE", "examples"]
 
 SHARE = float(os.environ.get("LANCE_NS_EXAMPLES", "0.4"))
-"""Part of the examples that a run takes: 1 in `nox -s full`, more to search for what no run has found."""
+"""Fraction of the examples that a run generates: 1 in `nox -s full`, more to find new bugs."""
 FEWEST = 12
 
 
 def examples(whole: int) -> int:
-    """Return how many of a number of examples this run takes."""
+    """Return how many examples this run generates of the number in a full run."""
     return max(min(whole, FEWEST), round(whole * SHARE))

@@ -1,6 +1,7 @@
-"""Counts the lines of every package: ``python -m tests.lines [ROOT]``.
+"""Count the lines of every package: ``python -m tests.lines [ROOT]``.
 
-Prints for each package its files, all lines, the lines with code or docstrings, and those with code.
+Prints for each package the number of files, lines, lines with code or docstrings, and lines with
+code.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LAYOUT = {
 
 
 def counts(source: str) -> tuple[int, int, int]:
-    """Return all lines, those with code or docstrings, and those with code."""
+    """Return the number of lines, of lines with code or docstrings, and of lines with code."""
     filled: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in LAYOUT:
@@ -36,7 +37,7 @@ def counts(source: str) -> tuple[int, int, int]:
 
 
 def package_of(path: Path) -> str:
-    """Return the package that a file is counted in: the folder below the first one."""
+    """Return the package that a file counts for: the first two folders of its path."""
     parts = path.parts
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0] if len(parts) > 1 else "."
 

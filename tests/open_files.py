@@ -1,4 +1,4 @@
-"""The files that this process has open, on Linux."""
+"""List the open files of this process, on Linux."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["open_files"]
 
 
 def open_files(folder: Path) -> list[Path]:
-    """Return those of this process's open files that are a folder or below it."""
+    """Return this process's open files that are the folder itself or inside it."""
     found = []
     for handle in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
+        with suppress(FileNotFoundError):  # closed concurrently
             found.append(handle.readlink())
     return [path for path in found if path.is_relative_to(folder.resolve())]

@@ -1,9 +1,9 @@
 """The requirements of the specifications, and the tests marked with them.
 
-``requirements.csv`` has one row for each requirement: its id, which begins with its specification, its
-sentence, and either ``checks``, the conformance checks with which any client observes it, or ``native``,
-the reason why no client can (`NATIVE`). ``needs`` is ``aws`` if only an AWS account shows all of it; the
-tests then use a double.
+``requirements.csv`` has one row for each requirement. The id begins with the specification.
+``sentence`` is the requirement. A row has either ``checks``, the conformance checks that observe it
+as a client, or ``native``, the reason why no client can observe it (`NATIVE`). ``needs`` is ``aws``
+if only an AWS account can show the whole requirement; the tests then use a test double.
 
 ``@pytest.mark.requirement("general-001")`` on a test states that the test shows that requirement.
 
@@ -61,9 +61,11 @@ def read(path: Path = ROOT / "tests" / "requirements.csv") -> list[Requirement]:
 
 
 def marked(root: Path = ROOT) -> dict[str, list[str]]:
-    """Return the tests marked with each id, from the source: some need programs that are not installed.
+    """Return the tests marked with each id.
 
-    A marked test that pytest does not collect or skips has the reason behind its name, in parentheses.
+    They are read from the source code, because some tests need programs that are not installed. If
+    pytest skips or does not collect a marked test, its name is followed by the reason in
+    parentheses.
     """
     found = defaultdict(list)
     for path in sorted((root / "tests").rglob("*.py")):
@@ -134,7 +136,7 @@ def _faults(row: Requirement, tests: list[str], checks: Collection[str]) -> Iter
 
 
 def table(rows: list[Requirement], tests: Mapping[str, list[str]]) -> str:
-    """Return the requirements as a Markdown table, with what shows them."""
+    """Return the requirements as a Markdown table, with their checks and tests."""
     lines = ["| requirement | sentence | checks and tests |", "| --- | --- | --- |"]
     for row in rows:
         shown = "<br>".join(f"`{each}`" for each in (*row.checks, *tests.get(row.id, ())))

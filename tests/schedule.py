@@ -1,9 +1,10 @@
-"""Which tests share a process in a parallel run (``--dist loadgroup``), and which start first.
+"""Scheduling of parallel runs (``--dist loadgroup``): tests that share a process, and their order.
 
-Tests with the same ``@pytest.mark.xdist_group`` run in one process. A metastore, an Iceberg server or a
-Spark session takes seconds and hundreds of megabytes, and some tests delete the contents of theirs: the
-group starts the server once and is alone on it. Tests without a group stay with their file, which shares
-module fixtures. Long tests that share nothing have the group `SPREAD`: each goes to any free process.
+Tests with the same ``@pytest.mark.xdist_group`` run in one process. A metastore, an Iceberg server
+or a Spark session needs seconds to start and hundreds of megabytes of memory, and some tests delete
+everything on their server. Therefore a group starts its server once and does not share it with
+other groups. The ungrouped tests of a file run in one process, because they share module fixtures.
+Long tests that share nothing have the group `SPREAD`: each runs in any free process.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["SPREAD", "Schedule", "on_server", "rank"]
 
 SPREAD = "spread"
 SERVERS = {"hive2": "hive 3.1", "hive3": "hive 3.1", "iceberg": "iceberg", "nessie": "iceberg"}
-"""Groups of the backends whose tests share a server."""
+"""The group of each backend whose tests share a server."""
 LONGEST = (
     "iceberg", "spark one", "spark two", "hive 3.1", "hive 4.2", "hive 2.3",
     "tests/docs/test_python_snippets.py::test_the_snippets_of_a_page_run[docs/spark.md]",
@@ -31,24 +32,24 @@ LONGEST = (
     "tests/cli/test_terminal.py", "tests/clients/", "tests/tables/test_contents.py",
     "tests/catalog/test_fresh_places.py", "tests/server/", "tests/glue/", "tests/cli/",
 )  # fmt: skip
-"""Groups, and beginnings of node ids, that take longest, the longest first."""
+"""Groups and prefixes of node ids that run longest, the longest first."""
 
 
 def on_server(backend: str, *marks: pytest.MarkDecorator) -> Any:
-    """Return a backend as a parameter of tests, in the group of its server if it shares one."""
+    """Return a test parameter for a backend, in the group of its server if it shares one."""
     shared = [pytest.mark.xdist_group(SERVERS[backend])] if backend in SERVERS else []
     return pytest.param(backend, marks=[*marks, *shared])
 
 
 def rank(item: pytest.Item) -> int:
-    """Return the place of a test in the order in which a parallel run starts tests."""
+    """Return the position of a test in the order in which a parallel run starts tests."""
     groups = {mark.args[0] for mark in item.iter_markers("xdist_group")} - {SPREAD}
     name = groups.pop() if groups else item.nodeid
     return next((n for n, begin in enumerate(LONGEST) if name.startswith(begin)), len(LONGEST))
 
 
 class Schedule(LoadGroupScheduling):  # type: ignore[misc, unused-ignore]
-    """xdist's schedule by group, which keeps tests without a group with their file.
+    """xdist's scheduler by group, which runs the ungrouped tests of a file in one process.
 
     xdist joins several groups of a test with ``_``; a shared server has precedence over `SPREAD`.
     """

@@ -1,4 +1,4 @@
-"""Nothing of a run stays behind: no process, no folder in the machine's temporary one."""
+"""A killed test run leaves no process behind, and temporary files are in the run's own folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.servers.guardian import MARK
 
-# Starts a server as the tests do, says which process that is, and waits to be killed.
+# Starts a server as the tests do, prints its process id, and waits to be killed.
 STARTS = """
 import subprocess, sys, time
 from tests.servers.process import bound_to_us
@@ -29,7 +29,7 @@ time.sleep(600)
 
 
 @pytest.mark.needs("setpriv")
-def test_a_server_ends_with_a_process_that_is_killed() -> None:
+def test_a_server_ends_when_its_parent_is_killed() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTS],
         cwd=Path(__file__).parents[1],
@@ -43,14 +43,14 @@ def test_a_server_ends_with_a_process_that_is_killed() -> None:
         finally:
             parent.kill()
     deadline = time.monotonic() + 300
-    while Path(f"/proc/{server}").exists() and not _is_over(server):
+    while Path(f"/proc/{server}").exists() and not _has_ended(server):
         if time.monotonic() > deadline:
             os.kill(server, signal.SIGKILL)
             pytest.fail("the server outlives the process that started it")
         time.sleep(0.05)
 
 
-# A run of the tests, in which one starts a process that ignores SIGTERM, and waits.
+# A test module with one test. The test starts a process that ignores SIGTERM, and waits.
 HANGS = """
 import subprocess, sys, time
 IGNORES = (
@@ -69,7 +69,7 @@ def test_hangs():
         file.write(str(child.pid))
     time.sleep(600)
 """
-# What nox does with a session.
+# Starts a command as nox starts that of a session.
 LIKE_NOX = """
 import os, subprocess, sys
 subprocess.run(sys.argv[1:], env={**os.environ, "NOX_CURRENT_SESSION": "tests"})
@@ -79,7 +79,7 @@ subprocess.run(sys.argv[1:], env={**os.environ, "NOX_CURRENT_SESSION": "tests"})
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize("how", ["the run", "nox"])
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")])
-def test_nothing_outlives_a_run_that_is_killed(
+def test_no_process_outlives_a_killed_run(
     tmp_path: Path, how: str, workers: tuple[str, ...]
 ) -> None:
     (tmp_path / "test_hangs.py").write_text(HANGS)
@@ -103,13 +103,13 @@ def test_nothing_outlives_a_run_that_is_killed(
         assert Path(f"/proc/{child}").exists()
         parent.kill()
     deadline = time.monotonic() + 300
-    while Path(f"/proc/{child}").exists() and not _is_over(child):
+    while Path(f"/proc/{child}").exists() and not _has_ended(child):
         assert time.monotonic() < deadline, "the process outlives the run that started it"
         time.sleep(0.05)
 
 
-def _is_over(process: int) -> bool:
-    """Return whether a process has ended and is only waited for."""
+def _has_ended(process: int) -> bool:
+    """Return whether a process has ended; it may still be a zombie."""
     try:
         return ") Z " in Path(f"/proc/{process}/stat").read_text()
     except FileNotFoundError:

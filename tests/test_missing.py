@@ -1,4 +1,4 @@
-"""A server or program that is not there: a test is left out for it, and fails where it is required."""
+"""A test is skipped if its server or program is missing, or fails if servers are required."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conftest import pytest_runtest_setup
 
 
 def item(marker: str, *named: str) -> Any:
-    """Return a test with a marker."""
+    """Return a stand-in for a test item that has a marker."""
     found = getattr(pytest.mark, marker)(*named).mark
     return SimpleNamespace(iter_markers=lambda name: [found] if name == found.name else [])
 
@@ -35,7 +35,9 @@ def nothing_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     ],
     ids=["unity", "minio", "one program", "either program"],
 )
-def test_what_is_missing(marked: Any, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_server_or_program_skips_or_fails(
+    marked: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("LANCE_NS_REQUIRE_SERVERS", raising=False)
     with pytest.raises(pytest.skip.Exception, match=said):
         pytest_runtest_setup(marked)

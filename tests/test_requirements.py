@@ -1,4 +1,4 @@
-"""Every requirement of the specifications is shown by a conformance check or a test."""
+"""Every requirement of the specifications has a conformance check or a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.requirements import SPECIFICATIONS, Requirement, complaints, marked, 
 load_all()
 ROWS = read()
 CONFIGURED = {"unity-list-namespaces-other"}
-"""Requirements with a code that a client observes only if the catalog is configured for the case."""
+"""Requirements of an error code that clients observe only if the catalog is configured for it."""
 
 
 def test_every_requirement_is_shown() -> None:
@@ -27,7 +27,7 @@ def test_every_specification_has_requirements() -> None:
     assert {row.spec for row in ROWS} == set(SPECIFICATIONS)
 
 
-def test_the_general_specification_is_numbered_through() -> None:
+def test_the_ids_of_the_general_specification_are_consecutive() -> None:
     ids = [row.id for row in ROWS if row.spec == "general"]
     assert ids == [f"general-{n:03}" for n in range(1, len(ids) + 1)]
 
@@ -53,7 +53,7 @@ def test_every_check_has_a_sentence_and_a_source() -> None:
     assert [id for id, check in CHECKS.items() if not check.source.strip()] == []
 
 
-# --- the test itself
+# --- the functions of tests/requirements.py
 
 GOOD = Requirement("glue.x", ("LN-A-001",), "", "", "It is so.")
 

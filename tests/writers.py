@@ -1,4 +1,4 @@
-"""Writers in processes of their own that change one object, all at once."""
+"""Writers in separate processes that change one object concurrently."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHANGES = 10
 
 @frozen
 class Work:
-    """What every writer does: set properties of its own, one at a time.
+    """The task of every writer: set its own properties, one at a time.
 
     Args:
         impl: the backend.
-        properties: how to connect.
+        properties: the properties to connect with.
         operation: ``alter_table`` or ``alter_namespace``.
-        identifier: what is changed.
-        round: number of the round, to tell its properties from those of others.
+        identifier: the object to change.
+        round: number of the round, which distinguishes its properties from those of other rounds.
     """
 
     impl: str
@@ -45,28 +45,28 @@ class Work:
 def processes(
     count: int = PROCESSES, *, as_machines: bool = False
 ) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that share nothing with this one, and need not import all of it again.
+    """Start processes that share no state with this one and that have imported this module already.
 
     Args:
-        count: how many.
-        as_machines: whether they know nothing of one another's locks, as if on machines of their own.
+        count: number of processes.
+        as_machines: whether processes cannot see each other's locks, as if on separate machines.
     """
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance"])
-    begin = _on_a_machine_of_its_own if as_machines else None
+    begin = _use_separate_temporary_folder if as_machines else None
     with ProcessPoolExecutor(count, mp_context=context, initializer=begin) as pool:
         yield pool
 
 
-def _on_a_machine_of_its_own() -> None:
-    """Have a folder for temporary files, where the locks are, that nobody else has."""
+def _use_separate_temporary_folder() -> None:
+    """Set a separate folder for temporary files, which contain the locks."""
     tempfile.tempdir = tempfile.mkdtemp()
 
 
 def change_from_everywhere(
     pool: ProcessPoolExecutor, work: Work, *, count: int = PROCESSES, threads: int = THREADS
 ) -> set[str]:
-    """Let all writers work at once and return the properties whose changes were acknowledged."""
+    """Run all writers concurrently and return the properties whose changes were acknowledged."""
     found = [pool.submit(_change, work, number, threads) for number in range(count)]
     return {key for each in found for key in each.result(600)}
 

@@ -1,7 +1,7 @@
-"""Faults put into the code, one at a time: the fast tests have to catch them.
+"""Mutation tests: the fast tests must catch faults that are inserted into the code one at a time.
 
-`python -m tests.mutants` keeps the score. Most faults are made from the syntax tree, the same ones
-each time (`make.py`); the rest is a list (`by_hand.toml`). What the tests let through is listed, and
-where nothing can tell a mutant from the original, `equivalent.toml` says why and another takes its
-place.
+`python -m tests.mutants` runs them and prints the score and the surviving mutants. Most faults are
+generated from the syntax tree, deterministically (`make.py`); the others are listed in
+`by_hand.toml`. `equivalent.toml` lists the mutants that behave like the original, with the reason;
+each is replaced by another mutant.
 """

@@ -1,4 +1,4 @@
-"""Faults made from the syntax tree, the same ones each time."""
+"""Generate faults from the syntax tree, deterministically."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROTOCOL_ERRORS = frozenset(errors.__all__)
 
 @frozen
 class Mutant:
-    """One fault: a text in a file that another takes the place of."""
+    """One fault: the replacement of a text in a file."""
 
     file: str
     line: int
@@ -39,16 +39,16 @@ class Mutant:
     why: str
     first: int = 0
     last: int = 0
-    """The lines of the statement that it is in; of the head alone where that is a loop or a block."""
+    """First and last line of the enclosing statement; only of the head of a compound statement."""
 
     @property
     def name(self) -> str:
-        """What tells it from others, as long as its file does not change around it."""
+        """An id that stays the same until the line number or the text changes."""
         text = "\0".join((self.file, str(self.line), self.old, self.new))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def apply(self, root: Path) -> None:
-        """Put the fault into a copy of the project."""
+        """Insert the fault into a copy of the project."""
         path = root / self.file
         source = path.read_bytes()
         assert source[self.start : self.end].decode() == self.old, f"{self.file} has changed"
@@ -60,7 +60,7 @@ class Mutant:
 
 
 class Finder(ast.NodeVisitor):
-    """Finds all faults that a file could have."""
+    """Finds all faults that can be inserted into a file."""
 
     def __init__(self, file: str, source: bytes) -> None:
         self.found: list[Mutant] = []
@@ -72,7 +72,7 @@ class Finder(ast.NodeVisitor):
         self._statement = (0, 0)
 
     def visit(self, node: ast.AST) -> None:
-        """Look at a node, and remember the statement that it belongs to."""
+        """Visit a node, and record the statement that contains it."""
         before = self._statement
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
@@ -123,7 +123,7 @@ class Finder(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         called = ast.unparse(node.func)
         if called in ("TypeVar", "ParamSpec", "cast", "overload"):
-            return  # for the type checker alone
+            return  # only for the type checker
         for keyword in node.keywords:
             if keyword.arg is None or isinstance(keyword.value, ast.Constant):
                 continue
@@ -158,7 +158,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        # Annotations, defaults of declarations and decorators hold no behaviour that a test sees.
+        # Annotations, keyword-only defaults and decorators have no behavior that tests observe.
         for each in (*node.body, *node.args.defaults):
             self.visit(each)
 
@@ -171,7 +171,7 @@ class Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Change the class of an error, and with it the code; leave the message alone."""
+        """Change the class of an error, and so its code, but not its message."""
         made = node.exc
         if isinstance(made, ast.Call) and isinstance(made.func, ast.Name | ast.Attribute):
             called = ast.unparse(made.func)
@@ -183,7 +183,7 @@ class Finder(ast.NodeVisitor):
                 self._put(made.func, new, "an error has another code")
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave texts alone: their parts have no place of their own before Python 3.12."""
+        """Skip f-strings: before Python 3.12, their parts have no positions."""
 
 
 def _is_checking(test: ast.expr) -> bool:
@@ -198,13 +198,13 @@ def _in_file(path: Path) -> Iterator[Mutant]:
 
 
 def equivalents() -> dict[str, str]:
-    """Return the mutants that nothing can tell from the original, and why."""
+    """Return the names of the mutants that behave like the original, with the reasons."""
     rows = tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))
     return {row["mutant"]: row["why"] for row in rows.get("equivalent", [])}
 
 
 def by_hand(package: str) -> list[Mutant]:
-    """Return the faults of a package that are written down."""
+    """Return the faults of a package that are listed in ``by_hand.toml``."""
     rows = tomllib.loads((HERE / "by_hand.toml").read_text("utf-8"))
     found = []
     for row in rows.get(package, []):
@@ -222,10 +222,10 @@ def by_hand(package: str) -> list[Mutant]:
 
 
 def mutants_of(package: str, seed: int = SEED) -> list[Mutant]:
-    """Return the faults of a package: those written down, and as many made as it is to have.
+    """Return the faults of a package: all listed ones, and the configured number of generated ones.
 
-    The choice goes by kinds of fault in turn, so that the frequent ones do not crowd out the rest;
-    an equivalent one is passed over, and the next takes its place.
+    The kinds of fault are chosen in turn, so that frequent kinds do not crowd out the others.
+    Equivalent mutants are skipped.
     """
     passed_over = equivalents()
     kinds: dict[str, list[Mutant]] = {}

@@ -1,4 +1,4 @@
-"""The packages, how many faults each gets, and the fast tests that belong to it."""
+"""The packages under test, with their numbers of faults and their fast tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["PACKAGES", "REACH", "ROOT", "Package"]
 
 ROOT = Path(__file__).parents[2]
 REACH = ROOT / "build" / "mutants" / "reach"
-"""Which tests run which lines, a file a folder of tests."""
+"""Records of which tests run which lines, one file for each folder of tests."""
 IMPLS = "lance_namespace_impls"
 
 
@@ -19,16 +19,17 @@ class Package:
     """A package under test."""
 
     sources: tuple[str, ...]
-    """Files and folders, below the root."""
+    """Files and folders, relative to the root."""
     mutants: int
-    """How many faults are made from the syntax tree."""
+    """Number of faults that are generated from the syntax tree."""
     tests: tuple[str, ...]
-    """Files and folders of tests, those that catch most first.
+    """Files and folders of tests; those that catch most faults are first.
 
-    For what no test runs in its own process; all else meets the tests that `reach` knows of.
+    They are used for code that no test runs in its own process. For all other code, `reach` selects
+    the tests.
     """
     whole: tuple[str, ...] = ()
-    """Tests of all of it at once, which every mutant meets that the quickest let through."""
+    """Tests of the whole package, which run on every mutant after its fastest tests."""
 
     def files(self) -> list[Path]:
         """Return the source files, in order."""

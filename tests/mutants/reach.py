@@ -1,8 +1,9 @@
-"""Which tests run which lines: a pytest plugin that writes it down, and what reads it again.
+"""Record which tests run which lines with a pytest plugin, and select the tests for a mutant.
 
-A mutant has to meet the tests that run its line, and all of them would take minutes. Kept are some of
-each file that passed: a case of each function first, the quick ones first. Lines that only a child
-process runs are in none of them; the tests of the package are taken there instead.
+A mutant needs the tests that run its line, but to run all of them would take minutes. So the plugin
+records only some of the passing tests of each file: first one case of each test function, fast
+tests first. Lines that only a child process runs are not recorded; there the tests of the package
+are used.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ __all__ = ["tests_of"]
 _NAME = re.compile(r"[A-Za-z_]{4,}")
 _WORD = re.compile(r"[a-z_]{5,}")
 NAMED = 15
-"""How many tests that are named as a mutant's text come first."""
+"""Maximum number of tests that come first because their ids share a word with the mutant."""
 ABOUT_FILES, ABOUT = 3, 7
-"""Files that say most of what a line says, and tests of each that come before all others."""
+"""Number of test files that best match a line, and number of tests from each that come first."""
 FEW = 20
-"""Tests that do not suffice: a line that few run is often one that others ran when they imported it."""
+"""If fewer tests run a line, others are added: often other tests ran it during their import."""
 UNKNOWN_SECONDS = 0.05
-"""Taken for a test whose time was not recorded."""
+"""Assumed for a test whose duration was not recorded."""
 PER_FILE = 30
-"""How many tests of one file are kept for a line."""
+"""Maximum number of tests of one file that are recorded for a line."""
 SOURCES = ("lance_namespace_impls", "generated/lance_namespace_client", "codegen")
 
 
@@ -81,7 +82,7 @@ class Recorder:
         passed = {test for test in tests if test in self._seconds and test not in self._failed}
         kept: Counter[str] = Counter()
         chosen = []
-        for test in _in_turn(passed, self._seconds):
+        for test in _interleaved(passed, self._seconds):
             file = test.partition("::")[0]
             kept[file] += 1
             if kept[file] <= PER_FILE:
@@ -90,20 +91,20 @@ class Recorder:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to record where a file is named to write to."""
+    """Record lines if the environment names an output file."""
     if to := os.environ.get("LANCE_NS_REACH"):
         config.pluginmanager.register(Recorder(Path(to)))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Write down which tests fail."""
+    """Write the ids of failed tests to a file."""
     if report.failed and (to := os.environ.get("LANCE_NS_FAILED")):
         with open(to, "a", encoding="utf-8") as file:
             file.write(f"{report.nodeid}\n")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write down which tests there are."""
+    """Write the ids of all tests to a file."""
     if to := os.environ.get("LANCE_NS_COLLECTED"):
         Path(to).write_text(json.dumps([item.nodeid for item in session.items]), "utf-8")
 
@@ -133,7 +134,7 @@ def _recorded() -> tuple[dict[str, float], dict[str, dict[int, list[str]]]]:
 def tests_of(
     file: str, first: int, last: int, text: str, folders: tuple[str, ...]
 ) -> list[tuple[str, float]]:
-    """Return the tests that a mutant meets, and their seconds, in the order to run them."""
+    """Return the tests for a mutant and their durations in seconds, in the order to run them."""
     tests = tests_of_lines(file, first, last, text)
     if len(tests) < FEW:
         tests += tests_of_file(file, folders, text)
@@ -141,12 +142,12 @@ def tests_of(
     within = [name for name, body in _functions(file) if first in body]
     names = frozenset(_NAME.findall("\n".join([*lines, text, *within])))
     seconds, _ = _recorded()
-    ordered = dict.fromkeys([*_about(names, tests), *tests])
+    ordered = dict.fromkeys([*_best_matching(names, tests), *tests])
     return [(test, seconds.get(test, UNKNOWN_SECONDS)) for test in ordered]
 
 
-def _about(names: frozenset[str], tests: list[str]) -> list[str]:
-    """Return those of some tests whose files hold some names that few of the others hold."""
+def _best_matching(names: frozenset[str], tests: list[str]) -> list[str]:
+    """Return the tests from the files that best match some names; names in few files count more."""
     files: dict[str, list[str]] = {}
     for test in tests:
         files.setdefault(test.partition("::")[0], []).append(test)
@@ -162,9 +163,9 @@ def _about(names: frozenset[str], tests: list[str]) -> list[str]:
 def tests_of_lines(file: str, first: int, last: int, text: str) -> list[str]:
     """Return the tests that run a line of a range, in the order to run them.
 
-    Those that run a line that few run come first, and before them those that are named as a word of
-    the text: they are about what happens there. There are none for what runs when a file is imported:
-    the tests that ran it are those that happened to be the first to import it.
+    Tests whose ids share a word with the text come first, because they probably test this code.
+    Then come the tests of the lines that the fewest tests run. The result is empty for code that
+    runs when a module is imported, because the recorded tests only happened to import it first.
     """
     if not any(first in body or last in body for _, body in _functions(file)):
         return []
@@ -172,7 +173,7 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[str]:
     of_file = lines.get(file, {})
     found: dict[str, None] = {}
     for tests in sorted((of_file.get(line, []) for line in range(first, last + 1)), key=len):
-        found |= dict.fromkeys(_in_turn(set(tests), seconds))
+        found |= dict.fromkeys(_interleaved(set(tests), seconds))
     files = {test.partition("::")[0] for test in found}
     named = [
         test
@@ -184,7 +185,7 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[str]:
 
 @cache
 def _functions(file: str) -> list[tuple[str, range]]:
-    """Return name and lines of each function of a file."""
+    """Return the name and the lines of each function of a file."""
     found = []
     for node in ast.walk(ast.parse((ROOT / file).read_bytes())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -200,10 +201,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[str]:
-    """Return all tests of those files below some folders that run a line of a file.
+    """Return all tests from the test files, within some folders, that run a line of a file.
 
-    For what runs when a file is imported: any test may be about it. Those that hold its text come
-    first, then those that import the file.
+    This is for code that runs when a module is imported, which any of them may test. Test files
+    that contain the text come first, then those that contain the name of the module.
     """
     seconds, lines = _recorded()
     reaching = {test for tests in lines.get(file, {}).values() for test in tests}
@@ -215,7 +216,7 @@ def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[str]:
     found = []
     for of_test in ranked:
         cases = {test for test in _collected() if test.startswith(f"{of_test}::")}
-        found += sorted(_in_turn(cases, seconds), key=lambda test: text not in test)
+        found += sorted(_interleaved(cases, seconds), key=lambda test: text not in test)
     return found
 
 
@@ -224,8 +225,8 @@ def _holds(file: str, text: str) -> bool:
     return len(text) > 2 and text in (ROOT / file).read_text("utf-8")
 
 
-def _in_turn(tests: set[str], seconds: dict[str, float]) -> list[str]:
-    """Return one case of each test function, quickest first, then another of each, and so on."""
+def _interleaved(tests: set[str], seconds: dict[str, float]) -> list[str]:
+    """Return one case of each test function, fastest first, then a second case of each, etc."""
     cases: Counter[str] = Counter()
     placed = []
     for test in sorted(tests, key=lambda each: (seconds.get(each, UNKNOWN_SECONDS), each)):

@@ -1,9 +1,9 @@
-"""Run the fast tests on each mutant, several at a time, and keep the score.
+"""Run the fast tests on each mutant, several mutants in parallel, and compute the score.
 
-Each worker has a copy of the project. A mutant meets the tests that run its line (`reach.py`), the
-quickest first, then the rest of them as far as the time allows. A test that fails has to pass without
-the mutant, or it says nothing. The outcome is kept in ``build/mutants``, and is asked for again where
-the file has changed, and with ``--again`` where the mutant was not caught.
+Each worker has a copy of the project. A mutant runs against the tests that run its line
+(`reach.py`), the most promising first, within a time limit. A failing test counts only if it passes
+without the mutant. The outcomes are stored in ``build/mutants``. A mutant runs again if its file
+has changed, or with ``--again`` if it was not caught.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ from .reach import tests_of
 BOUND = 0.9
 CAUGHT, SURVIVED, TIMEOUT = "caught", "survived", "timeout"
 ROUNDS = ((4.0, 25, 6), (25.0, 120, 30), (90.0, 800, 200))
-"""The most seconds of tests, as recorded, tests, and files of each round; each takes up where the last
-ended. To import a file of tests takes longer than most tests do. The last is for ``--again``.
+"""Maximum recorded seconds, tests and files of each round; each round runs further tests.
+
+The number of files is limited because importing a test file takes longer than most tests. The last
+round runs only with ``--again``.
 """
 GRACE = 120
-"""Seconds that a round may take beside ten times what was recorded: servers start, others work."""
+"""Seconds that a round may take in addition to ten times the recorded duration.
+
+Servers need time to start, and the machine may be busy.
+"""
 RESULTS = ROOT / "build" / "mutants"
 COPIED = (
     "lance_namespace_impls", "generated", "codegen", "tests", "examples", "docs", "benchmarks", "demo",
@@ -45,18 +50,18 @@ COPIED = (
 
 
 _running: set[int] = set()
-"""Process groups of the tests under way."""
+"""Process groups of the running tests."""
 
 
 def stop(*_: object) -> None:
-    """End the tests under way, and this process."""
+    """Kill the running tests, and exit."""
     for group in list(_running):
         os.killpg(group, signal.SIGKILL)
     os._exit(1)
 
 
 class Scores:
-    """The outcomes so far."""
+    """The stored outcomes of a package's mutants."""
 
     def __init__(self, package: str) -> None:
         self._path = RESULTS / f"{package}.jsonl"
@@ -83,14 +88,14 @@ class Scores:
 
 
 def key_of(package: str, mutant: Mutant) -> str:
-    """Return what an outcome holds for: the mutant and the file that it is in."""
+    """Return the key of an outcome: a hash of the mutant and the content of its file."""
     digest = hashlib.sha256(f"{package} {mutant.name}".encode())
     digest.update((ROOT / mutant.file).read_bytes())
     return digest.hexdigest()[:16]
 
 
 def copy_project(to: Path) -> None:
-    """Copy what tests read."""
+    """Copy the files that tests need."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -100,7 +105,7 @@ def copy_project(to: Path) -> None:
 
 
 def record() -> None:
-    """Write down which tests run which lines, a folder of tests at a time, where it is not known."""
+    """Record which tests run which lines, for each folder of tests that is not recorded yet."""
     folders = sorted(
         each.name for each in (ROOT / "tests").iterdir() if any(each.glob("**/test_*.py"))
     )
@@ -114,14 +119,14 @@ def record() -> None:
 
 @frozen
 class Bench:
-    """A copy of the project in which mutants are tried."""
+    """A copy of the project in which mutants run."""
 
     copy: Path
     good: dict[str, bool] = field(factory=dict)
-    """Whether a test that failed passes without a mutant."""
+    """For each test that failed with a mutant, whether it passes without."""
 
     def outcome(self, package: str, mutant: Mutant, *, again: bool) -> tuple[str, str]:
-        """Return what the tests make of a mutant, and which of them or why."""
+        """Return the outcome of a mutant, and the test that caught it or another reason."""
         path = self.copy / mutant.file
         original = path.read_bytes()
         for tests, seconds in rounds(package, mutant)[: None if again else 2]:
@@ -139,7 +144,7 @@ class Bench:
                     return (
                         CAUGHT,
                         failed or f"pytest ended with {code}",
-                    )  # nothing could be imported
+                    )  # without a failed test, the import failed
                 tests = [each for each in tests if each != failed]
         return SURVIVED, ""
 
@@ -150,7 +155,7 @@ class Bench:
 
 
 def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
-    """Return the tests that a mutant meets, round by round, and the seconds that each may take."""
+    """Return the tests of each round for a mutant, and the time limit of each round in seconds."""
     folders = PACKAGES[package].tests
     left = tests_of(mutant.file, mutant.first, mutant.last, mutant.old, folders)
     found: list[tuple[list[str], float]] = []
@@ -178,7 +183,7 @@ def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tu
     """Return the exit code of a test run and the first test that failed.
 
     Raises:
-        subprocess.TimeoutExpired: it took longer.
+        subprocess.TimeoutExpired: the run exceeded the time limit.
     """
     paths = os.pathsep.join([str(root / "generated"), str(root)])
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
@@ -191,7 +196,7 @@ def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tu
         ]  # fmt: skip
         environment = os.environ | more | {
             "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "LANCE_NS_FAILED": str(failed),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # most of the time that a few tests take
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # loading plugins takes longer than a few tests
         }  # fmt: skip
         with subprocess.Popen(
             command, cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
@@ -209,14 +214,14 @@ def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tu
 
 
 def run(package: str, jobs: int, limit: int | None, *, again: bool, seed: int = SEED) -> None:
-    """Ask for the outcome of each mutant of a package that is not known yet.
+    """Run each mutant of a package whose outcome is not stored yet.
 
     Args:
         package: its name.
-        jobs: copies at work at a time.
-        limit: most mutants to run now.
-        again: whether those that were not caught are run again, as after a new test, and against more.
-        seed: what the choice goes by.
+        jobs: number of copies of the project that run in parallel.
+        limit: maximum number of mutants to run now.
+        again: whether to rerun mutants that were not caught, against more tests.
+        seed: the seed of the random choice.
     """
     scores = Scores(package)
     if again:
@@ -247,7 +252,7 @@ def run(package: str, jobs: int, limit: int | None, *, again: bool, seed: int = 
 
 
 def score(packages: list[str], seed: int = SEED) -> float:
-    """Print how many mutants of each package are caught, and those that are not."""
+    """Print the score of each package and the mutants that are not caught; return the total score."""
     total = caught_total = made = 0
     left = []
     for package in packages:
@@ -272,7 +277,7 @@ def score(packages: list[str], seed: int = SEED) -> float:
 
 
 def main() -> None:
-    """Run from the command line."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", help="packages, all unless given")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work at a time")

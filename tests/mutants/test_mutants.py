@@ -1,4 +1,4 @@
-"""The list of faults: long enough, the same each time, and one that fits the code as it is."""
+"""The list of faults is long enough, deterministic, and matches the current code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .packages import PACKAGES, ROOT
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_has_its_faults_the_same_each_time(package: str) -> None:
+def test_the_faults_of_a_package_are_deterministic(package: str) -> None:
     found = mutants_of(package)
     assert [each.name for each in found] == [each.name for each in mutants_of(package)]
     assert len(found) >= PACKAGES[package].mutants
@@ -20,10 +20,10 @@ def test_a_package_has_its_faults_the_same_each_time(package: str) -> None:
         compile(source[: each.start] + each.new.encode() + source[each.end :], each.file, "exec")
 
 
-def test_there_are_enough() -> None:
+def test_the_number_of_faults_is_sufficient() -> None:
     assert sum(package.mutants for package in PACKAGES.values()) >= 300
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_its_tests_are_there(package: str) -> None:
+def test_the_tests_of_a_package_exist(package: str) -> None:
     assert all((ROOT / test).exists() for test in PACKAGES[package].tests)

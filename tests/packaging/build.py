@@ -1,4 +1,4 @@
-"""What is published, built from this tree."""
+"""Build the published packages from this source tree."""
 
 from __future__ import annotations
 

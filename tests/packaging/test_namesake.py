@@ -1,7 +1,7 @@
-"""The official package `lance-namespace-impls` in the same environment, installed before or after.
+"""The official package `lance-namespace-impls` is installed in the same environment.
 
-Both packages write into one folder `lance_namespace_impls`. Which `__init__.py` is left depends on
-the order, so each order is laid out here as an installer leaves it.
+Both packages install into the folder `lance_namespace_impls`. The one installed last overwrites
+`__init__.py`, so these tests reproduce the files of both orders.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ COMMAND = (
     "pip install --force-reinstall --no-deps lance-namespace-kit"
 )
 PACKAGE = Path(lance_namespace_impls.__file__).parent
-# Modules of the official package, which its __init__.py imports, where a folder here hides them.
+# Modules that the official __init__.py imports and that are hidden by a folder of this package.
 SHARED = [name for name in ("glue", "iceberg", "polaris", "unity") if (PACKAGE / name).is_dir()]
 
 
 def run(
     site: Path, *arguments: str, without: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python with `site` first on the path and without some modules."""
+    """Run Python with `site` first on the import path, and make importing some modules fail."""
     if without:
         lines = [f"sys.modules[{name!r}] = None" for name in without]
         (site / "sitecustomize.py").write_text("\n".join(["import sys", *lines]))
@@ -50,7 +50,7 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture
 def official(tmp_path: Path) -> Path:
-    """A site folder with the official package's metadata and an `__init__.py` of its own."""
+    """Return a site folder with the official package's metadata and its `__init__.py`."""
     site = tmp_path / "site"
     (site / "lance_namespace_impls-0.4.2.dist-info").mkdir(parents=True)
     package = site / "lance_namespace_impls"
@@ -61,7 +61,7 @@ def official(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def both(official: Path) -> Path:
-    """The same with this package's files in it, and its metadata."""
+    """Return the site folder of `official` with this package's files and metadata added."""
     (official / "lance_namespace_kit-0.1.0.dist-info").mkdir()
     shutil.copytree(
         PACKAGE,
@@ -91,7 +91,7 @@ def test_installed_before_the_official_package(both: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["-m", "script"])
-def test_the_command_says_so_too(both: Path, start: str) -> None:
+def test_the_command_reports_the_official_package(both: Path, start: str) -> None:
     script = both / "start.py"
     script.write_text("import sys\nfrom lance_namespace_kit import main\nsys.exit(main())\n")
     arguments = ("-m", "lance_namespace_kit") if start == "-m" else (str(script),)
@@ -103,7 +103,7 @@ def test_the_command_says_so_too(both: Path, start: str) -> None:
 
 
 def test_an_editable_install_behind_the_official_package(official: Path) -> None:
-    """The official folder hides the one of the checkout, and has no command line."""
+    """The official package's folder hides the checkout's, and has no command line."""
     done = run(official, "-m", "lance_namespace_kit", "--version")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
@@ -111,7 +111,7 @@ def test_an_editable_install_behind_the_official_package(official: Path) -> None
 
 
 def test_the_official_package_removed_again(both: Path) -> None:
-    """Its `__init__.py` goes with it, whoever wrote the last one."""
+    """Uninstalling it deletes `__init__.py`, even if this package wrote the file last."""
     (both / "lance_namespace_impls-0.4.2.dist-info").rmdir()
     (both / "lance_namespace_impls" / "__init__.py").unlink()
     for module in (lance_namespace_kit, lance_namespace_namesake):
@@ -125,18 +125,18 @@ def test_the_official_package_removed_again(both: Path) -> None:
     assert "pip install --force-reinstall --no-deps lance-namespace-kit" in line
 
 
-def test_spark_finds_no_data_source_but_says_why(both: Path) -> None:
+def test_the_spark_data_source_module_reports_the_official_package(both: Path) -> None:
     line = last_line(run(both, "-c", "import pyspark_lance_namespace"))
     assert COMMAND in line
 
 
-def test_alone_it_starts(tmp_path: Path) -> None:
+def test_the_command_starts_without_the_official_package(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "lance_namespace_kit", "--version")
     assert done.returncode == 0
     assert done.stdout.startswith("lance-ns ")
 
 
-def test_the_official_package_alone_is_left_alone(
+def test_the_official_package_alone_is_accepted(
     official: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [str(official)])

@@ -1,4 +1,4 @@
-"""The source distribution: all that the project's sessions need, and a README for the index."""
+"""The source distribution has all files that the nox sessions need, and a README for PyPI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import hatch_build
 from .build import ROOT, built
 
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
-# Kept in version control, but not part of a release.
+# Version-controlled files that are not part of a release.
 NOT_SHIPPED = {".gitignore", hatch_build.JAR.as_posix()}
 
 
@@ -35,7 +35,7 @@ def metadata(sdist: tarfile.TarFile) -> Message:
     return email.message_from_binary_file(text)
 
 
-def test_it_holds_every_file_that_the_sessions_read(sdist: tarfile.TarFile) -> None:
+def test_it_contains_every_file_that_the_sessions_read(sdist: tarfile.TarFile) -> None:
     shipped = {name.partition("/")[2] for name in sdist.getnames()}
     wanted = {
         path.relative_to(ROOT).as_posix()
@@ -48,7 +48,7 @@ def test_it_holds_every_file_that_the_sessions_read(sdist: tarfile.TarFile) -> N
 
 
 def test_it_regenerates_the_same_client(sdist: tarfile.TarFile, tmp_path: Path) -> None:
-    # Releases of Python before 3.11.4 know no filters.
+    # Python before 3.11.4 has no extraction filters.
     sdist.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     (folder,) = tmp_path.iterdir()
     command = [sys.executable, "-m", "codegen", "--check"]
@@ -67,7 +67,7 @@ def test_no_link_of_the_readme_needs_the_repository(metadata: Message) -> None:
         assert (ROOT / path).exists(), link
 
 
-def test_what_the_index_shows(metadata: Message) -> None:
+def test_metadata_for_the_package_index(metadata: Message) -> None:
     urls = dict(item.split(", ", 1) for item in metadata.get_all("Project-URL", []))
     assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} <= urls.keys()
     minors = {

@@ -22,7 +22,7 @@ class Recorded:
 
 @pytest.mark.parametrize("groups", [("demo",), ("dev",), ("test",), ("docs",), ()])
 def test_spark_is_installed_before_the_build_without_isolation(groups: tuple[str, ...]) -> None:
-    """PySpark is a source archive, whose build needs a package that our build does not."""
+    """PySpark is a source archive, and its build needs a package that our build does not need."""
     session = Recorded()
     noxfile.install(session, *groups)  # type: ignore[arg-type] # only these members are used
     isolated, project = session.installs

@@ -1,6 +1,6 @@
-"""Lets schemathesis send Arrow: tables, some of them broken, and whatever bytes it makes up.
+"""A schemathesis serializer for Arrow bodies: valid tables, corrupted tables and arbitrary bytes.
 
-Loaded by its command line (``SCHEMATHESIS_HOOKS=tests.server.arrow_serializer``).
+The schemathesis command loads it (``SCHEMATHESIS_HOOKS=tests.server.arrow_serializer``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def stream(number: int) -> bytes:
-    """Return an Arrow stream of some rows."""
+    """Return one of the tables in `COLUMNS` as an Arrow stream."""
     table = pa.table(COLUMNS[number % len(COLUMNS)])
     buffer = io.BytesIO()
     with pa.ipc.new_stream(buffer, table.schema) as writer:
@@ -35,7 +35,7 @@ def stream(number: int) -> bytes:
 
 @schemathesis.serializer(STREAM_TYPE)
 def arrow(context: Any, value: Any) -> bytes:
-    """Return a body for what was generated: the same one each time."""
+    """Return a body that depends deterministically on the generated value."""
     given = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(given).digest()
     body = stream(digest[0])

@@ -1,4 +1,4 @@
-"""A namespace that shows what reached it, behind the server."""
+"""Fixtures: a server with an echo namespace, which records its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.servers.http_client import http_client
 
 @pytest.fixture
 def exact_clock(monkeypatch):
-    """Treat the clock of the disk as exact, so that datasets stay open between changes."""
+    """Treat file timestamps as exact, so that datasets stay open between changes."""
     monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
 
 
@@ -36,7 +36,7 @@ def http(uri):
 
 @pytest.fixture
 def code_of(http):
-    """Send a request; give HTTP status and protocol code of the failure."""
+    """Return a function that sends a request and returns the HTTP status and the protocol code."""
 
     def ask(method, path, **more):
         response = http.request(method, path, **more)

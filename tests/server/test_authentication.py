@@ -1,4 +1,4 @@
-"""Who may call: tokens in a file, client certificates, and where a server listens without them."""
+"""Authentication of callers by token files and client certificates, and safe listen addresses."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def refused(response):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_no_operation_answers_somebody_unknown(served, name):
+def test_every_operation_requires_authentication(served, name):
     client, *_ = served
     operation = OPERATIONS[name]
     path = operation.path.format_map(dict.fromkeys(operation.path_fields, "t"))
@@ -82,7 +82,7 @@ def test_no_operation_answers_somebody_unknown(served, name):
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_token_in_each_place(served):
+def test_tokens_in_headers_and_bodies(served):
     client, ana, old, _ = served
     good = [
         {"headers": {"authorization": f"Bearer {ana}"}},
@@ -111,12 +111,12 @@ def test_a_token_in_each_place(served):
     for sent in bad:
         message = refused(client.post("/v1/table/t/describe", **sent))
         assert ana not in message and old not in message
-    # A header that is not valid is not made good by the body.
+    # A valid token in the body does not make up for an invalid header.
     wrong = {"authorization": "Bearer x"}
     refused(client.post("/v1/table/t/describe", json={"identity": {"api_key": ana}}, headers=wrong))
 
 
-def test_credentials_for_the_server_stay_there(tokens):
+def test_credentials_for_the_server_are_not_forwarded(tokens):
     file, ana, _ = tokens
     echo = EchoNamespace()
     with serving(echo, ServerOptions(callers=[TokenFile(file)])) as uri, http_client(uri) as client:
@@ -125,7 +125,7 @@ def test_credentials_for_the_server_stay_there(tokens):
             assert ana not in answer.text and ana not in repr(vars(echo))
 
 
-def test_the_file_is_read_again_when_it_changes(served):
+def test_a_changed_token_file_is_read_again(served):
     client, ana, _, file = served
     ben = new_token("ben")
 
@@ -136,7 +136,7 @@ def test_the_file_is_read_again_when_it_changes(served):
     file.write_text(ben.entry)
     wait_until(lambda: status(ben.token) == 200, step=0.1)
     assert status(ana) == 401
-    file.write_text("[[token")  # half written: what was good stays good
+    file.write_text("[[token")  # incomplete: the previous contents remain in effect
     time.sleep(2 * 1.1)
     assert status(ben.token) == 200
     os.remove(file)
@@ -146,7 +146,7 @@ def test_the_file_is_read_again_when_it_changes(served):
     wait_until(lambda: status(ben.token) == 401, step=0.1)
 
 
-def test_who_guesses_is_slowed_down_and_nobody_else(served):
+def test_only_callers_that_guess_tokens_are_throttled(served):
     client, ana, *_ = served
     found = [
         client.post("/v1/table/t/describe", headers={"x-api-key": f"guess {i}"})
@@ -177,7 +177,7 @@ def test_who_guesses_is_slowed_down_and_nobody_else(served):
         ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\ngroups = [7]", "a list of names"),
     ],
 )
-def test_a_file_that_is_wrong(tmp_path, text, says):
+def test_an_invalid_token_file_is_rejected(tmp_path, text, says):
     file = tmp_path / "tokens.toml"
     file.write_text(text)
     with pytest.raises(InvalidInputError) as caught:
@@ -186,7 +186,7 @@ def test_a_file_that_is_wrong(tmp_path, text, says):
     assert "\n" not in caught.value.message
 
 
-def test_days_and_times_of_expiry(tmp_path):
+def test_expiry_dates_and_times(tmp_path):
     file = tmp_path / "tokens.toml"
     digest = hashlib.sha256(b"x").hexdigest()
     given = Credentials(tokens=("x",))
@@ -221,7 +221,7 @@ def test_days_and_times_of_expiry(tmp_path):
         ),
     ],
 )
-def test_whom_a_certificate_names(certificate, caller):
+def test_the_caller_of_a_certificate(certificate, caller):
     given = Credentials(certificate=certificate)
     assert authentication.Certificates().find(given) == caller
     assert bool(given) is bool(certificate)
@@ -233,13 +233,13 @@ def test_a_certificate_and_a_key_reach_the_sources():
     assert "key" not in repr(both) and "subject" not in repr(both)
 
 
-def test_credentials_may_be_long_and_not_longer():
+def test_credentials_have_a_maximum_length():
     longest = "x" * (16 << 10)
     for token, tokens in ((longest, (longest,)), (longest + "x", ())):
         assert Credentials.of(Headers([(b"x-api-key", token.encode())])).tokens == tokens
 
 
-def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
+def test_throttling_of_guesses_ends_after_a_delay(monkeypatch):
     now = 100.0
     monkeypatch.setattr(authentication, "time", SimpleNamespace(monotonic=lambda: now))
     known = authentication.Authentication([])
@@ -253,7 +253,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     assert [failure() for _ in range(3)] == [2.0] * 3
     assert failure("10.0.0.2") is None
     now += 1.0
-    assert failure() == 1.0  # half of one is there again, and is taken
+    assert failure() == 1.0  # half an attempt has been restored, and this failure uses it up
     now += 2.0
     assert failure() is None
     now += 3600.0
@@ -276,7 +276,7 @@ def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
         ("lake.example", {}, False),
     ],
 )
-def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_safe):
+def test_public_addresses_require_authentication(host, options, is_safe):
     refused = pytest.raises(InvalidInputError, match=f"every client that reaches {re.escape(host)}")
     with contextlib.nullcontext() if is_safe else refused:
         run._check_safe(host, ServerOptions(**options))
@@ -286,15 +286,15 @@ def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_saf
     ("host", "hosts"),
     [("lake.example", {"a", "lake.example"}), ("0.0.0.0", {"a"}), ("::", {"a"}), ("", {"a"})],
 )
-def test_the_server_is_reached_by_the_name_that_it_listens_by(host, hosts):
+def test_the_listen_name_is_an_allowed_host(host, hosts):
     options = ServerOptions(access=Access(allow_hosts=["a"]), read_only=True)
     named = run._named(options, host)
     assert named.access.allow_hosts == hosts and named.read_only
-    own = ServerOptions(access=authentication)  # whatever has a check() of its own
+    own = ServerOptions(access=authentication)  # stands for any object with its own check()
     assert run._named(own, host) is own
 
 
-def test_paths_and_lists_are_taken_as_they_come():
+def test_options_accept_iterables_and_path_strings():
     one = ServerOptions(
         callers=iter([authentication]), middleware=iter([]), lancedb_databases={"a": iter("bc")}
     )
@@ -305,7 +305,7 @@ def test_paths_and_lists_are_taken_as_they_come():
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
-def test_it_does_not_listen_beyond_this_machine_without_asking_who_calls(host):
+def test_wildcard_addresses_without_authentication_are_rejected(host):
     with pytest.raises(InvalidInputError) as caught:
         serve(EchoNamespace(), host, 0)
     assert "--insecure" in caught.value.message
@@ -321,8 +321,8 @@ def secured(tmp_path):
     return authority, issued, tmp_path
 
 
-def shown_serial(uri, authority):
-    """The serial number of the certificate that a new connection is shown."""
+def serial_of(uri, authority):
+    """Return the serial number of the server's certificate on a new connection."""
     from cryptography import x509
 
     host, _, port = uri.partition("//")[2].partition(":")
@@ -334,7 +334,7 @@ def shown_serial(uri, authority):
         return x509.load_der_x509_certificate(found.getpeercert(True)).serial_number
 
 
-def test_tls_and_a_certificate_that_is_renewed(secured):
+def test_a_renewed_certificate_is_used(secured):
     authority, issued, _ = secured
     options = ServerOptions(tls=Tls(cert=issued.cert, key=issued.key))
     with serving(EchoNamespace(), options) as uri:
@@ -342,28 +342,28 @@ def test_tls_and_a_certificate_that_is_renewed(secured):
         context = ssl.create_default_context(cafile=str(authority.file))
         with http_client(uri, verify=context) as client:
             assert client.get("/healthz").status_code == 200
-        assert shown_serial(uri, authority) == issued.serial
+        assert serial_of(uri, authority) == issued.serial
         issued.cert.write_text("half a certificate")
         time.sleep(2.5)
-        assert shown_serial(uri, authority) == issued.serial
+        assert serial_of(uri, authority) == issued.serial
         renewed = authority.issue("server", "localhost")
-        wait_until(lambda: shown_serial(uri, authority) == renewed.serial, step=0.2)
+        wait_until(lambda: serial_of(uri, authority) == renewed.serial, step=0.2)
 
 
-def test_only_who_has_a_certificate_of_the_authority_calls(secured):
+def test_client_certificates_must_be_issued_by_the_authority(secured):
     authority, issued, folder = secured
     client_cert = authority.issue("ana", "ana", "writers")
     other = Authority(folder, "another authority").issue("eve", "ana")
     seen = []
 
-    class Noting:
+    class RecordingSource:
         waits = False
 
         def find(self, credentials):
             seen.append(authentication.Certificates().find(credentials))
 
     tls = Tls(cert=issued.cert, key=issued.key, client_ca=authority.file)
-    with serving(EchoNamespace(), ServerOptions(tls=tls, callers=[Noting()])) as uri:
+    with serving(EchoNamespace(), ServerOptions(tls=tls, callers=[RecordingSource()])) as uri:
 
         def call(pair):
             context = ssl.create_default_context(cafile=str(authority.file))
@@ -383,7 +383,7 @@ def test_only_who_has_a_certificate_of_the_authority_calls(secured):
 
 
 @pytest.mark.parametrize("broken", ["cert", "key", "client_ca"])
-def test_tls_files_that_are_wrong(secured, broken):
+def test_missing_tls_files_are_rejected(secured, broken):
     authority, issued, folder = secured
     files = {"cert": issued.cert, "key": issued.key, "client_ca": authority.file}
     files[broken] = folder / "none.pem"
@@ -393,13 +393,13 @@ def test_tls_files_that_are_wrong(secured, broken):
 
 
 @pytest.mark.parametrize("texts", [("",), ("a\nb",), ("ana", ""), ("ana", "a", "b\x07")])
-def test_a_token_needs_names_that_can_be_shown(texts):
+def test_token_names_cannot_contain_control_characters(texts):
     name, *groups = texts
     with pytest.raises(InvalidInputError, match="without control characters"):
         new_token(name, tuple(groups))
 
 
-def test_a_token_has_256_bits_and_is_kept_out_of_sight():
+def test_a_token_has_256_bits_and_is_not_in_its_repr():
     made = new_token("ana")
     assert made.token.startswith("lns_") and made.token not in repr(made)
     padded = made.token.removeprefix("lns_") + "="
@@ -407,12 +407,12 @@ def test_a_token_has_256_bits_and_is_kept_out_of_sight():
     assert new_token("ana").token != made.token
 
 
-def test_a_day_without_a_zone_is_written_as_utc():
+def test_an_expiry_without_a_time_zone_is_written_as_utc():
     made = new_token("ana", expires=datetime.datetime(2030, 1, 31, 12))
     assert "expires = 2030-01-31T12:00:00+00:00" in made.entry
 
 
-def test_failures_of_many_addresses_take_a_bounded_room(monkeypatch):
+def test_the_number_of_recorded_addresses_is_limited(monkeypatch):
     monkeypatch.setattr(authentication, "ADDRESSES", 3)
     known = authentication.Authentication([])
     for number in range(10):

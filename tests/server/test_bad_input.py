@@ -1,4 +1,4 @@
-"""What cannot be meant is refused with its code, and nothing is changed, over a real directory."""
+"""Invalid requests fail with the right code and change nothing in a directory namespace."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def kept_client(kept_root):
 
 @pytest.fixture
 def kept(kept_root, kept_client):
-    """Yield a client under which no file may change."""
+    """Yield a client; fail the test if a file has changed at the end."""
     before = files(kept_root)
     yield kept_client
     assert files(kept_root) == before
@@ -80,8 +80,8 @@ def failure(response):
     return response.status_code, response.json()["code"]
 
 
-def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
-    """Chunked, so that only the missing last chunk tells it from a whole body."""
+def test_an_interrupted_upload_changes_nothing(tmp_path):
+    """The body is chunked, so that only the missing last chunk shows that it is incomplete."""
     ended = threading.Event()
 
     class Watched(DirectoryNamespace):
@@ -127,14 +127,14 @@ def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
         ("/v1/table/t/query", b'{"k": 1}', 13),
     ],
 )
-def test_bad_requests(kept, path, body, code):
+def test_invalid_requests(kept, path, body, code):
     response = kept.post(path, content=body)
     assert response.json()["code"] == code, response.text
     assert response.status_code in (400, 404, 406)
     assert "Traceback" not in response.text
 
 
-def test_a_page_token_of_another_listing(http, root):
+def test_a_page_token_is_valid_only_for_its_listing(http, root):
     for name in ("u", "v"):
         http.post(f"/v1/table/{name}/declare")
     token = http.get("/v1/namespace/$/table/list?limit=1").json()["page_token"]
@@ -146,7 +146,7 @@ def test_a_page_token_of_another_listing(http, root):
 
 
 @pytest.mark.requirement("general-091", "general-092")
-def test_a_half_written_table(http, root):
+def test_an_incomplete_table(http, root):
     (root / "half.lance" / "data").mkdir(parents=True)
     (root / "half.lance" / "data" / "x.lance").write_bytes(b"rows that were never committed")
     assert "half" in http.get("/v1/table").json()["tables"]
@@ -165,7 +165,7 @@ def test_a_root_that_is_a_file(tmp_path):
     assert path.read_text() == "not a directory"
 
 
-def test_the_location_of_a_new_table_is_where_it_goes(http, root):
+def test_the_requested_location_of_a_new_table_must_match(http, root):
     rows = ipc()
     other = {"x-lance-table-location": "/elsewhere"}
     own = {"x-lance-table-location": f"file://{root}/new.lance/"}

@@ -1,4 +1,4 @@
-"""A body that is read while it comes in: the client waits for the reader, and goes on with it."""
+"""Request bodies are read as a stream with backpressure: the client waits for the reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 300
 
 
 async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[int]]:
-    """Return what a reader gets of some parts, and how many had come in at each of its reads."""
+    """Return the bytes that are read, and the number of parts received before each read."""
     left, asked = list(parts), 0
     seen: list[int] = []
 
@@ -41,13 +41,13 @@ async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[in
 
 @pytest.mark.parametrize("at_once", [BUFFERED_BYTES // 3, BUFFERED_BYTES + 7, 2 * BUFFERED_BYTES])
 @pytest.mark.parametrize("size", [READY_BYTES + 1, BUFFERED_BYTES + 1])
-def test_parts_larger_than_what_is_held_come_through(size: int, at_once: int) -> None:
+def test_parts_larger_than_the_buffer_are_read(size: int, at_once: int) -> None:
     parts = [bytes([number]) * size for number in range(3)]
     found = asyncio.run(asyncio.wait_for(read_all(parts, at_once), SECONDS))
     assert found[0] == b"".join(parts)
 
 
-def test_no_more_is_taken_than_may_be_held() -> None:
+def test_no_more_is_received_than_fits_the_buffer() -> None:
     parts = [b"x" * BUFFERED_BYTES] * 6
     _, seen = asyncio.run(asyncio.wait_for(read_all(parts, BUFFERED_BYTES), SECONDS))
     assert seen[0] <= 2, "held: one part, and the one that is too much"

@@ -1,4 +1,4 @@
-"""LanceDB's clone_table: from what the caller may read, and from nothing else."""
+"""LanceDB's clone_table copies only tables that the caller is allowed to read."""
 
 from __future__ import annotations
 
@@ -81,16 +81,14 @@ def test_a_version_or_a_tag_is_cloned(namespace: Namespace) -> None:
     assert namespace.list_tables({"id": ["mine"]}).tables == ["t"]
 
 
-def test_a_taken_name_is_refused_and_kept(namespace: Namespace) -> None:
+def test_a_clone_does_not_replace_an_existing_table(namespace: Namespace) -> None:
     namespace.create_table({"id": ["mine", "copy"]}, ROWS.slice(0, 1))
     status, answer = ask(namespace, ServerOptions(), place(namespace, "mine", "t"))
     assert (status, answer["code"]) == (400, 5)
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 1
 
 
-def test_other_places_are_cloned_where_the_operator_allows_them(
-    namespace: Namespace, tmp_path: Path
-) -> None:
+def test_other_locations_are_cloned_only_if_allowed(namespace: Namespace, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     source = str(elsewhere / "t.lance")
     lance.write_dataset(ROWS, source)
@@ -105,8 +103,8 @@ def test_other_places_are_cloned_where_the_operator_allows_them(
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
 
 
-class MineAlone:
-    """Lets callers do everything below ``mine``, and nothing elsewhere."""
+class OnlyMine:
+    """A policy that allows everything in the namespace ``mine``, and nothing elsewhere."""
 
     def allows(self, caller: Any, action: Any, identifier: tuple[str, ...]) -> bool:
         return identifier[:1] == ("mine",)
@@ -117,9 +115,9 @@ class MineAlone:
         return identifier[:1] in ((), ("mine",))
 
 
-def test_a_policy_decides_what_may_be_cloned(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_policy_restricts_the_sources_of_clones(namespace: Namespace, tmp_path: Path) -> None:
     lance.write_dataset(ROWS, str(tmp_path / "free" / "t.lance"))
-    options = ServerOptions(policy=MineAlone(), reach=Reach(locations=[str(tmp_path)]))
+    options = ServerOptions(policy=OnlyMine(), reach=Reach(locations=[str(tmp_path)]))
     for refused in (place(namespace, "other", "t"), str(tmp_path / "free" / "t.lance"), "/nowhere"):
         status, answer = ask(namespace, options, refused)
         assert (status, answer["code"]) == (403, 15), refused
@@ -127,7 +125,7 @@ def test_a_policy_decides_what_may_be_cloned(namespace: Namespace, tmp_path: Pat
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
 
 
-def test_without_a_database_the_identifier_is_the_whole_catalogs(namespace: Namespace) -> None:
+def test_without_a_database_the_identifier_is_relative_to_the_root(namespace: Namespace) -> None:
     with serving(namespace) as address, http_client(address) as http:
         answer = http.post(
             "/v1/table/mine$copy/clone", json={"source_location": place(namespace, "other", "t")}
@@ -136,7 +134,7 @@ def test_without_a_database_the_identifier_is_the_whole_catalogs(namespace: Name
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
 
 
-def test_a_namespace_of_another_make_cannot_clone() -> None:
+def test_a_third_party_namespace_cannot_clone() -> None:
     with serving(EchoNamespace()) as address, http_client(address) as http:
         answer = http.post("/v1/table/copy/clone", json={"source_location": "/t"})
     assert (answer.status_code, answer.json()["code"]) == (406, 0)
@@ -147,7 +145,7 @@ def test_a_namespace_of_another_make_cannot_clone() -> None:
     ("sent", "is_shallow"),
     [({}, True), ({"is_shallow": True}, True), ({"is_shallow": False}, False)],
 )
-def test_a_clone_is_shallow_unless_told(sent: dict[str, Any], is_shallow: bool) -> None:
+def test_a_clone_is_shallow_by_default(sent: dict[str, Any], is_shallow: bool) -> None:
     request: Any = CLONE_TABLE.request_type.from_dict({"source_location": "/t", **sent})
     assert request.is_shallow is is_shallow and request.near == ()
     for wrong in ({"source_location": None}, {"source_version": 0}, {"source_location": 7}):
@@ -155,16 +153,18 @@ def test_a_clone_is_shallow_unless_told(sent: dict[str, Any], is_shallow: bool) 
             CLONE_TABLE.request_type.from_dict({"source_location": "/t", **wrong})
 
 
-def test_a_policy_may_let_all_places_be_named(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_location_requires_a_policy_that_allows_everything(
+    namespace: Namespace, tmp_path: Path
+) -> None:
     source = str(tmp_path / "free" / "t.lance")
     lance.write_dataset(ROWS, source)
     reach = Reach(locations=[str(tmp_path)])
-    for policy, status in ((Everything(), 200), (ReadOnly(), 403), (MineAlone(), 403)):
+    for policy, status in ((Everything(), 200), (ReadOnly(), 403), (OnlyMine(), 403)):
         assert ask(namespace, ServerOptions(policy=policy, reach=reach), source)[0] == status
 
 
 class Everything:
-    """Lets callers do everything."""
+    """A policy that allows everything."""
 
     def allows(self, caller: Any, action: Any, identifier: tuple[str, ...]) -> bool:
         return True

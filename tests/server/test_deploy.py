@@ -1,4 +1,4 @@
-"""What docs/deploy.md shows: the options that it names are there, and nginx passes things on."""
+"""docs/deploy.md: its options exist, its Kubernetes probes succeed, and its nginx setup works."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def blocks(kind):
     return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_every_option_that_it_names_is_one_of_the_command():
+def test_every_option_of_the_page_exists():
     text = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "300"}).output
     page = "\n".join(blocks("sh")[:1] + blocks("ini") + blocks("yaml") + blocks("dockerfile")[-1:])
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
@@ -42,7 +42,7 @@ def test_every_option_that_it_names_is_one_of_the_command():
     assert not {option for option in named if option not in text}
 
 
-def test_the_manifest_asks_what_the_server_has():
+def test_the_manifest_uses_endpoints_of_the_server():
     deployment, service = yaml.safe_load_all(blocks("yaml")[0])
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     with serving(EchoNamespace()) as uri:
@@ -55,14 +55,14 @@ def test_the_manifest_asks_what_the_server_has():
     assert grace >= 15 + 5
 
 
-def behind_nginx(test):
-    """Mark a test that asks nginx, which is no package of Python."""
+def needs_nginx(test):
+    """Mark a test that needs nginx, which is not a Python package."""
     return pytest.mark.slow(pytest.mark.needs(NGINX)(test))
 
 
 @pytest.fixture
 def proxied(tmp_path):
-    """nginx as the page configures it, in front of a server; a client of it and the namespace."""
+    """Run a server behind nginx with the page's configuration; yield a client and the namespace."""
     authority = Authority(tmp_path)
     issued = authority.issue("proxy", "localhost")
     namespace, port = EchoNamespace(), free_port()
@@ -104,8 +104,8 @@ def proxied(tmp_path):
             process.wait(timeout=120)
 
 
-@behind_nginx
-def test_nginx_passes_paths_uploads_and_answers_on_as_they_come(proxied):
+@needs_nginx
+def test_nginx_forwards_paths_and_streams_bodies(proxied):
     client, namespace = proxied
     client.post("/v1/table/a%2Fb%24c/describe?delimiter=.", json={})
     assert list(namespace.last().id) == ["a/b$c"]
@@ -137,8 +137,8 @@ def test_nginx_passes_paths_uploads_and_answers_on_as_they_come(proxied):
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
 
-@behind_nginx
-def test_nginx_does_not_let_other_names_through(proxied):
+@needs_nginx
+def test_the_host_check_works_behind_nginx(proxied):
     client, _ = proxied
     answer = client.post("/v1/table/t/describe", json={}, headers={"host": "evil.example"})
     assert answer.status_code == 403

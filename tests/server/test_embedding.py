@@ -1,4 +1,4 @@
-"""The application inside somebody else's: options, middleware and an access check of one's own."""
+"""The application is embedded in another one, with custom options, middleware and access checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.servers.http_client import http_client
 
 
 def ask(app, *paths, headers=None):
-    """Return the status of each request to an ASGI application; without a server."""
+    """Return the responses of an ASGI application to POST requests, without a server."""
 
     async def run():
         transport = httpx.ASGITransport(app)
@@ -36,8 +36,8 @@ def ask(app, *paths, headers=None):
     return asyncio.run(run())
 
 
-class WhoCalls:
-    """Middleware that knows who calls by a session of its own."""
+class SessionMiddleware:
+    """Middleware that authenticates callers by a session cookie."""
 
     def __init__(self, app):
         self.app = app
@@ -51,7 +51,7 @@ class WhoCalls:
 
 
 class OnlyAna:
-    """A policy by name."""
+    """A policy that allows everything to the caller ana."""
 
     def allows(self, caller, action, identifier):
         return caller is not None and caller.name == "ana"
@@ -59,8 +59,8 @@ class OnlyAna:
     allows_some = allows_all = allows
 
 
-def test_middleware_says_who_calls_and_the_policy_what_they_may():
-    options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
+def test_middleware_authenticates_and_the_policy_authorizes():
+    options = ServerOptions(middleware=[Middleware(SessionMiddleware)], policy=OnlyAna())
     app = create_app(EchoNamespace(), options)
     path = "/v1/table/t/describe"
     assert [a.status_code for a in ask(app, path, headers={"cookie": "user=ana"})] == [200]
@@ -68,13 +68,13 @@ def test_middleware_says_who_calls_and_the_policy_what_they_may():
     assert [a.status_code for a in ask(app, path)] == [403]
 
 
-def test_a_client_cannot_name_itself_as_middleware_does():
+def test_a_client_cannot_set_the_caller_of_middleware():
     app = create_app(EchoNamespace(), ServerOptions(policy=OnlyAna()))
     answer = ask(app, "/v1/table/t/describe", headers={CALLER: "ana"})[0]
     assert (answer.status_code, answer.json()["code"]) == (403, 15)
 
 
-def test_an_access_check_of_ones_own_decides():
+def test_a_custom_access_check():
     class Network:
         def check(self, headers):
             if headers.get("x-zone") != "inside":
@@ -90,7 +90,7 @@ def test_an_access_check_of_ones_own_decides():
         assert client.get("/healthz").status_code == 200
 
 
-def test_it_is_mounted_below_a_path_with_the_same_protections():
+def test_a_mounted_application_has_the_same_protections():
     options = ServerOptions(policy=ReadOnly())
     app = Starlette(routes=[Mount("/lance", create_app(EchoNamespace(), options))])
     found = ask(app, "/lance/v1/table/a%2Fb/describe", "/lance/v1/table/t/drop", "/v1/table/t/drop")
@@ -99,8 +99,8 @@ def test_it_is_mounted_below_a_path_with_the_same_protections():
     assert foreign[0].status_code == 403
 
 
-def test_a_server_that_hands_on_no_path_as_it_was_sent_is_served():
-    """The ASGI specification leaves ``raw_path`` to the server."""
+def test_requests_without_a_raw_path():
+    """In the ASGI specification, ``raw_path`` is optional."""
     app = create_app(EchoNamespace())
 
     async def without(scope, receive, send):
@@ -113,15 +113,15 @@ def test_a_server_that_hands_on_no_path_as_it_was_sent_is_served():
     assert ask(without, "/v1/nowhere")[0].status_code == 404
 
 
-def test_bounds_on_headers_and_requests_hold_without_the_server_of_serve():
+def test_limits_apply_with_other_servers():
     namespace = EchoNamespace()
     options = ServerOptions(limits=Limits(header_bytes=2000, connections=2, json_seconds=0.2))
     app = create_app(namespace, options)
     large = ask(app, "/v1/table/t/describe", headers={"x-large": "x" * 3000})[0]
     assert (large.status_code, large.json()["code"]) == (431, 13)
 
-    async def crowd():
-        """Three requests whose bodies do not come, all at once."""
+    async def send_three():
+        """Send three concurrent requests whose bodies never arrive."""
         sent = [[] for _ in range(3)]
 
         async def one(number):
@@ -143,11 +143,11 @@ def test_bounds_on_headers_and_requests_hold_without_the_server_of_serve():
         await asyncio.gather(*(one(number) for number in range(3)))
         return [messages[0]["status"] for messages in sent]
 
-    assert sorted(asyncio.run(crowd())) == [408, 408, 429]
+    assert sorted(asyncio.run(send_three())) == [408, 408, 429]
 
 
 @pytest.mark.parametrize("path", ["/v1/table", "/DescribeTable", "/healthz", "/ui", "/nowhere"])
-def test_a_web_socket_is_closed_in_order(path):
+def test_a_web_socket_is_closed(path):
     app = create_app(EchoNamespace())
     sent = []
 

@@ -118,13 +118,13 @@ def test_the_tree(browser: httpx.Client) -> None:
     assert "&lt;script&gt;" in prod
 
 
-def test_a_name_is_found(browser: httpx.Client, namespace: Namespace) -> None:
+def test_names_are_searched(browser: httpx.Client, namespace: Namespace) -> None:
     assert "No names match" in page(browser, "/ui?id=prod&q=zzz")
     assert ">notes<" in page(browser, "/ui?id=prod&q=NOT")
     assert f'value="{"&lt;i&gt;"}"' in page(browser, "/ui?q=<i>")
 
 
-def test_many_tables_come_in_pages(browser: httpx.Client, namespace: Namespace) -> None:
+def test_many_tables_are_paged(browser: httpx.Client, namespace: Namespace) -> None:
     for number in range(230):
         namespace.declare_table({"id": ["a & b/c?d", f"t{number:03}"]})
     first = page(browser, "/ui?id=" + quote("a & b/c?d", safe=""))
@@ -142,12 +142,12 @@ def test_a_table(browser: httpx.Client) -> None:
     assert "word10" not in text
     assert "namespace.table([&#39;prod&#39;, &#39;notes&#39;])" in text
     assert "lance-ns head &#39;prod$notes&#39; --impl rest" in text
-    assert "fixed_size_list&lt;float32&gt;[16]" in text  # as lance-ns schema writes it
+    assert "fixed_size_list&lt;float32&gt;[16]" in text  # the notation of lance-ns schema
     assert ">_rowid<" in text and "<dt>rows</dt><dd>30</dd>" in text
     assert ">_rowid<" not in page(browser, "/ui/table?id=prod&id=notes&text=word7")
 
 
-def test_the_newest_versions_come_first_and_of_indices_not_all(
+def test_the_newest_versions_and_a_page_of_indices(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = namespace.table(["prod", "other"]).create({"id": range(40), "a": range(40)})
@@ -175,7 +175,7 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
     assert rows(browser, "text=word7") == ["7"]
     assert rows(browser, "near=4")[0] == "4"
     assert rows(browser, "near=4&where=id>10")[0] != "4"
-    # The filter comes first: of the ten rows that are nearest, none is this.
+    # The filter is applied before the search: this row is not one of the ten nearest.
     assert rows(browser, "near=4&where=id=3") == ["3"]
     for wrong, said in (
         ("where=nonsense+", "nonsense"),
@@ -204,7 +204,7 @@ def test_one_of_several_vector_columns(browser: httpx.Client, namespace: Namespa
         assert said in page(browser, f"/ui/table?id=prod&{wrong}")
 
 
-def test_what_is_not_there(browser: httpx.Client) -> None:
+def test_a_table_that_does_not_exist(browser: httpx.Client) -> None:
     assert "does not exist" in page(browser, "/ui/table?id=prod&id=none", 404)
     page(browser, "/ui/table", 400)
 
@@ -214,7 +214,7 @@ def test_a_table_without_data(browser: httpx.Client, namespace: Namespace) -> No
     assert "has no data yet" in page(browser, "/ui/table?id=prod&id=later")
 
 
-def test_what_cannot_be_shown_says_so_in_its_place(
+def test_a_failed_section_of_a_table_shows_its_error(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: Namespace, request: object) -> None:
@@ -247,7 +247,7 @@ def test_what_cannot_be_shown_says_so_in_its_place(
         (UnauthenticatedError, "", 401),
     ],
 )
-def test_what_cannot_be_listed_says_so_and_the_rest_is_shown(
+def test_a_failed_listing_of_namespaces_shows_its_error(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch,
     error: type[LanceNamespaceError], at: str, status: int,
 ) -> None:  # fmt: skip
@@ -275,7 +275,7 @@ def test_a_namespace_that_cannot_be_described_is_listed(
     assert '<p class="note">no properties today</p>' in text and ">notes<" in text
 
 
-def test_a_search_goes_through_many_names_and_then_says_that_there_are_more(
+def test_a_search_reads_many_names_and_links_to_the_rest(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(1005):
@@ -289,7 +289,7 @@ def test_a_search_goes_through_many_names_and_then_says_that_there_are_more(
     assert ">t1004<" in second and ">t1003<" not in second
 
 
-def test_the_style_is_kept_for_a_while(browser: httpx.Client) -> None:
+def test_the_stylesheet_is_cacheable(browser: httpx.Client) -> None:
     answer = browser.get("/ui/style.css")
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "max-age=300")
     assert answer.headers["content-type"].startswith("text/css") and "body" in answer.text
@@ -313,13 +313,13 @@ def test_other_sites(browser: httpx.Client) -> None:
     page(browser, "/ui", 403, host="evil.example")
 
 
-def test_it_can_be_left_out(namespace: Namespace) -> None:
+def test_the_pages_can_be_disabled(namespace: Namespace) -> None:
     with serving(namespace, ServerOptions(ui=False)) as uri, httpx.Client(base_url=uri) as client:
         for path in ("/ui", "/ui/table", "/docs", "/"):
             assert client.get(path).json()["code"] == 0
 
 
-def test_who_looks_sees_what_he_may(namespace: Namespace, tmp_path: Path) -> None:
+def test_pages_show_only_permitted_objects(namespace: Namespace, tmp_path: Path) -> None:
     ana = new_token("ana")
     (tmp_path / "tokens.toml").write_text(ana.entry)
     policy = tmp_path / "policy.toml"
@@ -353,7 +353,7 @@ def test_who_looks_sees_what_he_may(namespace: Namespace, tmp_path: Path) -> Non
             assert client.get("/ui", headers={"authorization": header}).status_code == 401
 
 
-def test_links_lead_to_where_it_is_mounted(namespace: Namespace) -> None:
+def test_links_contain_the_mount_path(namespace: Namespace) -> None:
     mounted = Starlette(routes=[Mount("/lance", create_app(namespace))])
 
     async def ask() -> list[httpx.Response]:
@@ -387,11 +387,11 @@ def test_links_lead_to_where_it_is_mounted(namespace: Namespace) -> None:
         ({"a": 1}, "{'a': 1}"),
     ],
 )
-def test_a_value(value: object, text: str) -> None:
+def test_the_text_of_a_value(value: object, text: str) -> None:
     assert cell(value).text == text
 
 
-def test_a_vector_and_a_picture() -> None:
+def test_the_pictures_of_vectors_and_images() -> None:
     numbers = pa.array(np.arange(1000.0)).to_pylist()
     assert len(cell(numbers).points.split()) <= 96
     assert cell([float("nan")] * 8).points == ""
@@ -413,7 +413,7 @@ def test_a_vector_and_a_picture() -> None:
     assert cell(PNG + b"0" * (1 << 20)).picture == ""
 
 
-def test_many_namespaces_come_in_pages(browser: httpx.Client, namespace: Namespace) -> None:
+def test_many_namespaces_are_paged(browser: httpx.Client, namespace: Namespace) -> None:
     for number in range(230):
         namespace.create_namespace({"id": ["prod", f"n{number:03}"]})
     first = page(browser, "/ui?id=prod")
@@ -426,7 +426,7 @@ def test_many_namespaces_come_in_pages(browser: httpx.Client, namespace: Namespa
     assert ">notes<" not in second, "the tables stand on their own pages"
 
 
-def test_values_without_a_python_form(browser: httpx.Client, namespace: Namespace) -> None:
+def test_values_without_a_python_equivalent(browser: httpx.Client, namespace: Namespace) -> None:
     odd = pa.table(
         {
             "id": [1],
@@ -441,8 +441,8 @@ def test_values_without_a_python_form(browser: httpx.Client, namespace: Namespac
     assert "<td>1</td>" in text and text.count("cannot be shown") >= 2
 
 
-def test_a_zone_that_does_not_exist(browser: httpx.Client, namespace: Namespace) -> None:
-    """Other tools store any text as the zone of a column."""
+def test_an_unknown_time_zone(browser: httpx.Client, namespace: Namespace) -> None:
+    """Other tools can store any string as the time zone of a column."""
     location = namespace.declare_table({"id": ["prod", "mars"]}).location
     zoned = pa.array([1], pa.timestamp("s", tz="Mars/Olympus"))
     lance.write_dataset(pa.table({"id": [1], "time": zoned}), location)
@@ -451,7 +451,7 @@ def test_a_zone_that_does_not_exist(browser: httpx.Client, namespace: Namespace)
     assert "cannot be shown" in text
 
 
-def test_a_command_may_be_pasted(browser: httpx.Client, namespace: Namespace) -> None:
+def test_a_command_is_safe_to_paste(browser: httpx.Client, namespace: Namespace) -> None:
     namespace.declare_table({"id": ["prod", "it's; $(touch x)"]})
     text = unescape(page(browser, "/ui/table?id=prod&id=" + quote("it's; $(touch x)")))
     [line] = [each for each in text.splitlines() if "curl -X" in each]
@@ -459,7 +459,7 @@ def test_a_command_may_be_pasted(browser: httpx.Client, namespace: Namespace) ->
     assert json.loads(given) == {"id": ["prod", "it's; $(touch x)"]}
 
 
-def test_it_is_told_how_to_open_a_table(browser: httpx.Client) -> None:
+def test_snippets_open_the_table(browser: httpx.Client) -> None:
     text = unescape(page(browser, "/ui/table?id=prod&id=notes"))
     assert "db.open_table('notes', namespace_path=['prod'])" in text
     for snippet in text.split("<pre><code>")[1:]:
@@ -477,7 +477,7 @@ def test_rows_too_large_for_a_page(
     assert "rows exceed" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
 
 
-def test_tags_without_end(
+def test_too_many_tags(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = namespace.table(["prod", "notes"])

@@ -1,6 +1,6 @@
-"""The pages in headless Chromium: by keyboard alone, in the dark, narrow, and for everybody.
+"""The pages in headless Chromium: keyboard use, dark mode, narrow windows and accessibility.
 
-``LANCE_NS_SHOW=FOLDER`` keeps pictures of them, to be looked at.
+``LANCE_NS_SHOW=FOLDER`` saves screenshots for review.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def chromium() -> Iterator[Browser]:
     ids=["wide-light", "wide-dark", "narrow-light", "narrow-dark"],
 )
 def page(request: pytest.FixtureRequest, chromium: Browser, uri: str) -> Iterator[Page]:
-    """Return an empty page; whatever a test does there, no script of a name or a value runs."""
+    """Yield an empty page; fail the test if a script from a name or a value opens a dialog."""
     width, scheme = request.param
     context = chromium.new_context(
         base_url=uri, viewport={"width": width, "height": 900}, color_scheme=scheme
@@ -94,7 +94,7 @@ def brightness(page: Page, color: str) -> int:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_fits_its_window_and_has_no_serious_finding(page: Page, name: str) -> None:
+def test_pages_fit_the_window_and_are_accessible(page: Page, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page.goto(PATHS[name])
@@ -113,8 +113,8 @@ def test_fits_its_window_and_has_no_serious_finding(page: Page, name: str) -> No
     assert serious == []
 
 
-def test_a_hint_in_a_field_is_as_clear_as_its_label(page: Page) -> None:
-    """axe does not look at hints."""
+def test_a_placeholder_has_the_color_of_its_label(page: Page) -> None:
+    """axe does not check placeholders."""
     page.goto(TABLE)
     hint, label = page.evaluate(
         "[getComputedStyle(document.querySelector('#where'), '::placeholder').color,"
@@ -124,7 +124,7 @@ def test_a_hint_in_a_field_is_as_clear_as_its_label(page: Page) -> None:
 
 
 def tab_to(page: Page, text: str) -> None:
-    """Press the tab key until the element of a text or name has the focus, and shows it."""
+    """Press Tab until the element with a text or name has a visible focus."""
     for _ in range(50):
         page.keyboard.press("Tab")
         found = page.evaluate(
@@ -140,7 +140,7 @@ def tab_to(page: Page, text: str) -> None:
     assert outline != "none" and left >= 0, f"nobody sees that {text} has the focus"
 
 
-def test_from_the_tree_to_rows_by_keyboard(page: Page) -> None:
+def test_tables_are_reached_and_filtered_by_keyboard(page: Page) -> None:
     page.goto("/ui")
     tab_to(page, "prod")
     page.keyboard.press("Enter")
@@ -158,7 +158,7 @@ def test_from_the_tree_to_rows_by_keyboard(page: Page) -> None:
     assert page.locator("tbody tr td:first-child").all_inner_texts() == ["7"]
 
 
-def test_past_the_menu_and_into_an_operation_by_keyboard(page: Page) -> None:
+def test_the_menu_is_skipped_by_keyboard(page: Page) -> None:
     page.goto("/docs")
     tab_to(page, "Skip to content")
     page.keyboard.press("Enter")
@@ -180,7 +180,7 @@ def test_wide_rows_are_scrolled_by_keyboard(page: Page) -> None:
 
 @pytest.mark.parametrize("page", [NARROW], indirect=True, ids=["narrow"])
 @pytest.mark.parametrize("name", PATHS)
-def test_what_is_shown_is_text(page: Page, uri: str, name: str) -> None:
+def test_names_and_values_are_shown_as_text(page: Page, uri: str, name: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(PATHS[name], wait_until="networkidle")
@@ -207,7 +207,7 @@ def test_what_is_shown_is_text(page: Page, uri: str, name: str) -> None:
     ],
     ids=lambda value: value if "<" not in value else "",
 )
-def test_markup_that_got_through_would_do_nothing(page: Page, html: str, directive: str) -> None:
+def test_injected_markup_is_blocked(page: Page, html: str, directive: str) -> None:
     page.goto(TABLE)
     refused = page.evaluate(
         """html => new Promise(resolve => {

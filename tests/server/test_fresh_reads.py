@@ -84,14 +84,14 @@ def ids(reader):
     return sorted(reader.read_all()["id"].to_pylist())
 
 
-def test_no_answer_is_an_old_one(namespace, tmp_path):
+def test_every_response_is_current(namespace, tmp_path):
     """Any change, by another process or by hand, is visible in the next response."""
     random.seed(7)
     root = tmp_path / "root"
     rounds, again = examples(300), 0
     with served(namespace) as client, connect("dir", {"path": str(root)}) as other:
         for number in range(rounds):
-            # One that has nothing open yet.
+            # A namespace without any open dataset.
             fresh = connect("dir", {"path": str(root)})
             for turn in range(3):
                 new = b'{"k": 9, "vector": {}, "filter": "id < %d"}' % (1000 + 3 * number + turn)
@@ -126,7 +126,7 @@ def test_no_answer_is_an_old_one(namespace, tmp_path):
     assert again > 1.5 * rounds
 
 
-def test_a_manifest_that_comes_is_followed(namespace, tmp_path):
+def test_a_new_manifest_is_used(namespace, tmp_path):
     with served(namespace) as client:
         before = [client.post(DESCRIBE)[2] for _ in range(3)][-1]
         with connect("dir", {"path": str(tmp_path / "root")}) as other:
@@ -135,7 +135,7 @@ def test_a_manifest_that_comes_is_followed(namespace, tmp_path):
         assert client.post(DESCRIBE)[0] == 404, before
 
 
-def test_a_caller_that_is_known_no_more_gets_nothing(namespace, tmp_path, monkeypatch):
+def test_a_caller_without_a_token_or_grant_is_rejected(namespace, tmp_path, monkeypatch):
     monkeypatch.setattr(watched_file, "POLL_SECONDS", 0.0)
     ana, ben = new_token("ana"), new_token("ben")
     tokens, policy = tmp_path / "tokens.toml", tmp_path / "policy.toml"
@@ -158,7 +158,7 @@ def test_a_caller_that_is_known_no_more_gets_nothing(namespace, tmp_path, monkey
 
 
 class Failing:
-    """Lets everybody do everything, as long as it works."""
+    """A policy that allows everything as long as `works` is true, and otherwise fails."""
 
     works = True
 
@@ -170,7 +170,7 @@ class Failing:
     allows_some = allows_all = allows
 
 
-def test_a_policy_that_fails_is_an_answer_too(namespace):
+def test_a_failing_policy_is_an_error_and_not_cached(namespace):
     policy = Failing()
     with served(namespace, policy=policy) as client:
         first = [client.post(DESCRIBE)[0] for _ in range(3)]

@@ -1,6 +1,6 @@
-"""What LanceDB's remote clients send and read, beside what the protocol has for it.
+"""Translation between the requests and responses of LanceDB's remote clients and the protocol.
 
-Source: the LanceDB remote protocol, as its Python and Node clients were recorded.
+Source: the LanceDB remote protocol, recorded from its Python and Node clients.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ BY_A = [{"column_name": "a"}]
 
 
 def matches(*boosts: float | None, **more: str) -> dict[str, Any]:
-    """Return a match of each column with its boost, as the protocol has it."""
+    """Return the protocol's query that matches each column with its boost."""
     queries = [
         {"terms": "cat", "column": column, "boost": boost, **more}
         for column, boost in zip("st", boosts, strict=True)
@@ -81,7 +81,7 @@ def structured(query: dict[str, Any]) -> dict[str, Any]:
     return {"full_text_query": {"structured_query": {"query": query}}}
 
 
-# A query as sent and as read; the vector is null unless it is sent.
+# Queries of LanceDB clients, and their translations; the vector is null unless it is sent.
 QUERIES: list[tuple[Any, Any]] = [
     ({}, {}),
     ({"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
@@ -156,7 +156,7 @@ SENT: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("operation", "sent", "read"), SENT)
-def test_a_body_becomes_the_protocols(
+def test_a_body_is_translated(
     dialect: LanceDBDialect, operation: str, sent: dict[str, Any], read: dict[str, Any]
 ) -> None:
     body = dialect.read_body(OPERATIONS[operation], NO_HEADERS, json.dumps(sent).encode())
@@ -164,9 +164,7 @@ def test_a_body_becomes_the_protocols(
 
 
 @pytest.mark.parametrize("body", [b"", b" ", b"{", b"[1]", b"null"])
-def test_what_is_no_object_is_left_to_the_reader_of_requests(
-    dialect: LanceDBDialect, body: bytes
-) -> None:
+def test_a_body_that_is_not_an_object_is_unchanged(dialect: LanceDBDialect, body: bytes) -> None:
     assert dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, body) == body
 
 
@@ -202,7 +200,7 @@ def test_an_arrow_schema_adds_columns_of_nulls(dialect: LanceDBDialect) -> None:
         (InvalidInputError("t"), 400),
     ],
 )
-def test_a_409_is_left_to_what_a_client_should_try_again(
+def test_status_409_is_reserved_for_retryable_errors(
     dialect: LanceDBDialect, error: LanceNamespaceError, status: int
 ) -> None:
     reply = dialect.encode_error(error)
@@ -214,7 +212,7 @@ def test_a_409_is_left_to_what_a_client_should_try_again(
 @pytest.mark.parametrize(
     ("named", "above"), [({}, ["db"]), ({"db": ()}, []), ({"db": ("a", "b")}, ["a", "b"])]
 )
-def test_identifiers_are_below_the_database(
+def test_identifiers_are_relative_to_the_database(
     namespace: Namespace, named: dict[str, tuple[str, ...]], above: list[str]
 ) -> None:
     dialect = Databases(namespace, named).dialect(Headers([(DATABASE_HEADER.encode(), b"db")]))
@@ -247,12 +245,12 @@ def test_identifiers_are_below_the_database(
     )
 
 
-def test_another_client_is_not_looked_at(namespace: Namespace) -> None:
+def test_other_clients_use_the_protocol(namespace: Namespace) -> None:
     assert Databases(namespace).dialect(NO_HEADERS) is PROTOCOL
 
 
 @pytest.mark.parametrize("name", ["", "other"])
-def test_a_database_has_to_be_a_namespace_or_named(namespace: Namespace, name: str) -> None:
+def test_a_database_must_be_a_namespace_or_configured(namespace: Namespace, name: str) -> None:
     with pytest.raises(NamespaceNotFoundError, match=f"there is no database '{name}'"):
         LanceDBDialect(Databases(namespace), name).check_target()
     LanceDBDialect(Databases(namespace, {name: ()}), name).check_target()
@@ -269,7 +267,7 @@ def test_a_database_has_to_be_a_namespace_or_named(namespace: Namespace, name: s
         (InternalError("broken"), InternalError),
     ],
 )
-def test_a_catalog_that_fails_is_told_from_one_without_the_database(
+def test_a_failed_catalog_differs_from_a_missing_database(
     error: LanceNamespaceError, raised: type[LanceNamespaceError]
 ) -> None:
     class Failing(LanceNamespace):
@@ -281,7 +279,7 @@ def test_a_catalog_that_fails_is_told_from_one_without_the_database(
     assert type(caught.value) is raised
 
 
-def test_a_database_that_was_found_is_not_looked_for_again(namespace: Namespace) -> None:
+def test_a_known_database_is_not_looked_up_again(namespace: Namespace) -> None:
     databases = Databases(namespace)
     databases.require("db")
     namespace.drop_namespace({"id": ["db"]})
@@ -290,7 +288,7 @@ def test_a_database_that_was_found_is_not_looked_for_again(namespace: Namespace)
         Databases(namespace).require("db")
 
 
-def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: LanceDBDialect) -> None:
+def test_responses_are_translated(namespace: Namespace, dialect: LanceDBDialect) -> None:
     def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
         given = OPERATIONS[operation].request_type.coerce({"id": ["db", "t"], **request})
         reply = dialect.encode(OPERATIONS[operation], given, answer, None)
@@ -316,7 +314,7 @@ def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: LanceD
     assert answered("CountTableRows", {}, counted) == counted.count
 
 
-def test_answers_about_a_branch(namespace: Namespace, dialect: LanceDBDialect) -> None:
+def test_responses_for_a_branch(namespace: Namespace, dialect: LanceDBDialect) -> None:
     def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
         given = OPERATIONS[operation].request_type.coerce({**table, **request})
         reply = dialect.encode(OPERATIONS[operation], given, answer, None)
@@ -335,7 +333,7 @@ def test_answers_about_a_branch(namespace: Namespace, dialect: LanceDBDialect) -
     assert found["version"] == deleted.version
 
 
-def test_a_version_of_a_branch_is_the_one_that_is_asked_for() -> None:
+def test_the_requested_version_of_a_branch_is_described() -> None:
     asked = []
 
     class Kept(LanceNamespace):
@@ -353,7 +351,7 @@ def test_a_version_of_a_branch_is_the_one_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("version", [None, 0])
-def test_a_deletion_without_a_version_is_not_counted(
+def test_a_deletion_without_a_version_has_no_row_count(
     dialect: LanceDBDialect, version: int | None
 ) -> None:
     answer = models.DeleteFromTableResponse(version=version)
@@ -362,7 +360,7 @@ def test_a_deletion_without_a_version_is_not_counted(
     assert json.loads(reply.body) == answer.to_dict()
 
 
-def test_a_description_holds_nothing_that_was_for_the_server(dialect: LanceDBDialect) -> None:
+def test_a_description_contains_no_storage_options_or_context(dialect: LanceDBDialect) -> None:
     answer = models.DescribeTableResponse(
         location="/t", storage_options={"aws_secret_access_key": "x"}, context={"a": "b"}
     )
@@ -372,7 +370,7 @@ def test_a_description_holds_nothing_that_was_for_the_server(dialect: LanceDBDia
 
 
 class Broken(LanceNamespace):
-    """Has a database, and fails with what is not for callers."""
+    """A namespace with a database, which fails with an error that callers must not see."""
 
     def namespace_exists(self, request: Any) -> Any:
         return models.NamespaceExistsResponse()
@@ -396,13 +394,13 @@ def test_a_failure_in_the_server_is_logged_and_has_an_id(caplog: pytest.LogCaptu
 
 
 class Rejecting(Broken):
-    """Quotes the caller's key in an error about the request."""
+    """A namespace that includes the caller's key in an error about the request."""
 
     def table_exists(self, request: Any) -> Any:
         raise InvalidInputError("s3cr3t-key is not a table")
 
 
-def test_an_error_about_the_request_does_not_repeat_the_key() -> None:
+def test_an_error_about_the_request_does_not_contain_the_key() -> None:
     headers = {DATABASE_HEADER: "db", "x-api-key": "s3cr3t-key"}
     with serving(Rejecting()) as uri, http_client(uri, timeout=300) as client:
         answer = client.post("/v1/table/t/exists", headers=headers)

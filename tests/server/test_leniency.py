@@ -1,4 +1,4 @@
-"""What clients written by others send is understood."""
+"""The server accepts variants of requests that third-party clients send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
-def test_a_slash_at_the_end_of_a_route_makes_no_difference(operation: Any) -> None:
+def test_a_trailing_slash_is_ignored(operation: Any) -> None:
     table = RouteTable()
     path = operation.path.replace("{id}", "a%24b").replace("{index_name}", "i")
     assert table.find(f"{path}/") == table.find(path) is not None
@@ -28,7 +28,7 @@ def test_a_slash_at_the_end_of_a_route_makes_no_difference(operation: Any) -> No
         assert table.find(f"/{name}/") == table.find(f"/{name}") is not None
 
 
-def test_only_one_slash_is_passed_over() -> None:
+def test_only_one_trailing_slash_is_ignored() -> None:
     assert RouteTable().find("/v1/table/t/describe//") is None
     assert RouteTable().find("/" * 100_000) is None
 
@@ -44,7 +44,7 @@ def test_only_one_slash_is_passed_over() -> None:
         ("/DescribeTable", None),
     ],
 )
-def test_no_body_and_null_are_an_empty_request(
+def test_missing_and_null_bodies_are_empty_requests(
     echo: EchoNamespace, http: httpx.Client, path: str, names: list[str] | None, body: bytes
 ) -> None:
     http.post(path, content=body, headers=JSON).raise_for_status()
@@ -65,7 +65,7 @@ def test_no_body_and_null_are_an_empty_request(
         ("a%24%24b", ["a$", "b"]),
     ],
 )
-def test_the_id_of_the_body_is_taken_where_it_makes_up_the_route(
+def test_an_id_in_the_body_that_matches_the_route_is_used(
     echo: EchoNamespace, http: httpx.Client, route: str, names: list[str]
 ) -> None:
     http.post(f"/v1/table/{route}/describe", json={"id": names}).raise_for_status()
@@ -82,19 +82,21 @@ def test_the_id_of_the_body_is_taken_where_it_makes_up_the_route(
         ("a%24b", ["a", 1]),
     ],
 )
-def test_another_id_in_the_body_is_refused(
+def test_an_id_in_the_body_that_differs_from_the_route_is_rejected(
     http: httpx.Client, route: str, names: list[Any]
 ) -> None:
     answer = http.post(f"/v1/table/{route}/describe", json={"id": names})
     assert (answer.status_code, answer.json()["code"]) == (400, 13)
 
 
-def test_a_plus_in_a_route_alone_is_a_plus(echo: EchoNamespace, http: httpx.Client) -> None:
+def test_a_plus_in_a_route_without_a_body_is_a_plus(
+    echo: EchoNamespace, http: httpx.Client
+) -> None:
     http.post("/v1/table/a+b/describe").raise_for_status()
     assert echo.requests[-1].id == ["a+b"]
 
 
-def test_a_name_as_page_token_starts_after_it(tmp_path: Path) -> None:
+def test_a_name_is_a_valid_page_token(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace) as uri:
         for name in ("a", "b", "c"):
             namespace.create_table({"id": [name]}, ROWS)

@@ -1,4 +1,4 @@
-"""Whole listings, sent page by page."""
+"""Complete listings are streamed page by page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = [f"t{n:04}" for n in range(2500)]
 
 
 class Slow(MemoryNamespace):
-    """Waits before its second page until it may go on, and then may fail."""
+    """A namespace that blocks before its second page until it is released, and then can fail."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -56,7 +56,7 @@ def test_the_first_page_is_sent_before_the_others_are_read(slow: Slow) -> None:
         assert client.get("/v1/namespace/$/table/list").json() == {"tables": NAMES}
 
 
-def test_a_listing_that_fails_on_its_way_is_no_listing(slow: Slow) -> None:
+def test_a_listing_that_fails_midway_is_incomplete(slow: Slow) -> None:
     slow.fails = True
     slow.may_go_on.set()
     with serving(slow) as uri:
@@ -69,7 +69,7 @@ def test_a_listing_that_fails_on_its_way_is_no_listing(slow: Slow) -> None:
             namespace.list_tables({})
 
 
-def test_a_page_and_a_short_listing_are_as_they_were(slow: Slow) -> None:
+def test_single_pages_and_short_listings(slow: Slow) -> None:
     slow.may_go_on.set()
     with serving(slow) as uri, http_client(uri, timeout=300) as client:
         page = client.get("/v1/namespace/$/table/list", params={"limit": 2000})
@@ -83,7 +83,7 @@ def test_a_page_and_a_short_listing_are_as_they_were(slow: Slow) -> None:
         assert empty.json() == {"namespaces": []}
 
 
-def test_the_listing_of_a_local_directory_is_whole(tmp_path: Path) -> None:
+def test_the_listing_of_a_local_directory_is_complete(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in NAMES:
             (tmp_path / f"{name}.lance").mkdir()

@@ -1,4 +1,4 @@
-"""A client is judged by the time that it is waited for, not by the time that the server takes."""
+"""The minimum transfer rate counts only the time that the server waits for the client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RATE, SECONDS = 10, 100
 
 
 class Client:
-    """A client of a server whose clock goes on where a test says so."""
+    """A meter for a client, with a clock that tests control."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
@@ -34,7 +34,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     return Client(monkeypatch)
 
 
-def test_who_sends_nothing_is_not_waited_for_longer() -> None:
+def test_a_client_that_sends_nothing_times_out() -> None:
     async def silent() -> None:
         async with Meter(RATE, 0.05).waiting():
             await asyncio.Event().wait()
@@ -45,7 +45,7 @@ def test_who_sends_nothing_is_not_waited_for_longer() -> None:
 
 @pytest.mark.parametrize("steps", [[999], [400, 599], [0], [1] * 999])
 @pytest.mark.parametrize("waits", [[100], [50, 50], [0, 250]])
-def test_who_sent_too_little_when_the_time_was_up_is_given_up(
+def test_a_client_that_sends_too_little_in_a_period_times_out(
     client: Client, steps: list[int], waits: list[int]
 ) -> None:
     for count in steps[:-1]:
@@ -58,20 +58,20 @@ def test_who_sent_too_little_when_the_time_was_up_is_given_up(
 
 
 @pytest.mark.parametrize("steps", [[1000], [400, 600], [100_000]])
-def test_who_sent_enough_is_watched_anew(client: Client, steps: list[int]) -> None:
+def test_a_client_that_sends_enough_starts_a_new_period(client: Client, steps: list[int]) -> None:
     for _ in range(3):
         for count in steps[:-1]:
             client.meter.moved(count)
         client.wait(99)
         client.meter.moved(steps[-1])
     client.wait(99)
-    client.meter.moved(999)  # what was more than enough does not count for later
+    client.meter.moved(999)  # surplus bytes do not count for the next period
     client.wait(1)
     with pytest.raises(TooSlowError):
         client.meter.moved(0)
 
 
-def test_the_time_between_waits_is_the_servers(client: Client) -> None:
+def test_time_between_waits_does_not_count(client: Client) -> None:
     for _ in range(5):
         client.wait(10)
         client.now += SECONDS

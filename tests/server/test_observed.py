@@ -1,4 +1,4 @@
-"""What operators see: health, figures, a line a request, and traces."""
+"""Observability for operators: health, metrics, the request log, and traces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def figures(client, **kwargs):
 
 @pytest.fixture
 def lines():
-    """The lines of the request log, read."""
+    """Return a list that collects the parsed lines of the request log."""
     found = []
 
     class Keep(logging.Handler):
@@ -90,7 +90,7 @@ def test_requests_are_counted_by_operation_and_code():
         assert found["lance_ns_pool_places", "queries"] == Limits().queries
 
 
-def test_open_queries_and_pools_show_what_is_under_way():
+def test_running_queries_are_counted():
     namespace = EchoNamespace()
     namespace.reader = large_rows(64)
     with serving(namespace) as uri, http_client(uri, timeout=300) as client:
@@ -100,13 +100,13 @@ def test_open_queries_and_pools_show_what_is_under_way():
             found = figures(client)
             assert found["lance_ns_open_queries",] == 1
             assert found["lance_ns_pool_calls", "queries", "running"] == 1
-        # Sooner than `reader_seconds`, which ends a query anyway.
+        # The timeout is shorter than `reader_seconds`, which ends a query anyway.
         wait_until(lambda: figures(client)["lance_ns_open_queries",] == 0, seconds=50)
         wait_until(lambda: figures(client)["lance_ns_pool_calls", "queries", "running"] == 0)
         assert figures(client)["lance_ns_requests_total", "QueryTable", "cut"] == 1
 
 
-def test_calls_of_the_catalog_are_counted_through_http():
+def test_http_calls_to_the_catalog_are_counted():
     with (
         serving(EchoNamespace()) as behind,
         connect("rest", {"uri": behind}) as namespace,
@@ -121,7 +121,7 @@ def test_calls_of_the_catalog_are_counted_through_http():
     assert found["lance_ns_upstream_seconds_count", "POST", "rest"] == 2
 
 
-def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
+def test_the_request_log_has_callers_and_operations_but_no_secrets(lines, tmp_path):
     made = new_token("ana")
     file = tmp_path / "tokens.toml"
     file.write_text(made.entry)
@@ -165,7 +165,7 @@ class Down(EchoNamespace):
         return super().list_namespaces(request)
 
 
-def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
+def test_readiness_depends_on_the_catalog_and_hides_details(monkeypatch):
     namespace = Down()
     with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         assert client.get("/readyz").json() == {"status": "ready"}
@@ -205,7 +205,7 @@ def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
         (SystemExit, 503),
     ],
 )
-def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypatch, caplog):
+def test_a_catalog_that_rejects_a_listing_is_ready(error, status, monkeypatch, caplog):
     def fail(request):
         asked.append(request)
         raise error("no such listing")
@@ -224,7 +224,7 @@ def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypat
 
 
 @pytest.mark.parametrize("impl", ["dir", "memory"])
-def test_a_catalog_of_ours_is_ready(impl, tmp_path):
+def test_our_catalogs_are_ready(impl, tmp_path):
     properties = {"path": str(tmp_path)} if impl == "dir" else {}
     with (
         connect(impl, properties) as namespace,
@@ -234,7 +234,7 @@ def test_a_catalog_of_ours_is_ready(impl, tmp_path):
         assert client.get("/readyz").status_code == 200
 
 
-def test_figures_are_for_those_that_may_call(tmp_path):
+def test_metrics_require_authentication(tmp_path):
     made = new_token("prometheus")
     file = tmp_path / "tokens.toml"
     file.write_text(made.entry)
@@ -256,7 +256,7 @@ def test_figures_are_for_those_that_may_call(tmp_path):
 
 
 class Panicking(EchoNamespace):
-    """Raises what is no exception, as a panic in Rust code and sys.exit() do."""
+    """A namespace that raises no `Exception`, like a panic in Rust code or sys.exit()."""
 
     def describe_table(self, request):
         kind = (
@@ -266,7 +266,7 @@ class Panicking(EchoNamespace):
 
 
 @pytest.mark.parametrize("name", ["panic", "exit"])
-def test_what_is_no_exception_is_code_18_and_ends_nothing(name, caplog):
+def test_a_base_exception_is_code_18_and_the_server_continues(name, caplog):
     with serving(Panicking()) as uri, http_client(uri, timeout=300) as client:
         answer = client.post(f"/v1/table/{name}/describe", json={})
         assert (answer.status_code, answer.json()["code"]) == (500, 18)
@@ -290,7 +290,7 @@ def test_a_caller_source_that_fails_is_code_18():
     assert Caller("x").name == "x"
 
 
-def test_traces_lead_to_the_call_of_the_catalog():
+def test_traces_include_the_call_of_the_catalog():
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor

@@ -1,4 +1,4 @@
-"""Callers with tokens of an OpenID Connect issuer, whose keys change while the server runs."""
+"""Callers authenticate with tokens of an OpenID Connect issuer, whose keys change at run time."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from tests.servers.http_client import http_client
 
 
 class Issuer:
-    """An issuer on a free port of this machine."""
+    """An OpenID Connect issuer on a free local port."""
 
     def __init__(self) -> None:
         self.keys = [RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)]
         self.asked = 0
         self.down = False
         self.hangs = threading.Event()
-        """Set while it does not answer."""
+        """Set while requests hang."""
         self.free = threading.Event()
-        """Set when requests that hang may end."""
+        """Set to let hanging requests continue."""
         self.arrived = threading.Semaphore(0)
-        """Released for each request that hangs."""
+        """Released once for each hanging request."""
         self.answer = None
-        """What it answers for its keys instead: status, headers and body."""
+        """A function that sends a different response to requests for the keys, or None."""
         self.named = ""
-        """What it calls itself, if that is not its address."""
+        """The issuer name in its document, if it differs from the address."""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -119,7 +119,7 @@ def find(source, *tokens):
 
 
 def refreshed(source):
-    """Wait for the fetch that is under way."""
+    """Wait for the running fetch of keys, if any."""
     begun = source._fetching
     if begun is not None:
         begun.result(300)
@@ -128,7 +128,7 @@ def refreshed(source):
 ANA = Caller("ana", frozenset({"writers"}))
 
 
-def test_good_tokens(issuer):
+def test_valid_tokens(issuer):
     source = OidcIssuer(issuer.uri, "lance")
     assert find(source, issuer.token()) == ANA
     assert find(source, issuer.token(aud=["other", "lance"])) == ANA
@@ -155,7 +155,7 @@ def with_secret(claims, secret):
     return f"{text}.{part(hmac.digest(secret, text.encode(), 'sha256'))}"
 
 
-def test_bad_tokens(issuer):
+def test_invalid_tokens(issuer):
     source = OidcIssuer(issuer.uri, "lance")
     assert find(source, issuer.token()) == ANA
     now = int(time.time())
@@ -193,7 +193,7 @@ def test_bad_tokens(issuer):
         assert find(source, token) is None, what
 
 
-def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
+def test_keys_are_rotated_while_the_server_runs(issuer, monkeypatch):
     source = OidcIssuer(issuer.uri, "lance")
     options = ServerOptions(callers=[source])
     with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
@@ -210,7 +210,7 @@ def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
         assert status(old) == 200
         del issuer.keys[0]
         monkeypatch.setattr(oidc, "KEEP_SECONDS", 0.0)
-        assert status(new) == 200  # nobody waits for the keys that replace those of before
+        assert status(new) == 200  # calls do not wait while expired keys are replaced
         refreshed(source)
         assert (status(new), status(old)) == (200, 401)
         refreshed(source)
@@ -219,7 +219,7 @@ def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
         assert status("x.y.z") == 401
 
 
-def test_an_issuer_that_does_not_answer(issuer):
+def test_an_unavailable_issuer_is_an_error_until_it_recovers(issuer):
     issuer.down = True
     options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
     with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
@@ -230,7 +230,7 @@ def test_an_issuer_that_does_not_answer(issuer):
         assert client.post("/v1/table/t/describe", headers=sent).status_code == 200
 
 
-def test_unknown_keys_are_not_asked_for_at_each_call(issuer, monkeypatch):
+def test_unknown_keys_do_not_cause_a_fetch_per_call(issuer, monkeypatch):
     monkeypatch.setattr(oidc, "MIN_SECONDS", 3600.0)
     source = OidcIssuer(issuer.uri, "lance")
     monkeypatch.setattr(source, "_tried", -1e9)
@@ -246,14 +246,14 @@ def away(source, token):
         find(source, token)
 
 
-def test_the_document_of_another_issuer_is_not_believed(issuer, caplog):
+def test_the_document_of_another_issuer_is_rejected(issuer, caplog):
     issuer.named = "https://elsewhere.example"
     away(OidcIssuer(issuer.uri, "lance"), issuer.token())
     assert "its document is for 'https://elsewhere.example'" in caplog.text
     assert issuer.asked == 0
 
 
-def test_an_answer_without_end_is_not_read(issuer, monkeypatch, caplog):
+def test_a_response_that_is_too_large_is_rejected(issuer, monkeypatch, caplog):
     source = OidcIssuer(issuer.uri, "lance")
     monkeypatch.setattr(oidc, "MAX_BYTES", 100)
     away(source, issuer.token())
@@ -262,7 +262,7 @@ def test_an_answer_without_end_is_not_read(issuer, monkeypatch, caplog):
     assert find(source, issuer.token()) == ANA
 
 
-def test_only_keys_to_sign_with_are_good(issuer):
+def test_only_signing_keys_are_used(issuer):
     other = RSAKey.generate_key(2048, {"kid": "two", "use": "enc"}, auto_kid=False)
     issuer.keys.append(other)
     source = OidcIssuer(issuer.uri, "lance")
@@ -270,7 +270,7 @@ def test_only_keys_to_sign_with_are_good(issuer):
     assert list(source._keys) == ["one"]
 
 
-def test_a_token_that_names_no_key_is_checked_with_the_only_one(issuer):
+def test_a_token_without_a_key_id_is_verified_with_the_only_key(issuer):
     def token():
         return jwt.encode({"alg": "RS256"}, issuer.claims(), issuer.keys[0], algorithms=["RS256"])
 
@@ -280,7 +280,7 @@ def test_a_token_that_names_no_key_is_checked_with_the_only_one(issuer):
     assert find(OidcIssuer(issuer.uri, "lance"), token()) is None
 
 
-def test_the_first_good_token_counts_and_what_is_no_jwt_is_passed_over(issuer):
+def test_the_first_valid_token_is_used_and_other_texts_are_skipped(issuer):
     source = OidcIssuer(issuer.uri, "lance")
     good, other = issuer.token(), issuer.token(sub="ben")
     for tokens in (("key", good), ("a.b", "a.b.c.d", good), ("a.b.c", good, other)):
@@ -289,7 +289,7 @@ def test_the_first_good_token_counts_and_what_is_no_jwt_is_passed_over(issuer):
     assert issuer.asked == 1
 
 
-def test_names_and_groups_by_other_claims_and_in_other_processes(issuer):
+def test_custom_claims_and_pickled_issuers(issuer):
     made = OidcIssuer(issuer.uri, "lance", name_claim="email", groups_claim="roles")
     for source in (made, pickle.loads(pickle.dumps(made))):
         found = find(source, issuer.token(email="a@b", roles=["x", 7, "y"]))
@@ -297,7 +297,7 @@ def test_names_and_groups_by_other_claims_and_in_other_processes(issuer):
         assert find(source, issuer.token(email="")) is None
 
 
-def test_keys_are_fetched_anew_every_five_minutes_and_seldom_where_that_fails(issuer, monkeypatch):
+def test_keys_are_refreshed_every_five_minutes_with_a_retry_delay(issuer, monkeypatch):
     clock = [1000.0]
     monkeypatch.setattr(oidc, "MIN_SECONDS", 5.0)
     monkeypatch.setattr(oidc, "time", SimpleNamespace(monotonic=lambda: clock[0]))
@@ -317,13 +317,13 @@ def test_keys_are_fetched_anew_every_five_minutes_and_seldom_where_that_fails(is
     ("issuer", "audience"),
     [("http://example.com", "a"), ("ftp://x", "a"), ("x", "a"), ("https://x", "")],
 )
-def test_an_issuer_that_cannot_be_trusted(issuer, audience):
+def test_an_untrusted_issuer_is_rejected(issuer, audience):
     with pytest.raises(InvalidInputError):
         OidcIssuer(issuer, audience)
 
 
 def unknown(issuer, number):
-    """Return a token that names a key which the issuer does not have."""
+    """Return a token with the id of a key that the issuer does not have."""
     return issuer.token(issuer.keys[0], header={"kid": f"unknown-{number}"})
 
 
@@ -333,7 +333,7 @@ def described(client, token, **more):
 
 
 @pytest.mark.parametrize("place", ["header", "body"])
-def test_unknown_keys_delay_nobody_while_the_issuer_hangs(issuer, monkeypatch, place):
+def test_unknown_keys_do_not_delay_others_while_the_issuer_hangs(issuer, monkeypatch, place):
     monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
     source = OidcIssuer(issuer.uri, "lance")
     options = ServerOptions(callers=[source], limits=Limits(metadata_calls=4))
@@ -356,8 +356,8 @@ def test_unknown_keys_delay_nobody_while_the_issuer_hangs(issuer, monkeypatch, p
         assert issuer.arrived.acquire(timeout=300)
         for _ in range(20):
             assert described(client, issuer.token()) == 200
-        assert not any(each.done() for each in guesses)  # they wait, and the others did not
-        assert not issuer.arrived.acquire(blocking=False)  # for one fetch
+        assert not any(each.done() for each in guesses)  # they wait, but the other calls did not
+        assert not issuer.arrived.acquire(blocking=False)  # all of them wait for the same fetch
         issuer.hangs.clear()
         issuer.free.set()
         assert {each.result() for each in guesses} <= {401, 429}
@@ -374,7 +374,7 @@ def test_an_issuer_that_hangs_has_a_deadline(issuer, monkeypatch, caplog):
     assert find(source, issuer.token()) == ANA
 
 
-def test_more_unknown_keys_than_may_wait_are_throttled(issuer, monkeypatch):
+def test_too_many_waiting_calls_with_unknown_keys_are_throttled(issuer, monkeypatch):
     monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
     monkeypatch.setattr(authentication, "MAX_PREPARING", 2)
     issuer.hangs.set()
@@ -393,7 +393,7 @@ def test_more_unknown_keys_than_may_wait_are_throttled(issuer, monkeypatch):
         assert sorted(each.result() for each in guesses) == [401, 401, 429]
 
 
-def test_a_key_that_the_issuer_does_not_have_is_remembered(issuer, monkeypatch):
+def test_absent_keys_are_cached(issuer, monkeypatch):
     clock = [1000.0]
     monkeypatch.setattr(oidc, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(oidc, "MAX_ABSENT", 3)
@@ -410,7 +410,7 @@ def test_a_key_that_the_issuer_does_not_have_is_remembered(issuer, monkeypatch):
     assert len(source._absent) == 3
     issuer.keys.append(ECKey.generate_key("P-256", {"kid": "unknown-19"}, auto_kid=False))
     assert find(source, unknown(issuer, 21)) is None
-    assert find(source, issuer.token(alg="ES256")) == ANA  # though it was absent before
+    assert find(source, issuer.token(alg="ES256")) == ANA  # the key was absent before
 
 
 def answers(status=200, body=b"", **headers):
@@ -424,7 +424,7 @@ def answers(status=200, body=b"", **headers):
     return answer
 
 
-def drips(handler):
+def send_slowly(handler):
     handler.send_response(200)
     handler.end_headers()
     with contextlib.suppress(OSError):
@@ -452,13 +452,13 @@ HOSTILE = {
     "elsewhere": answers(302, location="https://elsewhere.example/keys"),
     "compressed": answers(body=gzip.compress(b" " * 10_000_000), content_encoding="gzip"),
     "without end": grows,
-    "slow": drips,
+    "slow": send_slowly,
     "gone": lambda handler: handler.connection.close(),
 }
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_an_issuer_that_answers_badly_changes_nothing(issuer, monkeypatch, what):
+def test_an_invalid_response_of_the_issuer_has_no_effect(issuer, monkeypatch, what):
     if what == "slow":
         monkeypatch.setattr(oidc, "FETCH_SECONDS", 0.5)
     source = OidcIssuer(issuer.uri, "lance")
@@ -475,7 +475,7 @@ def test_an_issuer_that_answers_badly_changes_nothing(issuer, monkeypatch, what)
     assert find(source, issuer.token()) == ANA
 
 
-def test_a_key_that_cannot_be_read_is_skipped(issuer, caplog):
+def test_an_invalid_key_is_skipped(issuer, caplog):
     broken = {"kty": "RSA", "kid": "broken"}
     document = KeySet(issuer.keys).as_dict(private=False)
     document["keys"].insert(0, broken)
@@ -484,7 +484,7 @@ def test_a_key_that_cannot_be_read_is_skipped(issuer, caplog):
     assert "a key of http" in caplog.text
 
 
-def test_keys_are_not_fetched_in_the_clear(issuer, monkeypatch, caplog):
+def test_keys_are_not_fetched_without_tls(issuer, monkeypatch, caplog):
     async def get(client, uri):
         return {"issuer": issuer.uri, "jwks_uri": "http://elsewhere.example/keys"}
 
@@ -497,7 +497,7 @@ def test_keys_are_not_fetched_in_the_clear(issuer, monkeypatch, caplog):
     "header",
     [b"[" * 6000, b'{"alg": "RS256", "kid": ["a"]}', b'{"alg": "RS256", "kid": {}}', b"7", b"\xff"],
 )
-def test_a_header_that_no_token_has_causes_no_fetch(issuer, header):
+def test_an_invalid_token_header_causes_no_fetch(issuer, header):
     source = OidcIssuer(issuer.uri, "lance")
     assert find(source, issuer.token()) == ANA
     token = f"{part(header)}.{part(b'{}')}.{part(b'x')}"

@@ -1,4 +1,4 @@
-"""Clients of the protocol's first releases are understood: pylance 1.0.0, as captured."""
+"""Requests of the protocol's first release are accepted, as captured from pylance 1.0.0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def http(tmp_path: Path) -> Iterator[httpx.Client]:
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace) as uri,
-        httpx.Client(base_url=uri) as client,  # it adds no type by itself
+        httpx.Client(base_url=uri) as client,  # it adds no content type by default
     ):
         yield client
 
@@ -30,7 +30,7 @@ def rows() -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def test_rows_without_a_type(http: httpx.Client) -> None:
+def test_rows_without_a_content_type(http: httpx.Client) -> None:
     answer = http.post("/v1/table/t/create?delimiter=%24", content=rows())
     assert answer.status_code == 200
     counted = http.post("/v1/table/t/count_rows", json={"id": ["t"]})
@@ -38,17 +38,19 @@ def test_rows_without_a_type(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("header", [{"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}])
-def test_a_page_has_to_name_the_type_of_rows(http: httpx.Client, header: dict[str, str]) -> None:
+def test_browsers_must_send_the_content_type_of_rows(
+    http: httpx.Client, header: dict[str, str]
+) -> None:
     answer = http.post("/v1/table/t/create", content=rows(), headers=header)
     assert answer.status_code in (400, 403)
     assert http.post("/v1/table/t/exists", json={}).status_code == 404
 
 
-def test_json_without_a_type_is_refused(http: httpx.Client) -> None:
+def test_json_without_a_content_type_is_rejected(http: httpx.Client) -> None:
     assert http.post("/v1/table/t/drop", content=b"{}").status_code == 400
 
 
-def test_an_empty_table_is_a_declared_one(http: httpx.Client) -> None:
+def test_an_empty_table_is_declared(http: httpx.Client) -> None:
     answer = http.post("/v1/table/t/create-empty", json={"id": ["t"], "properties": None})
     assert answer.status_code == 200
     assert answer.json()["location"].endswith("/t.lance")

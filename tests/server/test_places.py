@@ -15,7 +15,7 @@ from lance_namespace_impls.server.execution.limits import Limits, Pool, Slots
 
 
 def taken(slots: Slots, owner: str) -> int:
-    """Take slots until there is none for an owner; return how many that were."""
+    """Acquire slots until an owner gets no more, and return their number."""
     count = 0
     while slots.acquire(owner):
         count += 1
@@ -34,12 +34,12 @@ async def settled() -> None:
 @pytest.mark.parametrize(
     ("size", "shares"), [(16, [12, 3, 1, 0]), (4, [3, 1, 0]), (3, [3, 0]), (2, [2, 0]), (1, [1, 0])]
 )
-def test_slots_are_left_for_others(size: int, shares: list[int]) -> None:
+def test_slots_are_reserved_for_other_callers(size: int, shares: list[int]) -> None:
     slots = Slots(size, 64)
     assert [taken(slots, f"caller {number}") for number in range(len(shares))] == shares
 
 
-def test_a_free_place_goes_to_who_holds_the_fewest() -> None:
+def test_a_free_slot_goes_to_the_caller_with_the_fewest() -> None:
     async def scenario() -> None:
         slots = Slots(4, 64)
         assert taken(slots, "a") == 3
@@ -81,7 +81,7 @@ def test_the_caller_with_the_most_waiting_calls_loses_one() -> None:
     run(scenario())
 
 
-def test_calls_that_give_up_lose_no_place() -> None:
+def test_calls_that_time_out_lose_no_slot() -> None:
     async def scenario() -> None:
         slots = Slots(8, 64)
         chance = random.Random(5)
@@ -111,7 +111,7 @@ def test_calls_that_give_up_lose_no_place() -> None:
     run(scenario())
 
 
-def test_a_caller_with_its_share_is_throttled_and_others_are_not() -> None:
+def test_only_a_caller_that_uses_its_share_is_throttled() -> None:
     async def scenario() -> None:
         pool = Pool("queries", 4, Limits(queries=4, waiting_seconds=0.01))
         for _ in range(3):
@@ -126,7 +126,7 @@ def test_a_caller_with_its_share_is_throttled_and_others_are_not() -> None:
     run(scenario())
 
 
-def test_one_machine_is_one_address() -> None:
+def test_addresses_of_one_machine_are_one_caller() -> None:
     assert network_of("192.0.2.7") == "192.0.2.7"
     assert network_of("2001:db8:1:2:3:4:5:6") == network_of("2001:db8:1:2::9")
     assert network_of("2001:db8:1:2::9") != network_of("2001:db8:1:3::9")

@@ -1,4 +1,4 @@
-"""What callers may do: grants in a file, listings of what may be read, and nothing else shown."""
+"""Authorization by the grants in a policy file, which also filters listings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ on = [["shared", "**"]]
 
 
 class Names:
-    """Takes the token for the name, and what follows a colon for groups."""
+    """Reads a token as the caller's name, followed by group names after colons."""
 
     waits = False
 
@@ -128,7 +128,7 @@ def test_patterns(tmp_path, pattern, yes, no):
     assert not policy.allows(None, Action.READ, ("prod", "t"))
 
 
-def test_a_caller_is_not_a_group_by_name(policy):
+def test_a_callers_name_is_not_a_group(policy):
     assert policy.allows(Caller("x", frozenset({"writers"})), Action.WRITE, ("shared", "t1"))
     assert not policy.allows(Caller("group:writers"), Action.READ, ("shared", "t1"))
     assert not policy.allows(Caller("writers"), Action.READ, ("shared", "t1"))
@@ -166,7 +166,7 @@ def test_a_caller_is_not_a_group_by_name(policy):
         ("[[grant", "Expected"),
     ],
 )
-def test_a_wrong_file(tmp_path, text, wrong):
+def test_an_invalid_policy_file_is_rejected(tmp_path, text, wrong):
     file = tmp_path / "wrong.toml"
     file.write_text(text)
     with pytest.raises(InvalidInputError, match="the policy") as caught:
@@ -174,7 +174,7 @@ def test_a_wrong_file(tmp_path, text, wrong):
     assert wrong in str(caught.value)
 
 
-def test_the_file_is_read_again(tmp_path, monkeypatch):
+def test_a_changed_policy_file_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(watched_file, "POLL_SECONDS", 0.0)
     policy = decides(tmp_path, ["a"])
     assert policy.allows(Caller("a"), Action.READ, ("a",))
@@ -184,13 +184,13 @@ def test_the_file_is_read_again(tmp_path, monkeypatch):
     assert policy.allows(Caller("a"), Action.READ, ("a", "much", "longer"))
 
 
-# What some operation cannot do without.
+# Fields that some operations require.
 NEEDED = {"k": 1, "vector": {}, "query": {"k": 1, "vector": {}}, "tag": "t", "version": 1}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_each_operation_by_each_route(served, name):
-    """Nobody without a grant may do it; whether the object is there makes no difference."""
+def test_every_operation_is_denied_on_every_route(served, name):
+    """Callers without a grant are denied, whether or not the object exists."""
     _, client = served
     operation = OPERATIONS[name]
     rows = b"".join(stream_chunks(pa.table({"a": [1]}).to_reader()))
@@ -217,12 +217,12 @@ def test_each_operation_by_each_route(served, name):
     assert len(seen) <= 2, seen
 
 
-def test_who_is_unknown_gets_16_first(served):
+def test_an_unauthenticated_caller_gets_code_16(served):
     _, client = served
     assert client.post("/v1/table/other%24t/drop").json()["code"] == 16
 
 
-def test_a_database_that_may_not_be_seen_is_not_told_of(served):
+def test_the_existence_of_a_database_is_not_disclosed(served):
     _, client = served
     texts = [
         client.post("/v1/table/t/describe", **by("rita", **{"x-lancedb-database": name}))
@@ -234,7 +234,7 @@ def test_a_database_that_may_not_be_seen_is_not_told_of(served):
     assert seen.json()["tables"] == ["t"]
 
 
-def test_listings_hold_what_may_be_read(served):
+def test_listings_contain_only_readable_objects(served):
     _, client = served
 
     def listed(path, who):
@@ -253,7 +253,7 @@ def test_listings_hold_what_may_be_read(served):
     assert is_denied(client.post("/v1/namespace/deep/describe", json={}, **by("rita")))
 
 
-def test_no_page_tells_of_what_lies_between(served):
+def test_pages_do_not_disclose_hidden_objects(served):
     namespace, client = served
     for number in range(20):
         namespace.declare_table({"id": ["shared", f"s{number:02}"]})
@@ -274,7 +274,7 @@ def test_no_page_tells_of_what_lies_between(served):
         ("/v1/table", "tables", ["deep$x$y$t", "prod$s", "prod$t", "prod$u"]),
     ],
 )
-def test_a_listing_of_what_may_be_read_comes_in_pages(served, path, key, names):
+def test_a_filtered_listing_is_paged(served, path, key, names):
     namespace, client = served
     for name in "us":
         namespace.declare_table({"id": ["prod", name]})
@@ -287,21 +287,21 @@ def test_a_listing_of_what_may_be_read_comes_in_pages(served, path, key, names):
     assert found == names
 
 
-def test_what_a_caller_asks_for_itself_is_told_as_it_is(served):
+def test_a_missing_object_with_a_grant_is_reported(served):
     _, client = served
     answer = client.get("/v1/namespace/prod$gone/table/list", **by("rita"))
     missing = client.get("/v1/namespace/prod$gone/table/list", **by("root")).json()
     assert answer.status_code == 404 and answer.json() == missing
 
 
-def test_declared_tables_may_be_left_out_of_what_may_be_read(served):
+def test_declared_tables_can_be_excluded_from_a_filtered_listing(served):
     _, client = served
     for query, tables in (("", ["t"]), ("?include_declared=false", [])):
         listed = client.get(f"/v1/namespace/prod/table/list{query}", **by("rita"))
         assert listed.json()["tables"] == tables
 
 
-def test_a_listing_that_fails_names_nothing(served, monkeypatch):
+def test_a_failed_listing_names_no_hidden_objects(served, monkeypatch):
     namespace, client = served
 
     def fail(request):
@@ -313,7 +313,7 @@ def test_a_listing_that_fails_names_nothing(served, monkeypatch):
     assert "other" not in answer.text
 
 
-def test_a_rename_needs_both_ends_and_gives_nothing(served):
+def test_a_rename_needs_grants_on_both_names_and_adds_no_rights(served):
     _, client = served
 
     def rename(who, source, target):
@@ -327,8 +327,8 @@ def test_a_rename_needs_both_ends_and_gives_nothing(served):
     assert rename("willy", ["prod", "t"], ["prod", "in", "new"]).status_code == 200
 
 
-def test_a_rename_to_the_root_of_another_server_may_stay_where_it_is(tmp_path):
-    """Where the root holds no tables, an empty list is no other namespace than the table's own."""
+def test_a_rename_to_the_root_can_stay_in_the_namespace(tmp_path):
+    """If the root cannot contain tables, an empty list means the table's current namespace."""
     file = tmp_path / "policy.toml"
     file.write_text(
         "[[grant]]\nto = ['ann']\nactions = ['manage']\non = [['*'], ['n', 't'], ['n', 'mine']]"
@@ -345,10 +345,10 @@ def test_a_rename_to_the_root_of_another_server_may_stay_where_it_is(tmp_path):
         with pytest.raises(PermissionDeniedError):
             check("others")
         with pytest.raises(PermissionDeniedError):
-            check("n")  # which would do in the root, and not beside it
+            check("n")  # allowed in the root, but not in the table's current namespace
 
 
-def test_a_rename_that_names_no_namespace_stays_where_it_is(tmp_path):
+def test_a_rename_without_a_namespace_stays_in_it(tmp_path):
     file = tmp_path / "policy.toml"
     file.write_text("[[grant]]\nto = ['ann']\nactions = ['manage']\non = [['n', '*'], ['m', 'x']]")
     rename = OPERATIONS["RenameTable"]
@@ -367,7 +367,7 @@ def test_a_rename_that_names_no_namespace_stays_where_it_is(tmp_path):
                 guard.check(rename, request, Caller("ann"))
 
 
-def test_a_rename_goes_by_the_new_name(tmp_path):
+def test_a_rename_needs_a_grant_on_the_new_name(tmp_path):
     file = tmp_path / "exact.toml"
     actions = "actions = ['read', 'write', 'manage']"
     file.write_text(f"[[grant]]\nto = ['ana']\n{actions}\non = [['n', 't'], ['n', 'u']]\n")
@@ -384,7 +384,7 @@ def test_a_rename_goes_by_the_new_name(tmp_path):
             assert list(namespace.iter_tables(["n"])) == ["u"]
 
 
-def test_a_token_that_no_page_gave_is_code_13(served):
+def test_an_invalid_page_token_is_code_13(served):
     _, client = served
     page = client.get("/v1/table?limit=1", **by("willy")).json()
     token = page["page_token"] + "=" * (-len(page["page_token"]) % 4)
@@ -405,7 +405,7 @@ def test_a_batch_needs_every_object(served):
     assert namespace.list_tables({"id": ["prod"]}).tables == ["t"]
 
 
-def test_a_place_may_be_another_tables(served):
+def test_a_location_of_another_table_is_denied(served):
     namespace, client = served
     secret = namespace.describe_table({"id": ["other", "t"]}).location
     for what in ("register", "declare"):
@@ -414,7 +414,7 @@ def test_a_place_may_be_another_tables(served):
     assert client.post("/v1/table/prod%24x/declare", json={}, **by("willy")).status_code == 200
 
 
-def test_a_cascade_needs_all_that_is_below(tmp_path):
+def test_a_cascade_needs_grants_on_all_descendants(tmp_path):
     file = tmp_path / "policy.toml"
     file.write_text('[[grant]]\nto = ["a"]\nactions = ["manage"]\non = [["n"], ["m", "**"]]')
     with connect("memory") as namespace, client_of(namespace, PolicyFile(file)) as client:
@@ -428,7 +428,7 @@ def test_a_cascade_needs_all_that_is_below(tmp_path):
 
 
 class Mondays:
-    """Lets everybody read what is named monday."""
+    """A policy that allows all callers to read the object ``monday``."""
 
     def allows(self, caller, action, identifier):
         return action is Action.READ and identifier == ("monday",)
@@ -440,7 +440,7 @@ class Mondays:
         return False
 
 
-def test_a_class_decides(served):
+def test_a_policy_class(served):
     namespace, _ = served
     namespace.declare_table({"id": ["monday"]})
     namespace.declare_table({"id": ["tuesday"]})
@@ -459,7 +459,7 @@ def test_a_class_decides(served):
             find_policy(wrong)
 
 
-def test_read_only_is_laid_over_a_policy(served, policy):
+def test_read_only_restricts_a_policy(served, policy):
     namespace, _ = served
     with client_of(namespace, policy, read_only=True) as client:
         assert client.post("/v1/table/prod%24t/exists", **by("willy")).status_code == 200
@@ -467,8 +467,8 @@ def test_read_only_is_laid_over_a_policy(served, policy):
         assert is_denied(client.post("/v1/table/other%24t/exists", **by("willy")))
 
 
-def test_a_file_that_is_changed_under_its_old_time_is_read_again(tmp_path, monkeypatch):
-    """As tools leave it that copy a file in its place, or give each file the same time."""
+def test_a_changed_file_with_the_same_time_is_read_again(tmp_path, monkeypatch):
+    """Some tools copy a file with its modification time, or set the same time on all files."""
     monkeypatch.setattr(watched_file, "POLL_SECONDS", 0.0)
     file = tmp_path / "policy.toml"
     grant = "[[grant]]\nto = ['ann']\nactions = ['read']\non = [['%s']]"

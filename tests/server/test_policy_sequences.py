@@ -1,4 +1,4 @@
-"""Nothing forbidden is shown or changed, whatever is called in whatever order."""
+"""Random sequences of calls do not disclose or change anything that the policy forbids."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.server import PolicyFile
 
 from .test_policy import by, client_of, is_denied
-
-# --- nothing forbidden is shown or changed, whatever is called in whatever order
 
 NAMES = ("a", "b", "*")
 IDENTIFIERS = [names for n in (1, 2, 3) for names in itertools.product(NAMES, repeat=n)]
@@ -63,7 +61,7 @@ def fits(pattern, names):
 
 @cache
 def fits_below(pattern, names):
-    """Whether it fits this or something below: with so short patterns, at most three levels."""
+    """Return whether a pattern matches the names or a descendant, at most three levels below."""
     below = (more for n in range(4) for more in itertools.product(NAMES, repeat=n))
     return any(fits(pattern, names + more) for more in below)
 
@@ -78,12 +76,12 @@ def model(given, token, action, names, fitting=fits):
 
 
 def mark_of(names):
-    """Return what is in the properties of an object, and nowhere else in an answer."""
+    """Return the mark in an object's properties, which occurs nowhere else in responses."""
     return f"<{'.'.join(names)}>"
 
 
 def state(namespace):
-    """Return all that there is, with its properties."""
+    """Return all objects of a namespace, with their kinds and properties."""
     found = {}
     waiting = [()]
     while waiting:
@@ -179,7 +177,7 @@ def check_call(namespace, client, given_grants, call):
     elif name.startswith("Alter"):
         body["set_properties"] = {"n": str(limit)}
     answer = client.post(f"/{name}", json=body, **by(who))
-    # A moved table may be out of the server's reach, which is code 15 of another kind.
+    # Code 15 can also mean that a moved table is outside the locations that callers can access.
     by_policy = is_denied(answer) and "ask the operator for a grant" in answer.text
     assert by_policy is not allowed, (call, answer.text)
     assert answer.status_code < 500

@@ -1,4 +1,4 @@
-"""A server that is to be read only: every operation that changes something is refused."""
+"""A read-only server rejects every operation that changes something."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def served(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_each_operation(served, name):
+def test_only_reading_operations_are_allowed(served, name):
     root, client = served
     before = sorted(root.rglob("*"))
     operation = OPERATIONS[name]
@@ -37,7 +37,7 @@ def test_each_operation(served, name):
     assert sorted(root.rglob("*")) == before
 
 
-def test_what_reads_goes_on(served):
+def test_reading_operations_return_data(served):
     _, client = served
     assert client.post("/v1/table/t/count_rows", json={}).status_code == 200
     query = {"vector": {"single_vector": []}, "k": 1}
@@ -45,12 +45,12 @@ def test_what_reads_goes_on(served):
     assert client.get("/v1/namespace/%24/table/list").json()["tables"] == ["t"]
 
 
-def test_a_call_that_may_be_repeated_only_reads():
+def test_repeatable_operations_only_read():
     for operation in OPERATIONS.values():
         assert operation.repeatable <= (operation.action is Action.READ), operation.name
 
 
-def test_who_is_unknown_is_not_told_what_is_allowed(tmp_path):
+def test_authentication_precedes_the_check_for_changes(tmp_path):
     file = tmp_path / "tokens.toml"
     made = new_token("ana")
     file.write_text(made.entry)

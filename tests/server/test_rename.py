@@ -1,4 +1,4 @@
-"""A table is not renamed to what no route could name afterwards."""
+"""A table cannot be renamed to a name that no route can contain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tables(uri: str) -> list[str]:
         return list(namespace.iter_tables())
 
 
-def test_a_client_refuses_its_own_delimiter(uri: str) -> None:
+def test_a_client_rejects_its_own_delimiter(uri: str) -> None:
     rename = {"id": ["t"], "new_table_name": "a$b"}
     with connect("rest", {"uri": uri}) as namespace:
         with pytest.raises(InvalidInputError, match="contains the delimiter") as refused:
@@ -48,7 +48,7 @@ def test_a_client_refuses_its_own_delimiter(uri: str) -> None:
         ("?delimiter=.", {"new_table_name": "a.b"}),
     ],
 )
-def test_a_server_refuses_it_whoever_asks(
+def test_a_server_rejects_the_delimiter_of_a_request(
     uri: str, query: str, body: dict[str, str | list[str]]
 ) -> None:
     answer = httpx.post(f"{uri}/v1/table/t/rename{query}", json=body)
@@ -57,7 +57,7 @@ def test_a_server_refuses_it_whoever_asks(
     assert tables(uri) == ["t"]
 
 
-def test_by_name_an_identifier_is_a_list_and_needs_no_delimiter(uri: str) -> None:
+def test_a_request_by_operation_name_has_no_delimiter(uri: str) -> None:
     answer = httpx.post(f"{uri}/RenameTable", json={"id": ["t"], "new_table_name": "a$b"})
     assert answer.status_code == 200
     assert tables(uri) == ["a$b"]
@@ -69,12 +69,12 @@ def test_by_name_an_identifier_is_a_list_and_needs_no_delimiter(uri: str) -> Non
         ({}, ["n", "u"]),
         ({"new_namespace_id": []}, ["u"]),
         ({"new_namespace_id": [], "context": {"a": "b"}}, ["u"]),
-        # As the Java clients write what nobody set.
+        # Java clients send these empty values for fields that are not set.
         ({"new_namespace_id": [], "context": {}}, ["n", "u"]),
         ({"new_namespace_id": ["n"], "context": {}}, ["n", "u"]),
     ],
 )
-def test_a_namespace_that_nobody_gave_is_the_tables_own(
+def test_an_unset_namespace_is_the_tables_current_one(
     tmp_path: Path, sent: dict[str, Any], table: list[str]
 ) -> None:
     with (

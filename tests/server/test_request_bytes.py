@@ -1,4 +1,4 @@
-"""However the bytes of requests arrive, each request has its own response."""
+"""Each request gets its own response, regardless of how its bytes arrive."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Raw:
 
 
 class _Open:
-    """A file that its reader does not close."""
+    """A file that ignores `close()`."""
 
     def __init__(self, file):
         self._file = file
@@ -57,20 +57,20 @@ class _Open:
         return getattr(self._file, name)
 
     def close(self):
-        """Leave it open for the next answer."""
+        """Leave the file open for the next response."""
 
 
-def test_bytes_within_a_request_are_no_request(address):
+def test_a_body_is_not_parsed_as_a_request(address):
     raw = Raw(address)
     for _ in range(3):
         raw.send(REQUEST)
         known = raw.answer()
     assert known[0] == 200
-    # A body that looks like it, which comes in a piece of its own.
+    # A body that looks like a request, sent separately from its head.
     raw.send(HEAD % COUNT.encode() + b"Content-Length: %d\r\n\r\n" % len(REQUEST))
     raw.send(REQUEST)
     assert raw.answer()[0] == 400
-    # Two in one packet, and one in two packets followed by another.
+    # Two requests in one packet, and requests that are split across packets.
     raw.send(REQUEST * 2)
     assert [raw.answer(), raw.answer()] == [known, known]
     raw.send(REQUEST[:30])
@@ -97,7 +97,7 @@ def test_bytes_within_a_request_are_no_request(address):
     assert raw.answer()[0] == 400
 
 
-def test_however_requests_are_cut_each_has_its_answer(address):
+def test_randomly_split_requests_get_their_own_responses(address):
     random.seed(11)
     body = HEAD % COUNT.encode() + b"Content-Length: %d\r\n\r\n%s"
     chunked = HEAD % COUNT.encode() + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
@@ -126,8 +126,8 @@ def test_however_requests_are_cut_each_has_its_answer(address):
             assert status != 200 or (b"location" in answer) == (request == REQUEST)
 
 
-def test_a_whole_request_is_not_waited_on_for_the_line_ends_of_another(address):
-    """Some clients send line ends after a request, which the server skips."""
+def test_trailing_line_breaks_do_not_delay_a_response(address):
+    """Some clients send line breaks after a request, and the server skips them."""
     bare = HEAD % COUNT.encode() + b"Content-Length: 0\r\n\r\n"
     for ends in (b"\r\n", b"\r\n\r\n"):
         raw = Raw(address)
@@ -140,7 +140,7 @@ def test_a_whole_request_is_not_waited_on_for_the_line_ends_of_another(address):
             assert raw.answer() == (200, b"3")
 
 
-def test_a_request_that_closes_its_connection_closes_it(address):
+def test_a_request_can_close_its_connection(address):
     closing = HEAD % DESCRIBE.encode() + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
     old = REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0")
     for request in (closing, closing, closing, old, old, old):

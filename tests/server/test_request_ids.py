@@ -1,4 +1,4 @@
-"""What a caller calls its request stands in the log and in answers, and nothing else does."""
+"""The log and error responses contain a request's id; unsafe ids are replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fail(uri: str, headers: dict[str, str | bytes]) -> str:
     return str(answer.json()["instance"])
 
 
-def test_a_plain_one_is_kept(uri: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_valid_request_id_is_used(uri: str, caplog: pytest.LogCaptureFixture) -> None:
     longest = "r" * MAX_REQUEST_ID_LENGTH
     assert fail(uri, {"x-request-id": longest}) == longest
     assert f"request {longest}" in caplog.text
@@ -40,7 +40,7 @@ def test_a_plain_one_is_kept(uri: str, caplog: pytest.LogCaptureFixture) -> None
     ["", "r" * (MAX_REQUEST_ID_LENGTH + 1), b"r\x85line", b"r\x9b31mred", b"r\ttab"],
     ids=["empty", "too long", "a line", "a terminal's command", "a tab"],
 )
-def test_any_other_is_replaced(
+def test_an_invalid_request_id_is_replaced(
     uri: str, given: str | bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -50,17 +50,17 @@ def test_any_other_is_replaced(
     assert not text or text not in caplog.text
 
 
-class Explained(EchoNamespace):
-    """Raises an error of its own, with its cause."""
+class FailingWithCause(EchoNamespace):
+    """A namespace that raises a protocol error with a cause."""
 
     def table_exists(self, request: Any) -> Any:
         raise InternalError("the catalog is out of order") from OSError("its disk is full")
 
 
-def test_the_cause_of_a_failure_that_a_namespace_tells_is_in_the_log_under_it(
+def test_the_cause_of_a_protocol_error_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with serving(Explained()) as uri:
+    with serving(FailingWithCause()) as uri:
         sent = {"x-request-id": "r-1"}
         answer = httpx.post(f"{uri}/v1/table/t/exists", headers=sent)
     told = {"error": "the catalog is out of order", "code": 18, "instance": "r-1"}

@@ -1,4 +1,4 @@
-"""The lines of requests go to standard error together, and hold nobody up."""
+"""The request log writes lines to standard error in batches and does not block requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 
 class Stream:
-    """Stands for standard error; knows what was written at once, and in which thread."""
+    """Replaces standard error; records the text and the thread of each write."""
 
     def __init__(self) -> None:
         self.written: list[str] = []
@@ -44,7 +44,7 @@ def stream(monkeypatch: pytest.MonkeyPatch) -> Stream:
 
 @contextmanager
 def configured() -> Iterator[None]:
-    """Set the log up as a server does; in a fixture, pytest would add handlers of its own."""
+    """Configure the log as a server does; in a fixture, pytest would add its own handlers."""
     before = LOGGER.handlers, LOGGER.level, LOGGER.propagate
     log_requests()
     [handler] = LOGGER.handlers
@@ -62,7 +62,7 @@ async def until(stream: Stream, count: int) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_a_line_is_written_at_once_where_no_loop_runs(stream: Stream) -> None:
+def test_without_an_event_loop_lines_are_written_immediately(stream: Stream) -> None:
     handler = _Batches()
     handler.queue_line("one")
     handler.queue_line("two")
@@ -71,7 +71,7 @@ def test_a_line_is_written_at_once_where_no_loop_runs(stream: Stream) -> None:
     assert stream.flushed == 2, "there is nothing to write"
 
 
-def test_lines_are_written_together_and_not_by_the_loop(stream: Stream) -> None:
+def test_lines_are_written_in_batches_by_another_thread(stream: Stream) -> None:
     handler = _Batches()
 
     async def scenario() -> None:
@@ -87,7 +87,7 @@ def test_lines_are_written_together_and_not_by_the_loop(stream: Stream) -> None:
     assert threading.get_ident() not in stream.threads
 
 
-def test_where_very_many_are_unwritten_the_loop_writes(
+def test_the_event_loop_writes_too_many_pending_lines(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observer, "MOST_LINES", 3)
@@ -105,7 +105,9 @@ def test_where_very_many_are_unwritten_the_loop_writes(
     assert stream.threads == [threading.get_ident()]
 
 
-def test_they_go_there_and_nowhere_else(stream: Stream, caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_are_written_only_to_standard_error(
+    stream: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
     with configured():
         assert LOGGER.isEnabledFor(logging.INFO) and not LOGGER.isEnabledFor(logging.DEBUG)
         _write('{"a": 1}')

@@ -7,7 +7,7 @@ from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.server.http.routing import RouteTable, decode
 
 TABLE = RouteTable()
-# Operation in the general specification -> its name today.
+# Operation in the general specification -> its current name.
 GENERAL = {
     **{f"{verb}Namespace": f"{verb}Namespace" for verb in ("Create", "Alter", "Drop")},
     **{f"{verb}Table": f"{verb}Table" for verb in ("Create", "Register", "Alter", "Drop")},
@@ -18,14 +18,14 @@ GENERAL = {
 
 
 @pytest.mark.requirement("general-036")
-def test_all_operations_of_the_general_specification_have_their_names():
+def test_the_names_of_the_general_specification_are_known():
     today = {name: row.name for row in OPERATIONS.values() for name in row.names}
     assert today.items() >= GENERAL.items()
 
 
 @pytest.mark.requirement("general-099")
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
-def test_every_operation_has_its_two_routes(operation):
+def test_every_operation_has_two_routes(operation):
     path = operation.path.replace("{id}", "a%24b").replace("{index_name}", "i%2F1")
     found = TABLE.find(path)
     assert found is not None
@@ -37,7 +37,7 @@ def test_every_operation_has_its_two_routes(operation):
         assert dict(by_name.methods) == {"POST": (operation, True)}
 
 
-def test_a_name_that_is_also_a_word_of_a_route_stays_a_name():
+def test_a_table_name_can_be_a_word_of_a_route():
     found = TABLE.find("/v1/table/version/describe")
     assert found is not None
     assert found.methods["POST"].operation.name == "DescribeTable"
@@ -47,7 +47,7 @@ def test_a_name_that_is_also_a_word_of_a_route_stays_a_name():
     assert found.methods["POST"].operation.name == "BatchCreateTableVersions"
 
 
-def test_an_empty_segment_is_a_segment():
+def test_an_empty_segment_is_kept():
     found = TABLE.find("/v1/namespace//list")
     assert found is not None
     assert found.segments == ("",)
@@ -67,17 +67,17 @@ def test_an_empty_segment_is_a_segment():
         "/describetable",
     ],
 )
-def test_other_paths_lead_nowhere(path):
+def test_other_paths_have_no_route(path):
     assert TABLE.find(path) is None
 
 
-def test_a_get_route_answers_head_too():
+def test_a_get_route_accepts_head():
     found = TABLE.find("/v1/table")
     assert found is not None
     assert set(found.methods) == {"GET", "HEAD"}
 
 
-def test_a_mistyped_route_has_near_ones():
+def test_a_misspelled_route_has_suggestions():
     assert "POST /DescribeTable" in TABLE.nearest("POST", "/DescribeTabel")
 
 

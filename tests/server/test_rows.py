@@ -1,4 +1,4 @@
-"""Rows in and out of the server, and those who leave in the middle."""
+"""Row uploads and downloads, and clients that disconnect during them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.servers.process import wait_until
 
 from .wire import ipc
 
-# --- rows in
+# --- uploads
 
 
-def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
-    """The client learns of it while it still sends, and the next call goes through."""
+def test_a_rejected_upload_fails_before_all_rows_are_sent(uri, echo):
+    """The client gets the error while it is still sending, and its next call succeeds."""
 
     sent = []
 
@@ -41,13 +41,13 @@ def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
     assert len(sent) < 200
 
 
-def test_a_small_rest_of_rows_keeps_the_connection(http):
+def test_a_rejected_small_upload_keeps_the_connection(http):
     response = http.post("/v1/table/t/create?mode=refuse", content=ipc())
     assert response.status_code == 400
     assert "connection" not in response.headers
 
 
-def test_a_client_that_asks_first_is_told_no_without_sending(uri):
+def test_a_request_with_expect_is_rejected_before_its_body(uri):
     host, port = uri.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall(
@@ -58,8 +58,8 @@ def test_a_client_that_asks_first_is_told_no_without_sending(uri):
     assert (answer.status, answer.headers["connection"]) == (400, "close")
 
 
-def test_a_client_that_leaves_within_its_rows_frees_the_server():
-    """The only slot for uploads is free again, so the next upload succeeds."""
+def test_a_client_that_disconnects_during_an_upload_frees_its_slot():
+    """The only slot for uploads becomes free, so the next upload succeeds."""
     ended = []
 
     class Ending(EchoNamespace):
@@ -84,8 +84,8 @@ def test_a_client_that_leaves_within_its_rows_frees_the_server():
             assert client.post("/v1/table/next/create", content=ipc(10)).status_code == 200
 
 
-def test_rows_are_held_back_until_they_are_read(uri, echo):
-    """A sender that is faster than the reader waits; nothing piles up in the server."""
+def test_uploads_have_backpressure(uri, echo):
+    """A client that is faster than the reader waits; the server does not buffer all rows."""
     sent = 0
 
     def produce():
@@ -105,20 +105,20 @@ def test_rows_are_held_back_until_they_are_read(uri, echo):
     with serving(slow) as address, connect("rest", {"uri": address}) as client:
         client.create_table({"id": ["t"]}, pa.RecordBatchReader.from_batches(schema, produce()))
     assert slow.rows == 64 << 17
-    assert slow.sent_meanwhile < 24  # of 64 MiB: 4 held by the server, the rest in socket buffers
+    assert slow.sent_meanwhile < 24  # of 64 MiB: the server buffers 4, sockets buffer the rest
 
 
-# --- rows out
+# --- downloads
 
 
-def test_a_small_answer_has_a_length(http, echo):
+def test_a_small_response_has_a_content_length(http, echo):
     response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
     assert response.headers["content-type"] == "application/vnd.apache.arrow.file"
     assert int(response.headers["content-length"]) == len(response.content)
     assert pa.ipc.open_file(response.content).read_all()["a"].to_pylist() == [1, 2, 3]
 
 
-def test_a_large_answer_is_streamed(http, echo, uri_and_client, monkeypatch):
+def test_a_large_response_is_streamed(http, echo, uri_and_client, monkeypatch):
     monkeypatch.setattr(echo, "reader", large_rows(20))
     response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
     assert response.headers["transfer-encoding"] == "chunked"
@@ -127,12 +127,12 @@ def test_a_large_answer_is_streamed(http, echo, uri_and_client, monkeypatch):
     assert [batch["a"][0].as_py() for batch in reader] == list(range(20))
 
 
-def test_a_failure_before_the_first_batch_is_a_failure(code_of, echo, monkeypatch):
+def test_a_failure_before_the_first_batch_is_an_error_response(code_of, echo, monkeypatch):
     monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=0))
     assert code_of("POST", "/v1/table/t/query", json={"k": 1, "vector": None}) == (400, 13)
 
 
-def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypatch):
+def test_a_later_failure_truncates_the_response(echo, uri_and_client, caplog, monkeypatch):
     monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=9))
     reader = uri_and_client.query_table({"id": ["t"], "k": 1, "vector": None})
     with (
@@ -145,7 +145,7 @@ def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypat
     assert "QueryTable was interrupted" in caplog.text
 
 
-def test_rows_that_take_too_long_are_cut(caplog):
+def test_a_query_that_exceeds_its_time_limit_is_aborted(caplog):
     namespace = EchoNamespace()
     rows = large_rows(3)().read_all()
 
@@ -163,7 +163,7 @@ def test_rows_that_take_too_long_are_cut(caplog):
     assert "QueryTable was aborted after 5 seconds" in caplog.text
 
 
-def test_a_client_that_leaves_within_the_answer_ends_the_query(uri, echo, monkeypatch):
+def test_a_client_that_disconnects_during_a_response_ends_the_query(uri, echo, monkeypatch):
     closed = threading.Event()
     inner = large_rows(100_000)
 

@@ -16,7 +16,7 @@ from tests.servers.ours import server_process
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_process_in_order(tmp_path, number):
+def test_a_signal_shuts_the_process_down(tmp_path, number):
     with server_process({"impl": "dir", "dir.path": str(tmp_path)}) as (process, uri):
         with httpx.Client() as kept_alive:
             assert kept_alive.get(f"{uri}/healthz").status_code == 200
@@ -28,7 +28,7 @@ def test_a_signal_ends_the_process_in_order(tmp_path, number):
         httpx.get(f"{uri}/healthz")
 
 
-def test_the_namespace_is_closed_and_the_handlers_are_back():
+def test_the_namespace_is_closed_and_signal_handlers_are_restored():
     class Closing(EchoNamespace):
         closed = False
 
@@ -39,11 +39,11 @@ def test_the_namespace_is_closed_and_the_handlers_are_back():
     before = signal.getsignal(signal.SIGTERM)
     addresses = []
 
-    def stop_at_once(uri):
+    def stop_immediately(uri):
         addresses.append(uri)
         signal.raise_signal(signal.SIGTERM)
 
-    serve(namespace, port=0, announce=stop_at_once)
+    serve(namespace, port=0, announce=stop_immediately)
     assert namespace.closed
     assert addresses[0].startswith("http://127.0.0.1:")
     assert signal.getsignal(signal.SIGTERM) is before
@@ -52,15 +52,15 @@ def test_the_namespace_is_closed_and_the_handlers_are_back():
 def test_ipv6_addresses_are_written_with_brackets():
     addresses = []
 
-    def stop_at_once(uri):
+    def stop_immediately(uri):
         addresses.append(uri)
         signal.raise_signal(signal.SIGINT)
 
-    serve(EchoNamespace(), "::1", 0, announce=stop_at_once)
+    serve(EchoNamespace(), "::1", 0, announce=stop_immediately)
     assert addresses[0].startswith("http://[::1]:")
 
 
-def test_a_taken_port_is_named():
+def test_an_unavailable_port_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInputError, match=f"port {port}"):
@@ -76,14 +76,14 @@ def test_a_server_that_does_not_start_is_code_17(monkeypatch):
         serving(EchoNamespace()).__enter__()
 
 
-def test_by_default_this_machine_alone_reaches_it():
+def test_the_default_address_is_loopback():
     given = inspect.signature(serve).parameters
     assert {name: given[name].default for name in ("host", "port", "workers")} == {
         "host": "127.0.0.1", "port": 2333, "workers": 1,
     }  # fmt: skip
 
 
-def test_another_package_that_is_missing_is_no_missing_extra():
+def test_a_missing_dependency_is_not_a_missing_extra():
     code = "import sys; sys.modules['attrs'] = None; import lance_namespace_impls.server"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
@@ -91,7 +91,7 @@ def test_another_package_that_is_missing_is_no_missing_extra():
 
 
 @pytest.mark.parametrize("missing", ["httptools", "prometheus_client", "joserfc"])
-def test_a_missing_extra_names_the_command_that_brings_it(missing):
+def test_a_missing_extra_names_the_command_that_installs_it(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; import lance_namespace_impls.server"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1

@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes up from the specification: no 5xx, no undocumented answer."""
+"""Requests that schemathesis generates from the specification get only documented responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = os.environ.get("LANCE_NS_FUZZ_EXAMPLES", "20")
 
 @contextlib.contextmanager
 def served(impl, folder):
-    """A namespace, and the one in it that has tables."""
+    """Yield a namespace and the identifier of its child namespace for tables."""
     with contextlib.ExitStack() as stack:
         properties, parent = {"path": str(folder)}, []
         if impl == "memory":
@@ -46,7 +46,7 @@ def served(impl, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["dir", "memory", "unity"])
-def test_no_request_of_the_specification_gets_an_undocumented_answer(impl, tmp_path):
+def test_generated_requests_get_documented_responses(impl, tmp_path):
     document = tmp_path / "openapi.json"
     document.write_bytes(
         resources.files("lance_namespace_client").joinpath("openapi.json").read_bytes()

@@ -1,4 +1,4 @@
-"""A connection whose request does not come is ended, however little of it came."""
+"""The server closes connections whose request does not arrive completely in time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.servers.http_client import answer_on
 
 HEAD = b"GET /v1/table HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HANGS = 60
-"""Seconds after which it counts as never."""
+"""Timeout in seconds after which a connection counts as hanging."""
 
 
 FIRST = [(b"", 0, 0.2), (b"G", 0, 0.2), (b"GET /v1", 0, 0.2), (HEAD[:26], 0, 0.2), (HEAD, 0, 0.2)]
 
 
 @pytest.mark.parametrize(("sent", "before", "seconds"), [*FIRST, (HEAD, 1, 3), (HEAD[:9], 1, 3)])
-def test_a_request_that_does_not_come_ends_the_connection(
+def test_an_incomplete_request_ends_the_connection(
     sent: bytes, before: int, seconds: float
 ) -> None:
     options = ServerOptions(limits=Limits(header_seconds=seconds))
@@ -39,7 +39,7 @@ def test_a_request_that_does_not_come_ends_the_connection(
     assert not answer or b"408" in answer.partition(b"\r\n")[0], answer
 
 
-def test_a_request_that_comes_in_time_is_answered() -> None:
+def test_a_slow_request_within_the_deadline_is_answered() -> None:
     options = ServerOptions(limits=Limits(header_seconds=HANGS))
     with connect("memory") as namespace, serving(namespace, options) as uri:
         parts = urlsplit(uri)

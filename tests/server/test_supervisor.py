@@ -1,4 +1,4 @@
-"""What becomes of workers that do not start, end too soon, or do not end."""
+"""The supervisor handles workers that do not start, exit early, or do not stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.servers.echo import EchoNamespace
 
 
 class Process:
-    """Stands for the process of a worker."""
+    """Replaces the process of a worker."""
 
     def __init__(self, pid: int, events: list[str]) -> None:
         self.pid = pid
@@ -47,7 +47,7 @@ class Process:
         self.end(-9)
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait for nothing: it has ended, or does not."""
+        """Return immediately: a fake process has either exited already or never exits."""
 
     def close(self) -> None:
         self.end(0)
@@ -56,10 +56,10 @@ class Process:
 
 
 class Workers(Supervisor):
-    """Starts workers that are none; `starts` says how each does."""
+    """A supervisor with fake workers; `starts` determines how each of them starts."""
 
     made: ClassVar[list[Any]] = []
-    """Their pipes and sockets, which are closed after the test."""
+    """Pipes and sockets to close after the test."""
 
     def __init__(self, count: int, *starts: str) -> None:
         listeners = [socket.socket() for _ in range(count)]
@@ -95,13 +95,13 @@ class Workers(Supervisor):
 
     @property
     def adopted(self) -> dict[int | None, set[int]]:
-        """The slots from which each worker accepts in addition to its own."""
+        """The additional slots from which each worker accepts connections."""
         return {each.process.pid: set(each.adopted) for each in self._workers}
 
 
 @pytest.fixture(autouse=True)
 def gone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The workers whose figures are given up."""
+    """Return a list that collects the ids of workers whose metrics are marked as dead."""
     found: list[int] = []
     monkeypatch.setattr(supervisor, "mark_process_dead", found.append)
     monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.01)
@@ -118,7 +118,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_all_have_connections_once_they_serve() -> None:
+def test_each_worker_accepts_from_its_own_slot() -> None:
     made = Workers(3)
     made._start_all()
     assert all(each.is_ready for each in made._workers)
@@ -126,7 +126,7 @@ def test_all_have_connections_once_they_serve() -> None:
     assert made.adopted == {1: set(), 2: set(), 3: set()}
 
 
-def test_the_others_accept_connections_for_a_worker_that_ended(clock: list[float]) -> None:
+def test_other_workers_accept_for_a_worker_that_exited(clock: list[float]) -> None:
     made = Workers(3)
     made._start_all()
     made.starts = ["slow"]
@@ -141,7 +141,7 @@ def test_the_others_accept_connections_for_a_worker_that_ended(clock: list[float
     assert made.adopted == {1: set(), 3: set(), 4: set()}
 
 
-def test_workers_with_one_socket_accept_for_each_other_already() -> None:
+def test_workers_that_share_a_socket_adopt_no_slots() -> None:
     made = Workers(2)
     made._listeners = [made._listeners[0]] * 2
     made._start_all()
@@ -150,7 +150,7 @@ def test_workers_with_one_socket_accept_for_each_other_already() -> None:
     assert made.adopted == {1: set(), 2: set()}
 
 
-def test_one_that_does_not_start_is_code_17() -> None:
+def test_a_worker_that_does_not_start_is_code_17() -> None:
     with pytest.raises(ServiceUnavailableError, match="a worker did not start"):
         Workers(2, "ready", "dead")._start_all()
 
@@ -161,14 +161,14 @@ def test_workers_that_are_not_ready_in_time_are_code_17(monkeypatch: pytest.Monk
         Workers(2, "ready", "slow")._start_all()
 
 
-def test_a_stop_while_they_start_is_heeded() -> None:
+def test_a_stop_during_the_start_is_handled() -> None:
     made = Workers(1, "slow")
     made._stop = True
     made._start_all()
     assert not any(each.is_ready for each in made._workers)
 
 
-def test_one_that_ends_is_started_again_later_and_later(
+def test_restarts_of_a_worker_have_increasing_delays(
     clock: list[float], gone: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     made = Workers(1)
@@ -192,7 +192,7 @@ def test_one_that_ends_is_started_again_later_and_later(
     assert made.pids == [7], "it had run for a while"
 
 
-def test_nothing_is_started_again_once_it_stops(clock: list[float]) -> None:
+def test_workers_are_not_restarted_during_shutdown(clock: list[float]) -> None:
     made = Workers(1)
     made._start_all()
     made._workers[0].process.end(0)  # type: ignore[attr-defined]
@@ -202,7 +202,7 @@ def test_nothing_is_started_again_once_it_stops(clock: list[float]) -> None:
     assert made.started == 1
 
 
-def test_each_is_replaced_once_the_new_one_serves() -> None:
+def test_each_worker_is_replaced_after_its_successor_is_ready() -> None:
     made = Workers(2)
     made._start_all()
     made.events.clear()
@@ -214,7 +214,7 @@ def test_each_is_replaced_once_the_new_one_serves() -> None:
     assert [each.slot for each in made._workers] == [0, 1]
 
 
-def test_where_no_new_one_starts_those_of_before_go_on(
+def test_workers_continue_if_their_successors_do_not_start(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for how in ("dead", "slow"):
@@ -229,7 +229,7 @@ def test_where_no_new_one_starts_those_of_before_go_on(
     assert caplog.text.count("a new worker did not start; the existing workers continue") == 2
 
 
-def test_one_that_does_not_end_is_killed(
+def test_a_worker_that_does_not_stop_is_killed(
     gone: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = Workers(2, "ready", "stuck")
@@ -243,9 +243,7 @@ def test_one_that_does_not_end_is_killed(
 
 
 @pytest.mark.parametrize("given", [None, "7"])
-def test_the_environment_is_as_it_was_afterwards(
-    given: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_is_restored(given: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(supervisor.MULTIPROCESS_FOLDER, raising=False)
     monkeypatch.delenv(supervisor.LANCE_THREADS, raising=False)
     monkeypatch.setattr(supervisor, "cores", lambda: 8)
@@ -265,7 +263,7 @@ def test_the_environment_is_as_it_was_afterwards(
     ("share", "found"),
     [(None, 5), ("", 5), ("3", 3), ("1", 1), ("0", 1), ("x", 5), ("-1", 5), ("²", 5), ("٣", 5)],
 )
-def test_a_process_has_its_share_of_the_cores_or_all_that_it_may_use(
+def test_the_number_of_cores_of_a_process(
     monkeypatch: pytest.MonkeyPatch, share: str | None, found: int
 ) -> None:
     monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
@@ -277,7 +275,7 @@ def test_a_process_has_its_share_of_the_cores_or_all_that_it_may_use(
 
 
 @pytest.mark.parametrize(("count", "found"), [(7, 7), (None, 1)])
-def test_where_a_system_does_not_tell_which_cores_may_be_used(
+def test_cores_without_sched_getaffinity(
     monkeypatch: pytest.MonkeyPatch, count: int | None, found: int
 ) -> None:
     monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)

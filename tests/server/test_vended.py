@@ -1,4 +1,4 @@
-"""What a role is asked for by the token service, and how long its answer is handed out."""
+"""Requests of `AssumeRole` to the token service, and how long its credentials are cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOUR = 3600
 
 
 class TokenService:
-    """Answers with credentials of an hour that begins at `now`, or fails."""
+    """A token service whose credentials are valid for an hour from `now`, or that fails."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000.0
@@ -58,7 +58,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> TokenService:
     return found
 
 
-def test_the_role_is_asked_for_one_table_and_one_caller(service: TokenService) -> None:
+def test_a_role_is_assumed_for_one_table_and_one_caller(service: TokenService) -> None:
     role = AssumeRole(ROLE, seconds=1200)
     options = role.vend(
         "s3a://bucket/my%20tables/t.lance/", OPTIONS, "write", "ana@example.com äö/x"
@@ -83,8 +83,8 @@ def test_the_role_is_asked_for_one_table_and_one_caller(service: TokenService) -
     assert service.asked[-1]["RoleSessionName"] == "lance-ns-" + "x" * 55
 
 
-def test_a_policy_is_of_few_letters_and_of_what_may_be_done() -> None:
-    """AWS takes 2,048 characters of it."""
+def test_a_policy_is_compact_and_allows_only_required_actions() -> None:
+    """AWS accepts at most 2,048 characters."""
     text = AssumeRole(ROLE).policy("bucket", "t", "write")
     assert " " not in text
     objects, listing = json.loads(text)["Statement"]
@@ -107,7 +107,7 @@ def test_a_policy_is_of_few_letters_and_of_what_may_be_done() -> None:
     }
 
 
-def test_credentials_are_kept_for_the_same_and_for_nobody_else(service: TokenService) -> None:
+def test_credentials_are_cached_per_caller_table_and_action(service: TokenService) -> None:
     role = AssumeRole(ROLE)
     first = role.vend(PLACE, OPTIONS, "read", "ana")
     assert role.vend(PLACE, OPTIONS, "read", "ana") == first
@@ -122,7 +122,7 @@ def test_credentials_are_kept_for_the_same_and_for_nobody_else(service: TokenSer
 
 
 @pytest.mark.parametrize(("later", "is_kept"), [(0.74 * HOUR, True), (0.75 * HOUR, False)])
-def test_they_are_handed_out_until_a_quarter_of_their_life_is_left(
+def test_credentials_are_reused_until_a_quarter_of_their_lifetime_is_left(
     service: TokenService, later: float, is_kept: bool
 ) -> None:
     role = AssumeRole(ROLE, seconds=HOUR)
@@ -131,7 +131,7 @@ def test_they_are_handed_out_until_a_quarter_of_their_life_is_left(
     assert (role.vend(PLACE, OPTIONS, "read", "ana") == first) is is_kept
 
 
-def test_those_that_were_made_first_are_forgotten_first(
+def test_the_oldest_cached_credentials_are_evicted_first(
     service: TokenService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vending, "MOST_KEPT", 2)
@@ -148,7 +148,9 @@ def test_those_that_were_made_first_are_forgotten_first(
 @pytest.mark.parametrize(
     "place", ["/data/t.lance", "file:///data/t", "gs://bucket/t", "s3://bucket", "s3://bucket/"]
 )
-def test_what_is_no_folder_of_s3_has_no_credentials(service: TokenService, place: str) -> None:
+def test_other_locations_than_s3_folders_get_no_credentials(
+    service: TokenService, place: str
+) -> None:
     options = {**OPTIONS, "expires_at_millis": "1"}
     assert AssumeRole(ROLE).vend(place, options, "write", "ana") == {"aws_region": "eu-west-1"}
     assert not service.asked
@@ -163,7 +165,7 @@ def test_what_is_no_folder_of_s3_has_no_credentials(service: TokenService, place
         ({}, {"region_name": None}),
     ],
 )  # fmt: skip
-def test_the_token_service_is_that_of_the_tables_region(
+def test_the_token_service_of_the_tables_region_is_used(
     service: TokenService, options: dict[str, str], given: dict[str, Any]
 ) -> None:
     role = AssumeRole(ROLE, endpoint="http://127.0.0.1:9")
@@ -189,7 +191,7 @@ def test_the_token_service_is_that_of_the_tables_region(
         ),
     ],
 )
-def test_a_refusal_is_told_from_an_outage(
+def test_a_denial_differs_from_an_outage(
     service: TokenService, failure: Any, raised: type[Exception], said: str
 ) -> None:
     if isinstance(failure, str):
@@ -202,7 +204,7 @@ def test_a_refusal_is_told_from_an_outage(
 @pytest.mark.parametrize(
     ("seconds", "good"), [(899, False), (900, True), (43_200, True), (43_201, False)]
 )
-def test_how_long_credentials_may_live(seconds: int, good: bool) -> None:
+def test_the_lifetime_of_credentials_is_limited(seconds: int, good: bool) -> None:
     if good:
         AssumeRole(ROLE, seconds=seconds)
     else:
@@ -210,7 +212,7 @@ def test_how_long_credentials_may_live(seconds: int, good: bool) -> None:
             AssumeRole(ROLE, seconds=seconds)
 
 
-def test_a_role_goes_to_other_processes(service: TokenService) -> None:
+def test_a_role_can_be_pickled(service: TokenService) -> None:
     role = pickle.loads(pickle.dumps(AssumeRole(ROLE, seconds=1200, endpoint="http://127.0.0.1:9")))
     role.vend(PLACE, OPTIONS, "read", "ana")
     assert (service.asked[0]["RoleArn"], service.asked[0]["DurationSeconds"]) == (ROLE, 1200)

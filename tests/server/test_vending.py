@@ -1,4 +1,4 @@
-"""Credentials for one table: what they reach, by a store that applies their session policy."""
+"""Vended credentials give access to one table only, in a store that applies session policies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACTIONS = {"GET": "s3:GetObject", "HEAD": "s3:GetObject", "PUT": "s3:PutObject"}
 
 
 def matches(pattern, text):
-    """Match as IAM does: ``*`` and ``?`` are wild, ``${*}`` and its like are themselves."""
+    """Match as IAM does: ``*`` and ``?`` are wildcards, ``${*}`` and ``${?}`` are literals."""
     escaped, at = "", 0
     while at < len(pattern):
         if pattern.startswith("${", at):
@@ -43,8 +43,8 @@ def matches(pattern, text):
     return fnmatch.fnmatchcase(text, escaped)
 
 
-def session_policy(access_key):
-    """Return the session policy that an access key was made with; None for one that has none."""
+def session_policy_of(access_key):
+    """Return the session policy of a temporary access key, or None for other keys."""
     from moto.sts.models import sts_backends
 
     for backends in sts_backends.values():
@@ -56,7 +56,7 @@ def session_policy(access_key):
 
 
 def allowed(policy, asked):
-    """Return whether a session policy lets a request to S3 through, as AWS reads policies."""
+    """Return whether a session policy allows a request to S3, by the rules of AWS."""
     bucket, _, key = unquote(asked.path).lstrip("/").partition("/")
     query = parse_qs(asked.query, keep_blank_values=True)
     if not key:
@@ -86,14 +86,14 @@ def store():
 
 
 @pytest.fixture
-def enforcing(store):
-    """The store, where temporary keys may do what their session policy says and nothing else."""
+def guarded_store(store):
+    """Yield the store; it restricts temporary keys to the permissions of their session policy."""
     store.clear()
 
     def refuses(asked):
         if asked.access_key is None:
             return True
-        policy = session_policy(asked.access_key)
+        policy = session_policy_of(asked.access_key)
         return policy is not None and not allowed(policy, asked)
 
     store.refuses = refuses
@@ -120,11 +120,11 @@ on = [["**"]]
 
 
 @pytest.fixture
-def served(enforcing, tmp_path):
-    root = f"s3://{enforcing.bucket}/tables"
+def served(guarded_store, tmp_path):
+    root = f"s3://{guarded_store.bucket}/tables"
     properties = {
         "path": root,
-        **{f"storage.{k}": v for k, v in enforcing.options(OPERATOR).items()},
+        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
     }
     made = {name: new_token(name) for name in ("reader", "writer", "manager")}
     tokens, grants = tmp_path / "tokens.toml", tmp_path / "grants.toml"
@@ -133,7 +133,7 @@ def served(enforcing, tmp_path):
     options = ServerOptions(
         callers=[TokenFile(tokens)],
         policy=PolicyFile(grants),
-        vend_role=AssumeRole(ROLE, endpoint=enforcing.uri),
+        vend_role=AssumeRole(ROLE, endpoint=guarded_store.uri),
     )
     with connect("dir", properties) as namespace:
         for name in ("mine", "mine2", "a*b", "axb"):
@@ -143,7 +143,7 @@ def served(enforcing, tmp_path):
             def client(name):
                 return connect("rest", {"uri": uri, "auth_token": made[name].token})
 
-            yield client, enforcing, root
+            yield client, guarded_store, root
 
 
 def described(client, who, table):
@@ -169,7 +169,7 @@ def test_a_reader_reads_its_table_and_nothing_else(served):
     assert store.objects() == before
 
 
-def test_a_writer_writes_its_table_and_not_the_neighbours(served):
+def test_a_writer_writes_only_its_table(served):
     client, store, root = served
     location, options = described(client, "writer", "mine")
     lance.write_dataset(pa.table({"a": [3]}), location, mode="append", storage_options=options)
@@ -182,7 +182,7 @@ def test_a_writer_writes_its_table_and_not_the_neighbours(served):
     assert store.objects() == before
 
 
-def test_a_name_with_a_wildcard_is_taken_literally(served):
+def test_a_wildcard_in_a_name_is_literal(served):
     client, _, root = served
     location, options = described(client, "reader", "a*b")
     assert lance.dataset(location, storage_options=options).count_rows() == 2
@@ -190,7 +190,7 @@ def test_a_name_with_a_wildcard_is_taken_literally(served):
         lance.dataset(f"{root}/axb.lance", storage_options=options)
 
 
-def test_credentials_live_for_an_hour_and_are_each_callers_own(served):
+def test_credentials_are_valid_for_an_hour_and_one_caller(served):
     client, _, _ = served
     _, first = described(client, "reader", "mine")
     left = int(first["expires_at_millis"]) / 1000 - time.time()
@@ -199,7 +199,7 @@ def test_credentials_live_for_an_hour_and_are_each_callers_own(served):
     assert described(client, "writer", "mine")[1]["aws_access_key_id"] != first["aws_access_key_id"]
 
 
-def test_nothing_is_vended_to_who_may_not_read_or_asks_for_none(served):
+def test_credentials_are_vended_only_on_request_and_with_read_access(served):
     client, _, _ = served
     with client("writer") as namespace:
         answer = namespace.describe_table({"id": ["mine"], "vend_credentials": False})
@@ -218,10 +218,10 @@ def test_nothing_is_vended_to_who_may_not_read_or_asks_for_none(served):
         assert location.startswith("fresh2")
 
 
-def test_a_token_service_that_is_away_is_code_17_and_a_refusal_18(enforcing, tmp_path):
+def test_an_unavailable_token_service_is_code_17(guarded_store, tmp_path):
     properties = {
-        "path": f"s3://{enforcing.bucket}/tables",
-        **{f"storage.{k}": v for k, v in enforcing.options(OPERATOR).items()},
+        "path": f"s3://{guarded_store.bucket}/tables",
+        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
     }
     with connect("dir", properties) as namespace:
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
@@ -236,12 +236,12 @@ def test_a_token_service_that_is_away_is_code_17_and_a_refusal_18(enforcing, tmp
             assert c.table_exists({"id": ["t"]}) is not None
 
 
-def test_what_is_no_role_is_refused():
+def test_an_invalid_role_is_rejected():
     with pytest.raises(InvalidInputError, match="not the ARN"):
         AssumeRole("tables")
 
 
-def test_the_policy_holds_the_one_prefix():
+def test_the_policy_allows_one_prefix():
     policy = json.loads(AssumeRole("arn:aws-cn:iam::1:role/r").policy("b", "x/${y}?*", "read"))
     below = "x/${$}{y}${?}${*}"
     assert policy["Statement"][0]["Resource"] == f"arn:aws-cn:s3:::b/{below}/*"

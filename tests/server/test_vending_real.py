@@ -1,4 +1,4 @@
-"""Credentials for one table, by a store that works out itself what they may do: MinIO."""
+"""Vended credentials give access to one table only, in MinIO, which evaluates their policies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.servers.real import running
 
 pytestmark = pytest.mark.real("minio")
 
-# MinIO knows no roles: the credentials are of the user that asks, narrowed by the session policy.
+# MinIO ignores the role: credentials belong to the calling user, limited by the session policy.
 ROLE = "arn:aws:iam::123456789012:role/any"
 GRANTS = """
 [[grant]]
@@ -40,7 +40,7 @@ DENIED = r"(?i)denied|forbidden|403"
 
 @pytest.fixture(scope="module")
 def store():
-    """A bucket of a running server, with its address and the keys of a user."""
+    """Create a bucket on a running server; yield the address, the bucket and a user's keys."""
     found = running("minio")
     bucket = f"vended-{uuid4().hex[:8]}"
     keys = {
@@ -60,7 +60,10 @@ def store():
 
 @pytest.fixture(scope="module")
 def described(store, tmp_path_factory):
-    """Ask as a caller where a table is, and with which options it is reached."""
+    """Yield a function that describes a table as a caller, and the namespace.
+
+    The function returns the location and the storage options.
+    """
     uri, bucket, keys = store
     plain = {"aws_endpoint": uri, "allow_http": "true", "aws_region": "us-east-1"}
     properties = {f"storage.{key}": value for key, value in {**plain, **keys}.items()}
@@ -115,7 +118,7 @@ def test_a_reader_reads_its_table_and_nothing_else(described, store):
     assert namespace.count_table_rows({"id": ["mine"]}).count == 2
 
 
-def test_a_writer_writes_its_table_and_not_the_neighbours(described):
+def test_a_writer_writes_only_its_table(described):
     ask, namespace = described
     location, options = ask("writer", "mine2")
     lance.write_dataset(pa.table({"a": [3]}), location, mode="append", storage_options=options)

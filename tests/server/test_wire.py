@@ -1,4 +1,4 @@
-"""The rules of the wire, against a namespace that shows what reached it."""
+"""The HTTP encoding of requests and responses, tested with an echo namespace."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ names_without = st.text(
 @example([".."])
 @example(["a.b", "c/d", "%2F", "+ +"])
 @example(["nul\0", "ä\n", "?", "#"])
-def test_any_name_survives_client_and_server(echo, uri_and_client, names):
+def test_any_name_is_transmitted_unchanged(echo, uri_and_client, names):
     answer = uri_and_client.describe_table({"id": names})
     assert echo.last().id == names
     assert [*(answer.namespace or []), answer.table] == names
 
 
-def test_a_name_with_the_delimiter_is_refused_by_the_client_and_can_have_another(uri, echo):
+def test_a_name_with_the_delimiter_requires_another_delimiter(uri, echo):
     with connect("rest", {"uri": uri}) as client:
         with pytest.raises(Exception, match="another 'delimiter'") as caught:
             client.describe_table({"id": ["a$b"]})
@@ -78,7 +78,7 @@ def test_a_name_with_the_delimiter_is_refused_by_the_client_and_can_have_another
         "/v1/table/%FF/describe",
     ],
 )
-def test_broken_route_identifiers(code_of, path):
+def test_invalid_route_identifiers(code_of, path):
     assert code_of("POST", path) == (400, 13)
 
 
@@ -110,7 +110,7 @@ def test_typed_query_parameters(http, echo):
         "check_declared=%ff",
     ],
 )
-def test_bad_query_parameters(code_of, query):
+def test_invalid_query_parameters(code_of, query):
     assert code_of("POST", f"/v1/table/t/describe?{query}") == (400, 13)
 
 
@@ -125,7 +125,7 @@ def test_a_flag_in_query_and_body_must_agree(http, code_of):
     assert http.post(path + "&check_declared=true").status_code == 200
 
 
-def test_a_parameter_that_is_needed(code_of, http, echo):
+def test_a_required_parameter(code_of, http, echo):
     path = "/v1/table/t/merge_insert"
     refused = http.post(path, content=ipc())
     assert (refused.status_code, refused.json()["code"]) == (400, 13)
@@ -140,13 +140,13 @@ def test_a_parameter_that_is_needed(code_of, http, echo):
     ("path", "content", "kind"),
     [("describe", b"{}", STREAM), ("create", ipc(), "application/json")],
 )
-def test_a_body_of_the_other_kind_is_refused(code_of, path, content, kind):
+def test_a_body_with_the_wrong_content_type_is_rejected(code_of, path, content, kind):
     headers = {"Content-Type": kind}
     assert code_of("POST", f"/v1/table/t/{path}", content=content, headers=headers) == (400, 13)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]"])
-def test_a_body_that_is_no_object_is_refused(code_of, content):
+def test_a_body_that_is_not_an_object_is_rejected(code_of, content):
     assert code_of("POST", "/v1/table/t/describe", content=content) == (400, 13)
 
 
@@ -158,7 +158,7 @@ def test_a_json_body_has_a_limit(code_of, http, uri):
     assert http.post("/v1/table/t/describe").status_code == 200
 
 
-def test_a_bare_field_goes_in_and_out(http, echo, code_of):
+def test_a_bare_field_is_request_and_response_body(http, echo, code_of):
     path = "/v1/table/t/schema_metadata/update?branch=dev"
     assert http.post(path, json={"k": "v"}).json() == {"k": "v"}
     assert (echo.last().id, echo.last().branch) == (["t"], "dev")
@@ -167,26 +167,26 @@ def test_a_bare_field_goes_in_and_out(http, echo, code_of):
     assert by_name.json() == {"k": "w"}
 
 
-def test_answers_of_other_forms(http):
+def test_responses_that_are_not_objects(http):
     assert http.post("/v1/table/t/count_rows").json() == 7
     exists = http.post("/v1/table/t/exists")
     assert (exists.status_code, exists.content) == (200, b"")
     assert http.post("/v1/materialized_view/v/refresh").status_code == 202
 
 
-def test_by_name_routes_take_everything_from_the_body(http, echo):
+def test_routes_by_name_read_fields_from_the_body(http, echo):
     http.post("/ListTables", json={"id": "", "limit": 2})
     assert (echo.last().id, echo.last().limit) == (None, 2)
 
 
-def test_by_name_rows_take_everything_from_the_query(http, echo):
+def test_uploads_by_name_read_fields_from_the_query(http, echo):
     query = {"id": "a.b", "delimiter": ".", "mode": "overwrite", "properties": '{"k": "v"}'}
     response = http.post("/CreateTable", params=query, content=ipc())
     assert response.json()["properties"] == {"k": "v"}
     assert (echo.last().id, echo.last().mode, echo.rows) == (["a", "b"], "overwrite", 3)
 
 
-def test_list_all_tables_gets_the_delimiter(http):
+def test_list_all_tables_receives_the_delimiter(http):
     assert http.get("/v1/table?delimiter=.").json()["tables"] == ["."]
     assert http.get("/v1/table").json()["tables"] == ["none"]
     assert http.post("/ListAllTables?delimiter=_").json()["tables"] == ["_"]
@@ -216,7 +216,7 @@ def test_headers_of_create(http, echo, code_of):
 # --- identity and context
 
 
-def test_credentials_in_headers_win_over_the_body(http, echo):
+def test_credentials_in_headers_take_precedence(http, echo):
     body = {"identity": {"api_key": "body", "auth_token": "body"}}
     http.post("/v1/table/t/describe", json=body)
     assert echo.last().identity.api_key == "body"
@@ -230,7 +230,7 @@ def test_credentials_in_headers_win_over_the_body(http, echo):
     assert echo.last().identity.api_key == "key"
 
 
-def test_headers_reach_the_context_and_come_back(uri, echo):
+def test_headers_are_passed_in_the_context(uri, echo):
     with connect("rest", {"uri": uri, "headers.x-static": "1", "api_key": "k"}) as client:
         answer = client.describe_table(
             DescribeTableRequest(id=["t"], context={"header.X-Dynamic": "2", "note": "3"})
@@ -257,13 +257,13 @@ def test_headers_reach_the_context_and_come_back(uri, echo):
         "x-lance-table-properties",
     ],
 )  # fmt: skip
-def test_headers_of_one_hop_or_caller_stay_out_of_the_context(name):
+def test_hop_and_credential_headers_are_not_in_the_context(name):
     sent = [(name.title().encode(), b"a secret"), (f"{name}-2".encode(), b"1")]
     assert Headers(sent).context() == {f"header.{name}-2": "1"}
 
 
 @pytest.mark.parametrize("context", [[], "x", {"a": 1}])
-def test_a_context_that_is_none(code_of, context):
+def test_an_invalid_context_is_rejected(code_of, context):
     headers = {"x-anything": "1"}
     assert code_of("POST", "/DescribeTable", json={"context": context}, headers=headers) == (
         400,
@@ -274,7 +274,7 @@ def test_a_context_that_is_none(code_of, context):
 # --- failures
 
 
-def test_failures_carry_code_detail_and_status(http):
+def test_errors_contain_code_detail_and_status(http):
     response = http.post("/v1/table/gone/exists")
     assert response.status_code == 404
     assert response.json() == {
@@ -284,18 +284,18 @@ def test_failures_carry_code_detail_and_status(http):
     }
 
 
-def test_what_a_namespace_does_not_offer_is_unsupported(code_of):
+def test_missing_operations_are_unsupported(code_of):
     assert code_of("POST", "/v1/table/t/drop") == (406, 0)
     assert code_of("POST", "/CreateNamespace") == (406, 0)
 
 
-def test_throttling_says_when_to_come_back(http):
+def test_throttling_sends_retry_after(http):
     response = http.post("/v1/table/busy/exists")
     assert (response.status_code, response.json()["code"]) == (429, 21)
     assert response.headers["retry-after"] == "2"
 
 
-def test_a_bug_shows_no_trace_and_is_in_the_log(http, caplog):
+def test_an_internal_error_is_logged_but_not_disclosed(http, caplog):
     with caplog.at_level(logging.ERROR, "lance_namespace_impls.server"):
         response = http.post("/v1/table/broken/exists", headers={"x-request-id": "r-1"})
     assert (response.status_code, response.json()["code"]) == (500, 18)
@@ -338,20 +338,17 @@ def test_health_and_document(http):
     ("vends", "asks", "secret"),
     [(False, None, False), (False, True, False), (True, None, True), (True, False, False)],
 )
-def test_storage_secrets_leave_only_where_the_server_vends_them(vends, asks, secret):
+def test_storage_secrets_are_sent_only_if_vended(vends, asks, secret):
     with serving(EchoNamespace(), ServerOptions(vend_storage_options=vends)) as uri:
         options = httpx.post(f"{uri}/v1/table/t/describe", json={"vend_credentials": asks}).json()[
             "storage_options"
         ]
     assert options["aws_region"] == "eu"
     assert ("aws_secret_access_key" in options) is secret
-    assert ("expires_at_millis" in options) is secret  # pylance 1 asks for it
+    assert ("expires_at_millis" in options) is secret  # pylance 1 requires it
 
 
-# --- as a part of another application
-
-
-def test_page_tokens_and_names_with_every_ascii_sign(http, echo):
+def test_page_tokens_with_every_ascii_character(http, echo):
     token = "".join(map(chr, range(1, 127)))
     http.get(f"/v1/namespace/$/list?page_token={quote(token, safe='')}")
     assert echo.last().page_token == token

@@ -1,4 +1,4 @@
-"""Several processes on one port."""
+"""Several worker processes serve one port."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def running(path, *more, workers=2):
 
 
 def children(process):
-    """Return the ids of the workers: the children that were started as `multiprocessing` does."""
+    """Return the process ids of the workers: the children that `multiprocessing` started."""
     found = []
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
         for pid in map(int, file.read().split()):
@@ -80,7 +80,7 @@ def describe(uri):
         return client.post("/v1/table/t/describe", json={}).status_code
 
 
-def test_workers_share_the_port_and_count_together(tmp_path):
+def test_workers_share_the_port_and_the_metrics(tmp_path):
     table(tmp_path)
     with running(tmp_path, workers=3) as (process, uri):
         assert len(children(process)) == 3
@@ -90,7 +90,7 @@ def test_workers_share_the_port_and_count_together(tmp_path):
         def count():
             text = httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
             samples = [s for f in text_string_to_metric_families(text) for s in f.samples]
-            # Prometheus's own names and labels: no worker's id among them.
+            # The samples have no label with a worker's process id.
             assert not any("pid" in sample.labels for sample in samples)
             return sum(
                 s.value
@@ -108,7 +108,7 @@ def test_a_taken_port_is_rejected(tmp_path):
         serve(namespace, port=int(uri.rpartition(":")[2]), workers=2)
 
 
-def test_a_worker_accepts_from_the_sockets_of_workers_that_do_not_serve():
+def test_a_worker_accepts_from_the_sockets_of_dead_workers():
     received, orphans = multiprocessing.Pipe(duplex=False)
     with (
         socket.create_server(("127.0.0.1", 0)) as own,
@@ -140,7 +140,7 @@ def test_a_worker_accepts_from_the_sockets_of_workers_that_do_not_serve():
 
 
 @pytest.mark.parametrize(("platform", "distinct"), [("linux", 3), ("darwin", 1)])
-def test_each_worker_has_a_socket_where_the_system_balances_them(monkeypatch, platform, distinct):
+def test_each_worker_has_a_socket_if_the_system_balances_them(monkeypatch, platform, distinct):
     monkeypatch.setattr(run.sys, "platform", platform)
     with run._listen("127.0.0.1", 0, 3) as found:
         assert (len(found), len({*found})) == (3, distinct)
@@ -149,13 +149,13 @@ def test_each_worker_has_a_socket_where_the_system_balances_them(monkeypatch, pl
 
 
 def counted(uri, calls):
-    """Return whether so many calls of DescribeTable are counted, over all workers."""
+    """Return whether the metrics of all workers count this number of DescribeTable calls."""
     figure = f'lance_ns_requests_total{{code="ok",operation="DescribeTable"}} {calls}.0'
     return figure in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
 
 
 @pytest.mark.parametrize("given", [None, "3"])
-def test_workers_share_out_the_cores(given, tmp_path, monkeypatch):
+def test_workers_divide_the_cores(given, tmp_path, monkeypatch):
     monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
     if given is not None:
         monkeypatch.setenv("TOKIO_WORKER_THREADS", given)
@@ -166,12 +166,12 @@ def test_workers_share_out_the_cores(given, tmp_path, monkeypatch):
                 assert f"TOKIO_WORKER_THREADS={share}" in file.read().split("\0")
 
 
-def test_a_worker_that_dies_is_replaced_and_the_figures_stay(tmp_path):
+def test_a_dead_worker_is_replaced_and_metrics_are_preserved(tmp_path):
     table(tmp_path)
     with running(tmp_path) as (process, uri):
         for _ in range(10):
             assert describe(uri) == 200
-        # A call is counted after its answer: a worker killed between the two would not count it.
+        # A call is counted after its response, so a worker that is killed between them loses it.
         wait_until(lambda: counted(uri, 10))
         before = children(process)
         os.kill(before[0], signal.SIGKILL)
@@ -181,7 +181,7 @@ def test_a_worker_that_dies_is_replaced_and_the_figures_stay(tmp_path):
         wait_until(lambda: counted(uri, 30))
 
 
-def test_all_killed_at_once_come_back(tmp_path):
+def test_all_workers_are_replaced_after_being_killed(tmp_path):
     table(tmp_path)
     with running(tmp_path) as (process, uri):
         before = children(process)
@@ -215,7 +215,7 @@ def test_hangup_replaces_each_worker_and_no_call_fails(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_all_of_them_in_order(number, tmp_path):
+def test_a_signal_shuts_all_workers_down(number, tmp_path):
     with running(tmp_path) as (process, uri):
         workers = children(process)
         assert httpx.get(f"{uri}/healthz").status_code == 200
@@ -225,7 +225,7 @@ def test_a_signal_ends_all_of_them_in_order(number, tmp_path):
         wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
 
 
-def test_workers_end_with_the_process_that_started_them(tmp_path):
+def test_workers_end_with_their_parent(tmp_path):
     with running(tmp_path) as (process, _):
         workers = children(process)
         process.kill()
@@ -234,7 +234,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
 
 
-def test_workers_speak_tls_and_know_certificates(tmp_path):
+def test_workers_use_tls_and_client_certificates(tmp_path):
     table(tmp_path / "lake")
     authority = Authority(tmp_path)
     own, caller = authority.issue("server", "localhost"), authority.issue("ana", "ana")
@@ -257,7 +257,7 @@ def test_workers_speak_tls_and_know_certificates(tmp_path):
                 assert client.post("/v1/table/t/describe", json={}).status_code == 200
 
 
-def test_callers_are_known_in_every_worker(tmp_path):
+def test_workers_authenticate_callers(tmp_path):
     table(tmp_path)
     made = new_token("ana")
     file = tmp_path / "tokens.toml"
@@ -271,7 +271,7 @@ def test_callers_are_known_in_every_worker(tmp_path):
         assert client.post("/v1/table/t/describe", json={}, headers=bearer).status_code == 200
 
 
-def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp_path):
+def test_unpicklable_objects_are_rejected_before_workers_start(tmp_path):
     with pytest.raises(InvalidInputError, match="memory exists only in one process"):
         serve(connect("memory"), port=0, workers=2)
     with pytest.raises(InvalidInputError, match="cannot be sent to other processes"):
@@ -291,10 +291,10 @@ def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp
 
 
 class Plain(LanceNamespace):
-    """One that has nothing to close."""
+    """A namespace without a `close` method."""
 
 
-def test_what_is_tried_before_workers_start_is_closed(tmp_path, monkeypatch):
+def test_the_namespace_of_the_pickle_check_is_closed(tmp_path, monkeypatch):
     closed = []
     monkeypatch.setattr(DirectoryNamespace, "close", lambda self: closed.append(self))
     namespace = connect("dir", {"path": str(tmp_path)})
@@ -303,7 +303,7 @@ def test_what_is_tried_before_workers_start_is_closed(tmp_path, monkeypatch):
     check_workers(Job(Plain(), ServerOptions(), print), 1)
 
 
-def test_what_knows_callers_travels(tmp_path):
+def test_caller_sources_can_be_pickled(tmp_path):
     made = new_token("ana")
     file = tmp_path / "tokens.toml"
     file.write_text(made.entry)

@@ -1,4 +1,4 @@
-"""What is sent to the server."""
+"""Request bodies for the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STREAM = "application/vnd.apache.arrow.stream"
 
 
 def ipc(rows=3, batches=1):
-    """Return rows as an Arrow IPC stream."""
+    """Return an Arrow IPC stream of batches with the column `a`."""
     sink = io.BytesIO()
     batch = pa.record_batch({"a": list(range(rows))})
     with pa.ipc.new_stream(sink, batch.schema) as writer:

@@ -1,4 +1,4 @@
-"""What is fetched once a machine, and outside the tree."""
+"""A cache for downloads outside the source tree, shared by all runs on a machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def fetching(target: Path) -> Iterator[Path | None]:
-    """Yield a folder to fill, which then becomes `target`; None where that is there already."""
+    """Yield an empty folder, which is renamed to `target` at the end; None if `target` exists."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{target}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

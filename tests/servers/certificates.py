@@ -1,4 +1,4 @@
-"""Certificates for tests, of an authority made on the spot."""
+"""Certificates for tests, issued by a temporary authority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Issued(NamedTuple):
 
 
 class Authority:
-    """Issues certificates, into files of a folder."""
+    """Issues certificates, and writes them to files in a folder."""
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Authority:
         )
 
     def issue(self, file: str, name: str, group: str | None = None) -> Issued:
-        """Write a certificate for a name, good for connections to 127.0.0.1 too."""
+        """Write a certificate for a name; it is also valid for servers at 127.0.0.1."""
         key = ec.generate_private_key(ec.SECP256R1())
         parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
         if group is not None:

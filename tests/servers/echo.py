@@ -1,4 +1,4 @@
-"""A namespace that keeps nothing: it answers with what reached it."""
+"""A namespace that stores nothing: its responses show the requests that it received."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ __all__ = ["EchoNamespace"]
 
 
 class EchoNamespace(Namespace):
-    """Operations that show the request; `requests` keeps what came, `answer` shapes what goes."""
+    """A namespace that returns fields of its requests.
+
+    `requests` records all requests. `reader` returns the rows of queries. Tables named ``gone``,
+    ``busy`` and ``broken`` cause errors.
+    """
 
     def __init__(self) -> None:
         super().__init__(Config())
@@ -108,7 +112,7 @@ def small_rows() -> pa.RecordBatchReader:
 
 
 def large_rows(batches: int, fail_at: int | None = None) -> Callable[[], pa.RecordBatchReader]:
-    """Return batches of 1 MiB; the one at `fail_at` cannot be read."""
+    """Return a function that opens a reader of 1 MiB batches; the batch at `fail_at` fails."""
     schema = pa.schema([("a", pa.int64())])
 
     def produce() -> Iterator[pa.RecordBatch]:

@@ -1,19 +1,19 @@
-"""AWS Glue for tests: moto's server, with the parts that moto lacks.
+"""A test double of AWS Glue: moto's server, with features that moto lacks.
 
 Added to moto: catalogs and their operations, the scope of ``CatalogId``, pages and their tokens,
-version checks in UpdateTable, folding of names to lower case, user-defined functions, answers to
-denied calls in Glue's own form, and role credentials that really expire. Every request and every
-answer is checked against botocore's service model; what does not fit is kept in `problems`.
+version checks in UpdateTable, folding of names to lower case, user-defined functions, responses to
+denied calls in Glue's format, and role credentials that expire. Every request and every
+response is validated against botocore's service model; violations are recorded in `problems`.
 
-Not copied from AWS:
+Not emulated:
 
-- Lake Formation, resource policies and sharing between accounts: any account reads any other.
+- Lake Formation, resource policies and sharing between accounts: any account can read any other.
 - Federated catalogs (Redshift, S3 Tables), resource links and views.
-- IAM resources: moto checks the action of a policy against ``*`` only.
-- Eventual consistency, quotas, real throttling, and how long AWS takes.
-- Signatures and keys are checked only while moto's authorisation is on.
-- Pages come in an order of their own, as AWS promises none.
-- DeleteDatabase and DeleteCatalog take what is in them along at once; AWS does it later.
+- IAM resources: moto checks the action of a policy only against the resource ``*``.
+- Eventual consistency, quotas, real throttling, and the latency of AWS.
+- Signatures and keys are checked only while moto's authorization is on.
+- The order of entries in pages: AWS guarantees none, so this double uses an arbitrary one.
+- DeleteDatabase and DeleteCatalog delete the contents immediately; AWS deletes them later.
 - The wording of messages.
 """
 
@@ -51,7 +51,7 @@ LARGEST_PAGE = 100
 
 @dataclass
 class Fault:
-    """An answer to give instead of the real one."""
+    """An error that is returned instead of the real response."""
 
     code: str
     message: str = "made to fail"
@@ -59,7 +59,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     times: int | None = None
     after_effect: bool = False
-    """Whether the operation takes effect before the failure is answered."""
+    """Whether the operation takes effect before the error is returned."""
     when: Callable[[dict[str, Any]], bool] = lambda parameters: True
 
     def applies(self, parameters: dict[str, Any]) -> bool:
@@ -72,7 +72,7 @@ class Fault:
 
 @dataclass
 class _Catalog:
-    """A catalog below an account's default catalog."""
+    """A catalog inside an account's default catalog."""
 
     id: str
     name: str
@@ -85,7 +85,7 @@ class _Catalog:
         shown = copy.deepcopy(self.input)
         access = shown.get("CatalogProperties", {}).get("DataLakeAccessProperties")
         if access is not None:
-            access["ManagedWorkgroupStatus"] = "AVAILABLE"  # Glue tells it, and does not take it
+            access["ManagedWorkgroupStatus"] = "AVAILABLE"  # returned, but not accepted
         return {
             **shown,
             "CatalogId": self.id,
@@ -96,9 +96,9 @@ class _Catalog:
 
 
 class GlueServer:
-    """A Glue service on a free loopback port, in this process; one at a time.
+    """A Glue service on a free loopback port, in this process; only one can run at a time.
 
-    It also answers for IAM and STS at the same address, as moto does.
+    Like moto, it also serves IAM and STS at the same address.
     """
 
     running: ClassVar[GlueServer | None] = None
@@ -132,7 +132,7 @@ class GlueServer:
         GlueServer.running = None
 
     def reset(self) -> None:
-        """Forget all objects, calls and faults."""
+        """Delete all objects, recorded calls and faults."""
         for account in list(glue_backends):
             for region in list(glue_backends[account]):
                 glue_backends[account][region].reset()
@@ -142,33 +142,33 @@ class GlueServer:
         self.assumed.clear()
         self.heal()
 
-    # --- what a test asks of it
+    # --- methods for tests
 
     def count(self, operation: str) -> int:
         return sum(call.operation == operation for call in self.calls)
 
     def fail(self, operation: str, code: str, **more: Any) -> None:
-        """Answer an operation (``*``: all) with an error; see `Fault`."""
+        """Return an error for an operation, or for all operations if it is ``*``; see `Fault`."""
         self._faults.setdefault(operation, []).append(Fault(code, **more))
 
     def heal(self) -> None:
-        """Remove every fault and hook that a test has set."""
+        """Remove all faults and hooks."""
         self._faults.clear()
         self._hooks.clear()
         self.empty_first_page = False
 
     def before(self, operation: str, action: Callable[[dict[str, Any]], None]) -> None:
-        """Do something once, right before the next such operation takes effect."""
+        """Run a function once, immediately before the next call of an operation takes effect."""
         self._hooks.setdefault(operation, []).append(action)
 
     def backend(self, catalog_id: str | None = None, region: str = REGION) -> GlueBackend:
-        """Return moto's store of a catalog, to look at or change it without a request."""
+        """Return moto's backend of a catalog, to read or change it without a request."""
         return self._backend(ACCOUNT, region, catalog_id)
 
     def add_catalog(
         self, path: str, parameters: Mapping[str, str] | None = None, account: str = ACCOUNT
     ) -> str:
-        """Make a catalog at any depth, which CreateCatalog cannot, and give its id."""
+        """Create a catalog at any depth, which CreateCatalog cannot do, and return its id."""
         parent, _, _ = path.rpartition("/")
         assert not parent or (account, parent) in self.catalogs, f"{parent} is missing"
         return self._make_catalog(account, REGION, path, {"Parameters": dict(parameters or {})}).id
@@ -178,7 +178,7 @@ class GlueServer:
         for name, table in tables.items():
             store.create_table(database, name, {"Name": name, **copy.deepcopy(table)})
 
-    # --- what it does
+    # --- implementation
 
     def _make_catalog(
         self, account: str, region: str, path: str, given: Mapping[str, Any]
@@ -195,7 +195,10 @@ class GlueServer:
         return catalog
 
     def _place(self, account: str, catalog_id: str | None) -> tuple[str, str]:
-        """Read a catalog id: an account, ``account:path``, or a path in the caller's account."""
+        """Return the account and the path of a catalog id.
+
+        The id is an account, ``account:path``, or a path in the caller's account.
+        """
         if not catalog_id:
             return account, ""
         if ":" in catalog_id:
@@ -224,7 +227,7 @@ class GlueServer:
 
 
 def _extend_moto() -> Callable[[], None]:
-    """Put what is missing onto moto's classes and give the way back."""
+    """Add the missing methods to moto's classes, and return a function that removes them."""
     saved: list[tuple[type, str, Any]] = []
 
     def put(cls: type, name: str, value: Any) -> None:
@@ -262,7 +265,7 @@ def _server() -> GlueServer:
 
 
 class _Additions:
-    """Methods for moto's GlueResponse; `self` is one."""
+    """Methods to add to moto's GlueResponse, which is the class of `self`."""
 
     _original_call_action = GlueResponse.call_action
 
@@ -387,7 +390,7 @@ def _default_catalog(account: str, region: str) -> dict[str, Any]:
 
 
 def _folded(given: dict[str, Any]) -> dict[str, Any]:
-    """Fold the names of databases, tables and catalogs to lower case, as the service stores them."""
+    """Fold the names of databases, tables and catalogs to lower case, like the service."""
     given = copy.deepcopy(given)
     for place in (given, given.get("TableInput"), given.get("DatabaseInput")):
         for key in ("Name", "DatabaseName", "TableName"):
@@ -399,7 +402,7 @@ def _folded(given: dict[str, Any]) -> dict[str, Any]:
 def _page(
     key: str, found: list[dict[str, Any]], given: dict[str, Any], largest: int = LARGEST_PAGE
 ) -> dict[str, Any]:
-    """Cut one page out; the order is fixed for each name and no alphabetical one."""
+    """Return one page of entries, in a fixed order that is not alphabetical."""
     ordered = sorted(found, key=_order)
     token = given.get("NextToken")
     if token:
@@ -420,7 +423,7 @@ def _order(entry: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def glue_server() -> Iterator[GlueServer]:
-    """Yield the server of this process without faults, or one that is stopped at the end."""
+    """Yield this process's running server without faults, or a new one that stops at the end."""
     if GlueServer.running is not None:
         GlueServer.running.heal()
         yield GlueServer.running

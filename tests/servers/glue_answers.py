@@ -1,4 +1,4 @@
-"""What the double of Glue refuses, and how it says so."""
+"""Validation and error responses of the Glue double."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MODEL = botocore.session.Session().get_service_model("glue")
 
 @dataclass(frozen=True)
 class Call:
-    """One request that came in."""
+    """A received request."""
 
     operation: str
     parameters: dict[str, Any]
@@ -38,7 +38,7 @@ def answer(server: GlueServer, response: Any, perform: Callable[[], Any]) -> Any
     if operation not in _MODEL.operation_names:
         return _failure("UnknownOperationException", operation, 400)
     model = _MODEL.operation_model(operation)
-    wrong = list(_misfits(given, model.input_shape, operation))
+    wrong = list(_violations(given, model.input_shape, operation))
     if wrong:
         server.problems += wrong
         return _failure("ValidationException", "; ".join(wrong), 400)
@@ -55,9 +55,9 @@ def answer(server: GlueServer, response: Any, perform: Callable[[], Any]) -> Any
     if fault is not None:
         return _failure(fault.code, fault.message, fault.status, fault.headers)
     if status in (401, 403):
-        return _refusal(body)
+        return _denial(body)
     if status == 200 and model.output_shape is not None:
-        server.problems += _misfits(
+        server.problems += _violations(
             json.loads(body or "{}"), model.output_shape, f"{operation} answer"
         )
     elif status != 200:
@@ -81,8 +81,8 @@ def _failure(
     return status, sent, json.dumps({"__type": code, "Message": message})
 
 
-def _refusal(body: str) -> tuple[int, dict[str, str], str]:
-    """Write in Glue's way what moto writes in the way of older services."""
+def _denial(body: str) -> tuple[int, dict[str, str], str]:
+    """Convert moto's error response, in the format of older services, to Glue's format."""
     code, message = (re.search(f"<{tag}>(.*?)</{tag}>", body) for tag in ("Code", "Message"))
     assert code is not None
     assert message is not None
@@ -100,7 +100,7 @@ def signer_of(response: Any) -> str | None:
 
 
 def _expired(response: Any) -> bool:
-    """Return whether the caller's role credentials have run out."""
+    """Return whether the caller's role credentials have expired."""
     now = datetime.now(UTC).replace(tzinfo=None)
     signer = signer_of(response)
     for account in list(sts_backends):
@@ -121,8 +121,8 @@ def invalid(message: str) -> Exception:
     return error_of("InvalidInputException", message)
 
 
-def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
-    """Return what in a message does not fit the service's model."""
+def _violations(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
+    """Yield the parts of a message that violate the service's model."""
     if shape is None:
         if value:
             yield f"{where}: no members are allowed"
@@ -135,7 +135,7 @@ def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
 
 
 def _details(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    """Check what botocore leaves to the service: unknown members, lengths, patterns, choices."""
+    """Check what botocore does not: unknown members, lengths, patterns and enumerations."""
     if isinstance(shape, StructureShape):
         for name, member in value.items():
             if name not in shape.members:
@@ -163,6 +163,6 @@ def _details(value: Any, shape: Shape, where: str) -> Iterator[str]:
 def _fits_pattern(value: str, pattern: str | None) -> bool:
     if pattern is None or r"\p{" in pattern:
         return True
-    # The model writes characters beyond the first 65,536 as pairs, for Java.
+    # The model writes characters above U+FFFF as surrogate pairs, for Java.
     python = pattern.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
     return re.fullmatch(python, value) is not None

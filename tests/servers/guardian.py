@@ -1,8 +1,8 @@
-"""Ends every process that a run of the tests leaves behind, however the run ends.
+"""Terminates every process that a test run leaves behind, regardless of how the run ends.
 
-A process of its own reads a pipe that only the run has open for writing. When the run is gone, it
-ends all processes that have inherited the run's mark in their environment: servers, commands, Java
-and Spark's workers, and what these have started.
+A separate process reads a pipe that only the run has open for writing. When the run ends, the
+process terminates all processes that have inherited the run's mark in their environment: servers,
+commands, Java, Spark's workers, and their children.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ _PR_SET_PDEATHSIG = 1
 
 
 def start_guardian() -> None:
-    """Guard what this process starts from here on; it does nothing without ``/proc``."""
+    """Guard all processes that this process starts from now on; do nothing without ``/proc``."""
     if not Path("/proc/self/environ").exists():
         return
     mark = os.environ[MARK] = uuid.uuid4().hex
-    reader, _writer = os.pipe()  # the writing end is closed by the end of this process
+    reader, _writer = os.pipe()  # the writing end closes when this process ends
     environment = {name: value for name, value in os.environ.items() if name != MARK}
     subprocess.Popen(
         [sys.executable, __file__, mark],
         stdin=reader,
         stdout=subprocess.DEVNULL,
         env=environment,
-        start_new_session=True,  # what ends the run's process group does not end it
+        start_new_session=True,  # signals to the run's process group do not reach it
     )
     os.close(reader)
 
 
 def end_with_parent() -> None:
-    """Let SIGTERM end this process when its parent ends, as nox does that is killed."""
+    """Send SIGTERM to this process when its parent ends, such as nox when it is killed."""
     if sys.platform == "linux":
         parent = os.getppid()
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:  # it was gone before
+        if os.getppid() != parent:  # it has ended already
             os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -59,7 +59,7 @@ def marked(mark: str) -> set[int]:
                 if wanted in (folder / "environ").read_bytes().split(b"\0"):
                     found.add(int(folder.name))
             except OSError:
-                continue  # it has ended, or is another user's
+                continue  # the process has ended, or belongs to another user
     return found
 
 

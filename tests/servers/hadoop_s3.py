@@ -1,4 +1,4 @@
-"""S3 for servers that reach storage through Hadoop: the jars of its S3 file system and settings."""
+"""S3 for servers that access storage through Hadoop: jars and settings of its S3 file system."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .s3 import GuardedS3
 
 __all__ = ["AWS_SDK", "HADOOP", "as_xml", "hadoop_s3_jars", "hadoop_s3_settings"]
 
-# The release in the jars of PySpark, which the metastore of Hive 2.3 runs on.
+# The release in PySpark's jars, which the metastore of Hive 2.3 uses.
 HADOOP = "3.5.0"
-# The bundle that hadoop-aws depends on has 600 MB.
+# Single modules, because the bundle that hadoop-aws depends on has 600 MB.
 AWS_SDK = [
     f"software.amazon.awssdk:{module}:2.57.8"
     for module in (
@@ -30,7 +30,7 @@ AWS_SDK = [
 
 
 def hadoop_s3_jars() -> list[Path]:
-    """Return the jars to add to the class path of a server that runs on Hadoop `HADOOP`."""
+    """Return the jars to add to the class path of a server with Hadoop release `HADOOP`."""
     return [
         *jars(
             [
@@ -44,7 +44,7 @@ def hadoop_s3_jars() -> list[Path]:
 
 
 def hadoop_s3_settings(s3: GuardedS3) -> dict[str, str]:
-    """Return settings of Hadoop that send all S3 requests to a stand-in."""
+    """Return Hadoop settings that send all S3 requests to a test double."""
     file_system = "org.apache.hadoop.fs.s3a.S3AFileSystem"
     return {
         **{f"fs.{scheme}.impl": file_system for scheme in ("s3", "s3a", "s3n")},
@@ -61,7 +61,7 @@ def hadoop_s3_settings(s3: GuardedS3) -> dict[str, str]:
 
 
 def as_xml(settings: Mapping[str, str]) -> str:
-    """Return the text of a configuration file of Hadoop."""
+    """Return settings as the text of a Hadoop configuration file."""
     rows = "".join(
         f"<property><name>{name}</name><value>{escape(value)}</value></property>\n"
         for name, value in settings.items()

@@ -1,4 +1,4 @@
-"""Hive Metastores for tests: real ones, each over its own embedded Derby on a free port."""
+"""Real Hive Metastores for tests, each with its own embedded Derby database and a free port."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .s3 import GuardedS3
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
-# On Linux the tests' own connections come from another address, so that they can be told apart.
+# On Linux, the tests' own connections use another source address, which distinguishes them.
 OWN_ADDRESS = ("127.0.0.2", 0) if sys.platform == "linux" else None
 
 
@@ -39,7 +39,7 @@ def _pyspark_jars() -> list[Path]:
 
 @frozen(kw_only=True)
 class Release:
-    """A release of the metastore and where its jars come from."""
+    """A release of the metastore and the source of its jars."""
 
     version: str
     jars: Callable[[], Sequence[Path]]
@@ -55,7 +55,7 @@ _OPENED = tuple(
 
 _HIVE_4 = (
     "org.apache.hive:hive-standalone-metastore-server:4.0.1",
-    # It expects a Hadoop installation beside it.
+    # The metastore expects an installed Hadoop.
     "org.apache.hadoop:hadoop-common:3.3.5",
     "org.apache.hadoop:hadoop-hdfs:3.3.5",
     "org.apache.hadoop:hadoop-hdfs-client:3.3.5",
@@ -93,7 +93,7 @@ RELEASES = {
         has_catalogs=True,
         options=_OPENED,
     ),
-    # Since 4.1 the server is published inside another jar only, and without what it needs.
+    # Since 4.1, the server is published only as part of another jar, and without its dependencies.
     "4.2": Release(
         version="4.2.1",
         jars=lambda: [
@@ -109,15 +109,15 @@ RELEASES = {
 
 @define
 class Metastore(ServerProcess):
-    """One server: starts on entry, stops on exit, and can be killed and started again between.
+    """A metastore that starts on entry, stops on exit, and can be killed and restarted.
 
     Args:
-        release: which one.
+        release: the release to run.
         folder: an empty folder for configuration, database, warehouse and log.
-        locks: whether the tables of its lock service are there. Those alone it never makes itself:
-            its schematool does, which is published without the scripts that it needs.
-        settings: more of its settings.
-        s3: the store of its tables on S3; only for release 2.3, whose Hadoop has the jars for it.
+        locks: whether to create the tables of the lock service. The server creates all other tables
+            itself; for these it needs schematool, which is published without its scripts.
+        settings: additional settings.
+        s3: the store of tables on S3; only for release 2.3, because the jars fit only its Hadoop.
     """
 
     NOT_YET = (TException, OSError)
@@ -159,7 +159,7 @@ class Metastore(ServerProcess):
         ]
 
     def connect(self) -> ThriftHiveMetastore.Client:
-        """Return the bare Thrift client on a socket of its own, to compare with."""
+        """Return a plain Thrift client on a separate connection, for comparison."""
         plain = TSocket("127.0.0.1", self.port)
         plain.setHandle(socket.create_connection(("127.0.0.1", self.port), 10, OWN_ADDRESS))
         plain.setTimeout(120_000)
@@ -180,7 +180,7 @@ class Metastore(ServerProcess):
         settings = {
             "javax.jdo.option.ConnectionURL": database,
             "datanucleus.schema.autoCreateAll": "true",
-            # The others do not fit the Derby that comes along.
+            # Other pools are incompatible with the bundled Derby.
             "datanucleus.connectionPoolingType": "HikariCP",
             "hive.metastore.schema.verification": "false",
             "hive.metastore.uris": "",
@@ -202,7 +202,7 @@ class Metastore(ServerProcess):
 
 @cache
 def shared(release: str) -> Metastore:
-    """Return one server of a release to all tests of this process; it stops at the end of that."""
+    """Return a server that all tests of this process share; it stops when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="metastore-")
     metastore = Metastore(RELEASES[release], Path(folder.name))
     metastore.start()

@@ -1,4 +1,4 @@
-"""An HTTP client for tests that says what its bodies are, as every client of the protocol does."""
+"""An HTTP client for tests that sends the content type of bodies, like all protocol clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = ("/create", "/insert", "/merge_insert", "/CreateTable", "/InsertIntoTable
 
 
 def typed(request: httpx.Request) -> None:
-    """Name the type of a body that has none: rows where the route takes rows, else JSON."""
+    """Add a missing content type to a body: Arrow if the route accepts rows, otherwise JSON."""
     sends = request.headers.get("content-length", "0") != "0" or (
         "transfer-encoding" in request.headers
     )
@@ -30,9 +30,9 @@ def http_client(uri: str, **options: Any) -> httpx.Client:
 
 
 def answer_on(connection: socket.socket) -> HTTPResponse:
-    """Return the answer that comes on a connection, its head read.
+    """Return the response on a connection after reading its head.
 
-    Its body is read from it: it may come in a later packet than the head.
+    The caller reads the body, which may arrive in a later packet.
     """
     answer = HTTPResponse(connection)
     answer.begin()

@@ -1,7 +1,7 @@
-"""Iceberg REST catalog servers for tests: the Iceberg project's own, and Nessie.
+"""Iceberg REST catalog servers for tests: that of the Iceberg project, and Nessie.
 
-Both are fetched by Maven coordinates and run on free loopback ports; Nessie keeps its tables on an
-S3 stand-in, since it has no other storage that needs no account.
+Both are downloaded by their Maven coordinates and run on free loopback ports. Nessie stores its
+tables on an S3 double, because all its other storages require an account.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ JVM = ("-Xmx512m", *SHORT_LIVED)
 
 
 class IcebergServer(ServerProcess):
-    """A server of Iceberg's REST API."""
+    """A server with Iceberg's REST API."""
 
     @property
     @abstractmethod
     def endpoint(self) -> str:
-        """Address of the API."""
+        """The address of the API."""
 
     def look(self) -> None:
         httpx.get(f"{self.endpoint}/v1/config?warehouse=wh").raise_for_status()
@@ -46,17 +46,17 @@ class IcebergServer(ServerProcess):
 
 @define(kw_only=True)
 class IcebergFixture(IcebergServer):
-    """The REST catalog server of the Iceberg project's test fixtures, over SQLite.
+    """The REST catalog server of the Iceberg project's test fixtures, with a SQLite database.
 
     Args:
-        s3: the store of its tables on S3.
+        s3: the store of tables on S3; None for tables on disk.
     """
 
     s3: GuardedS3 | None = None
 
     @property
     def endpoint(self) -> str:
-        """Address of the Iceberg REST API; it has no prefix in its paths."""
+        """The address of the Iceberg REST API; its paths have no prefix."""
         return f"http://127.0.0.1:{self.port}"
 
     def command(self) -> Sequence[str]:
@@ -111,7 +111,7 @@ class IcebergFixture(IcebergServer):
 
 @define(kw_only=True)
 class Nessie(IcebergServer):
-    """Nessie, in memory, with one warehouse ``wh`` in the bucket of an S3 stand-in."""
+    """Nessie with an in-memory catalog and a warehouse ``wh`` in the bucket of an S3 double."""
 
     s3: GuardedS3
 
@@ -120,7 +120,7 @@ class Nessie(IcebergServer):
         return f"http://127.0.0.1:{self.port}/iceberg"
 
     def command(self) -> Sequence[str]:
-        # The runner holds all that it needs.
+        # The runner contains all dependencies.
         (runner,) = jars([f"org.projectnessie.nessie:nessie-quarkus:{NESSIE}:runner"], ["*:*"])
         s3 = "nessie.catalog.service.s3.default-options"
         settings = {
@@ -150,13 +150,13 @@ class Nessie(IcebergServer):
 
 @cache
 def shared_iceberg() -> IcebergFixture:
-    """Return one server for all tests of this process; it stops at the end of that."""
+    """Return a server that all tests of this process share; it stops when the process ends."""
     return _kept(IcebergFixture(folder=_folder()))
 
 
 @cache
 def shared_nessie() -> Nessie:
-    """Return one server for all tests of this process, with a store of its own."""
+    """Return a server with its own store that all tests of this process share."""
     s3 = GuardedS3()
     s3.__enter__()
     atexit.register(s3.__exit__, None, None, None)

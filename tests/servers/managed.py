@@ -1,4 +1,4 @@
-"""A served catalog that keeps the versions of its tables."""
+"""A served SQL catalog that manages the versions of its tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Jars by Maven coordinates, with everything that they depend on.
+"""Downloads jars by Maven coordinates, with all their dependencies.
 
-``mvn`` does the work where it is installed. Where only Java is, Maven itself is fetched by its
-coordinates, with the Ivy that comes inside pyspark, so that both ways resolve alike.
+It uses ``mvn`` if that is installed. Otherwise it downloads Maven itself with the Ivy in pyspark,
+so that dependencies are resolved in the same way.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ __all__ = ["MavenError", "jars"]
 MAVEN = "3.9.11"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 TIMEOUT = 900
-# Old Hadoop poms name a jar inside the JDK that no JDK has had since Java 8.
+# Old Hadoop poms depend on a JDK jar that does not exist since Java 9.
 NEVER = ("jdk.tools:*",)
 
 
 class MavenError(RuntimeError):
-    """Coordinates that could not be resolved, with what Maven says of them."""
+    """Coordinates cannot be resolved; the message contains Maven's errors."""
 
 
 def jars(coordinates: Sequence[str], exclude: Sequence[str] = ()) -> list[Path]:
-    """Fetch jars and their runtime dependencies, once a machine.
+    """Return jars and their runtime dependencies, downloaded once per machine.
 
     Args:
-        coordinates: ``group:artifact:version`` or ``group:artifact:version:classifier``; of two
-            versions of one artifact the first in this order wins.
-        exclude: ``group:artifact`` of dependencies to leave out; ``*`` stands for any.
+        coordinates: ``group:artifact:version`` or ``group:artifact:version:classifier``. If an
+            artifact has two versions, the first in this order is used.
+        exclude: ``group:artifact`` of dependencies to exclude; ``*`` matches any.
 
     Returns:
-        the jars, in the order of their names.
+        the jars, sorted by name.
 
     Raises:
-        MavenError: a coordinate cannot be resolved, or there is no way to fetch Maven.
+        MavenError: a coordinate cannot be resolved, or Maven cannot be downloaded.
     """
     pom = _pom(coordinates, [*exclude, *NEVER])
     target = cache_folder() / "jars" / hashlib.sha256(pom.encode()).hexdigest()[:16]
@@ -98,7 +98,7 @@ def _maven() -> list[str]:
     installed = shutil.which("mvn")
     if installed:
         return [installed]
-    java = [str(java_command()), *_trusting()]
+    java = [str(java_command()), *_truststore_options()]
     home = _maven_home(java)
     return [
         *java,
@@ -124,7 +124,7 @@ def _maven_home(java: Sequence[str]) -> Path:
 
 
 def _fetch_maven(java: Sequence[str], work: Path) -> Path:
-    """Fetch Maven's own distribution with Ivy."""
+    """Download Maven's distribution with Ivy."""
     description = work / "ivy.xml"
     description.write_text(
         '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
@@ -151,8 +151,11 @@ def _ivy() -> Path:
     return next(Path(pyspark.__file__).parent.glob("jars/ivy-*.jar"))
 
 
-def _trusting() -> list[str]:
-    """Make Java trust the certificates that Python trusts: a packaged Java has a list of its own."""
+def _truststore_options() -> list[str]:
+    """Return options to make Java trust the same certificates as Python.
+
+    A packaged Java has its own list of certificates.
+    """
     bundle = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
     if bundle is None:
         return []
@@ -165,7 +168,7 @@ def _trusting() -> list[str]:
     )
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # some authorities' own certificates are not to the letter
+        warnings.simplefilter("ignore")  # some root certificates violate the standard
         found = x509.load_pem_x509_certificates(Path(bundle).read_bytes())
     named = [PKCS12Certificate(each, str(n).encode()) for n, each in enumerate(found)]
     store.parent.mkdir(parents=True, exist_ok=True)

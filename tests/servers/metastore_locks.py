@@ -1,8 +1,8 @@
-"""The tables of a metastore's lock service, in its Derby database.
+"""Creates the tables of a metastore's lock service in its Derby database.
 
-A metastore makes the other tables by itself when it needs them, but not these. Here are the columns
-that its releases from 2.3 to 4.2 read and write to lock without a transaction; tables of
-transactions are empty and there so that they can be asked.
+A metastore creates all other tables itself when it needs them. The tables here have the columns
+that releases 2.3 to 4.2 read and write for locks without a transaction. The transaction tables stay
+empty; they exist because the metastore queries them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .process import START_SECONDS
 
 __all__ = ["make_lock_tables"]
 
-# The user and password that a metastore has unless it is told others; tables are in its schema.
+# A metastore's default user and password; the tables are in the schema of this user.
 LOGIN = "user=APP;password=mine"
 NAME = "varchar(128)"
 TABLES = {
@@ -70,15 +70,15 @@ STATEMENTS = [
 
 
 def make_lock_tables(java: Path, found: Sequence[Path], database: Path) -> None:
-    """Make a database with the tables of the lock service in it, by Derby's own shell.
+    """Create a database with the tables of the lock service, with Derby's shell.
 
     Args:
         java: the ``java`` command.
-        found: the metastore's jars, Derby's among them.
-        database: the folder of the database, which is not there yet.
+        found: the metastore's jars, including Derby's.
+        database: the folder of the database, which must not exist.
 
     Raises:
-        RuntimeError: Derby refuses a statement; the message holds what it says.
+        RuntimeError: Derby rejects a statement; the message contains its output.
     """
     derby = next(jar for jar in found if jar.stem.removeprefix("derby-")[0].isdigit())
     version = derby.stem.removeprefix("derby-")

@@ -1,4 +1,4 @@
-"""MinIO: an S3 store that works out itself what credentials may do. Go builds it, once a machine."""
+"""MinIO, an S3 server that evaluates the policies of credentials; Go builds it once per machine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BUILD_SECONDS = 3600
 
 
 def can_be_built() -> bool:
-    """Return whether it is built, or Go is there to do it."""
+    """Return whether MinIO has been built or Go is installed to build it."""
     return _program().exists() or which("go") is not None
 
 
 @define(kw_only=True)
 class Minio(ServerProcess):
-    """A server with empty data, and `USER` for its only user."""
+    """A server without data; `USER` is the only user."""
 
     @property
     def uri(self) -> str:
@@ -43,7 +43,7 @@ class Minio(ServerProcess):
         httpx.get(f"{self.uri}/minio/health/ready").raise_for_status()
 
     def environment(self) -> Mapping[str, str]:
-        """Return its user; without its web pages it listens on one port alone."""
+        """Set the user, and disable the web pages, which need a second port."""
         return {
             "MINIO_ROOT_USER": USER["access_key"],
             "MINIO_ROOT_PASSWORD": USER["secret_key"],
@@ -56,7 +56,7 @@ def _program() -> Path:
 
 
 def _built() -> Path:
-    """Return the program; the first time Go fetches and compiles it, which takes minutes."""
+    """Return the program; Go first downloads and compiles it if necessary, which takes minutes."""
     program = _program()
     with fetching(program.parent) as folder:
         if folder is not None:

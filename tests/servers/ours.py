@@ -1,4 +1,4 @@
-"""Our server as a process of its own."""
+"""Our server in a separate process."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ serve(connect_config(json.load(sys.stdin)), port=0)
 
 @contextlib.contextmanager
 def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server on a free port; give its process and its address.
+    """Start a server on a free port; yield its process and its address.
 
     Args:
-        config: as for ``connect_config``; it travels on standard input, out of the process list.
+        config: as for ``connect_config``. It is sent on standard input, because the process list
+            would show it.
     """
     process = subprocess.Popen(
         [*bound_to_us(), sys.executable, "-c", SERVE],
@@ -53,7 +54,7 @@ def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen
 
 
 def first_line_of(command: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """Start a command that serves, and return its first line; it ends well when it is stopped."""
+    """Start a command that serves, return the first line of its output, and stop it."""
     process = subprocess.Popen(
         ["bash", "-c", f"{'exec ' if command.startswith('lance-ns') else ''}{command}"],
         cwd=folder,

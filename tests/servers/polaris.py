@@ -1,8 +1,8 @@
-"""Apache Polaris, as recorded: what it answers otherwise than the Iceberg project's own server.
+"""A double of Apache Polaris, from recordings: its differences to the Iceberg project's server.
 
-Kept to what the tests next to it ask: one warehouse ``lake``, tables of one namespace ``db``. A
-request that sets and removes properties is carried out by half; a table's name in a path is
-decoded twice. It copies no authorization, no pages and no check of locations.
+It has only what tests need: one warehouse ``lake`` with tables in one namespace ``db``. If a
+request sets and removes properties, it sets them and then fails. A table name in a path is decoded
+twice. Not emulated: authorization, paging and checks of locations.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ def _failure(status: int, kind: str, message: str) -> Answer:
 
 
 class PolarisDouble(WebServer):
-    """Answers as Polaris 1.4.1 was seen to; `location` is that of the namespace ``db``."""
+    """A double of Polaris 1.4.1; `location` is the location of the namespace ``db``."""
 
     def __init__(self, location: str | None = None) -> None:
         super().__init__()
         self.properties = {} if location is None else {"location": location}
         self.tables: dict[str, dict[str, Any]] = {}
         self.failing_removals: list[Answer] = []
-        """Answers to the next requests that only remove properties."""
+        """Responses to the next requests that only remove properties."""
 
     def respond(self, asked: Asked) -> Answer:
         if asked.path == "/v1/config":

@@ -1,4 +1,4 @@
-"""Apache Polaris' generic tables: a double, and the server itself beside one that must answer alike."""
+"""Apache Polaris' generic tables: a double, and a proxy that compares it with the real server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CATALOG", "PolarisServer", "PolarisTables"]
 CATALOG = "lake"
 DELEGATION = "polaris-generic-table-access-delegation"
 TOKENS = "/v1/oauth/tokens"
-# What Java's URI takes nowhere in a path.
+# Characters that Java's URI class rejects in a path.
 ILLEGAL = re.compile(r'[ "<>\\^`{|}\[\]]')
 MALFORMED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -32,14 +32,14 @@ def _failure(status: int, kind: str, message: str) -> Answer:
 
 
 class PolarisTables(WebServer):
-    """Answers as Polaris 1.4.1 was recorded to, of one catalog ``lake``.
+    """A double of Polaris 1.4.1, from recordings, with one catalog ``lake``.
 
-    It copies no tokens, no grants, no Iceberg tables, and no names that make one folder of two
-    namespaces (``a/b``). Credentials it gives where a test says which, since 1.4.1 gives none for
-    generic tables: ``storage-access-configs`` is always empty there.
+    Not emulated: tokens, grants, Iceberg tables, and names that would put two namespaces into one
+    folder (``a/b``). The credentials in ``storage-access-configs`` come from `vends`, because
+    Polaris 1.4.1 returns none for generic tables.
 
     Args:
-        location: address of the catalog's folder, without a trailing slash.
+        location: URI of the catalog's folder, without a trailing slash.
     """
 
     def __init__(self, location: str) -> None:
@@ -50,7 +50,7 @@ class PolarisTables(WebServer):
         self.vends: Callable[[Mapping[str, Any], Asked], Sequence[Mapping[str, Any]]] = (
             lambda table, asked: ()
         )
-        """Returns the credentials for a table that was asked for."""
+        """Returns the credentials for a table in a request."""
 
     def clear(self) -> None:
         self.namespaces.clear()
@@ -111,7 +111,7 @@ class PolarisTables(WebServer):
             if found := pattern.search(location):
                 message = f"{what} at index {found.start()}: {location}"
                 return _failure(400, "IllegalArgumentException", message)
-        for taken in self._taken(levels[:-1]):
+        for taken in self._child_locations(levels[:-1]):
             if _overlap(location, taken):
                 message = (
                     f"Unable to create table at location '{location}' because it conflicts with "
@@ -121,8 +121,8 @@ class PolarisTables(WebServer):
         self.namespaces[levels] = {**body["properties"], "location": location}
         return Answer(body={"namespace": levels, "properties": self.namespaces[levels]})
 
-    def _taken(self, above: Levels) -> list[str]:
-        """Return the locations of what is directly in a namespace."""
+    def _child_locations(self, above: Levels) -> list[str]:
+        """Return the locations of the direct children of a namespace."""
         spaces = [
             each["location"] for levels, each in self.namespaces.items() if levels[:-1] == above
         ]
@@ -205,7 +205,7 @@ class PolarisTables(WebServer):
 
 
 def _no_route(parts: list[str]) -> Answer:
-    """Answer as the real server does below its API, or elsewhere."""
+    """Return the real server's response to an unknown path, inside or outside its API."""
     is_api = parts[0] in ("v1", "polaris")
     message = "Unable to find matching target resource method" if is_api else "HTTP 404 Not Found"
     return _failure(404, "NotFoundException", message)
@@ -222,10 +222,10 @@ def _overlap(one: str, other: str) -> bool:
 
 
 class PolarisServer(FaultProxy):
-    """The server itself, whose catalog ``lake`` is the tests' own.
+    """A proxy for the real server, whose catalog ``lake`` only tests use.
 
-    It stands before the server and keeps the requests in `asked`. Each also goes to a double with
-    the same content; `differences` holds what that answers otherwise.
+    It records the requests in `asked`, and also sends each of them to a double with the same
+    content. `differences` lists the responses that differ.
     """
 
     def __init__(self) -> None:
@@ -237,7 +237,7 @@ class PolarisServer(FaultProxy):
 
     @property
     def credentials(self) -> dict[str, str]:
-        """The properties with which a client gets its tokens."""
+        """The properties that a client needs to get tokens."""
         return {"credential": self._running.settings["credential"]}
 
     def respond(self, asked: Asked) -> Answer:
@@ -253,14 +253,14 @@ class PolarisServer(FaultProxy):
 
     def __exit__(self, *raised: object) -> None:
         differences = self.differences[:]
-        self.clear()  # the tests of Iceberg tables have the catalog too
+        self.clear()  # tests of Iceberg tables use the same catalog
         self.differences = differences
         super().__exit__(*raised)
 
-    # --- past the API under test
+    # --- without the API under test
 
     def clear(self) -> None:
-        """Empty the catalog, and the double."""
+        """Delete the contents of the catalog and of the double."""
         headers = {"Authorization": f"Bearer {self._token()}"}
         with httpx.Client(
             base_url=self._running.uri, headers=headers, timeout=ANSWER_SECONDS
@@ -271,7 +271,7 @@ class PolarisServer(FaultProxy):
         self.differences.clear()
 
     def _token(self) -> str:
-        """Get a token; the one in the server's folder lasts an hour."""
+        """Return a new token, because the one in the server's folder expires after an hour."""
         settings = self._running.settings
         client_id, _, secret = settings["credential"].partition(":")
         form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
@@ -305,7 +305,7 @@ def _encode(name: str) -> str:
 
 
 def _plain(answer: Answer) -> tuple[int, Any]:
-    """Return what of an answer has to agree: its status, and its body without order."""
+    """Return the parts of a response to compare: its status, and its body with sorted lists."""
     content = answer.content()
     body = json.loads(content) if content else None
     for key in ("namespaces", "identifiers", "removed", "updated", "missing"):

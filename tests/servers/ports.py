@@ -1,4 +1,4 @@
-"""Ports for servers that cannot choose one themselves."""
+"""Free ports for servers that cannot choose a port themselves."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import socket
 
 __all__ = ["free_port"]
 
-# Below the range that the system takes the near end of a connection from: a port that was free a
-# moment ago is not taken by somebody's client before the server listens on it.
+# Below the system's range of ephemeral ports: otherwise a client could get a free port before the
+# server listens on it.
 LOWEST, HIGHEST = 15_000, 32_000
 
 
@@ -16,7 +16,7 @@ def free_port(*, following: int = 0) -> int:
     """Return a TCP port on which nothing listens, on any interface.
 
     Args:
-        following: how many of the ports after it are free as well.
+        following: how many of the next ports must be free as well.
     """
     for port in random.sample(range(LOWEST, HIGHEST - following), 200):
         if all(map(_is_free, range(port, port + following + 1))):
@@ -29,5 +29,5 @@ def _is_free(port: int) -> bool:
         try:
             probe.bind(("", port))
         except OSError:
-            return False  # somebody has it
+            return False  # in use
         return True

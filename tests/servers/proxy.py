@@ -1,4 +1,4 @@
-"""A way to a server that can be cut, blocked and counted."""
+"""A TCP proxy that counts requests and can close connections or block responses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Proxy"]
 
 
 class Proxy:
-    """Passes TCP connections on to a port of this machine.
+    """Forwards TCP connections to a port of this machine.
 
     Args:
         target: the port.
@@ -20,13 +20,13 @@ class Proxy:
     def __init__(self, target: int) -> None:
         self.target = target
         self.opened = 0
-        """Connections taken so far."""
+        """Number of accepted connections."""
         self.requests = 0
-        """Pieces of data that went to the server."""
+        """Number of pieces of data that were sent to the server."""
         self.lose_replies = 0
-        """So many of the next answers are lost, and their connections with them."""
+        """Number of next responses to drop, together with their connections."""
         self.silent = False
-        """Whether answers are held back."""
+        """Whether responses are discarded."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -38,14 +38,14 @@ class Proxy:
         return f"thrift://127.0.0.1:{self.port}"
 
     def cut(self) -> None:
-        """Hang up on everyone."""
+        """Close all open connections."""
         with self._lock:
             ends, self._open = self._open, set()
         for end in ends:
             _hang_up(end)
 
     def close(self) -> None:
-        """Take no more connections, and hang up."""
+        """Accept no more connections, and close the open ones."""
         _hang_up(self._listener)
         self.cut()
 
@@ -94,6 +94,6 @@ def _received(end: socket.socket) -> bytes:
 
 
 def _hang_up(end: socket.socket) -> None:
-    with suppress(OSError):  # the other side was faster
+    with suppress(OSError):  # the other side has closed it already
         end.shutdown(socket.SHUT_RDWR)
     end.close()

@@ -1,6 +1,7 @@
-"""Import this to have moto's server look through its own folder once.
+"""A patch that makes moto's server faster; importing this module applies it.
 
-It does so anew for every request, to learn what services there are: most of the time that it took.
+For every request, moto scans its own folder for services, which takes most of the time of the
+request. With the patch, it scans the folder only once.
 """
 
 from __future__ import annotations

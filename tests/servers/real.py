@@ -1,11 +1,12 @@
-"""Servers written by others that are no packages to install: Unity Catalog, Polaris, Gravitino, MinIO.
+"""Third-party servers without an installable package: Unity Catalog, Polaris, Gravitino and MinIO.
 
-MinIO is built by Go. The others are started by a script each, from the folder that
-``LANCE_NS_TEST_SERVERS`` names, or ``../shared/servers`` beside the checkout. Or a server runs already,
-where ``LANCE_NS_TEST_UNITY``, ``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or
-``LANCE_NS_TEST_MINIO`` is its address. What the script says after the address, ``key=value`` and blanks
-between, can follow the address there too: for MinIO ``access_key=... secret_key=...`` has to. Such a
-server must be there for tests alone: they empty it.
+Go builds MinIO. Each of the others has a start script in the folder that ``LANCE_NS_TEST_SERVERS``
+names, by default ``shared/servers`` next to the checkout. To use a running server instead, set
+``LANCE_NS_TEST_UNITY``, ``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or
+``LANCE_NS_TEST_MINIO`` to its address. The scripts print settings after the address, as
+``key=value`` separated by blanks; the variables accept the same format. MinIO requires
+``access_key=... secret_key=...``. Use only servers that exist for tests: the tests delete all
+contents.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ STOP_SECONDS = 30
 
 
 class MissingServerError(RuntimeError):
-    """A server that is neither at an address nor to be started; the message says what to do."""
+    """A server has no configured address and cannot be started; the message states what to do."""
 
 
 @frozen(kw_only=True)
 class RealServer:
-    """A server that answers."""
+    """A running server."""
 
     uri: str
-    """Its address, without a trailing slash."""
+    """The address, without a trailing slash."""
     settings: Mapping[str, str] = field(factory=dict)
-    """What it says beside the address: credentials, a warehouse, a folder."""
+    """Other settings that the script printed: credentials, a warehouse, a folder."""
 
 
 def is_there(name: str) -> bool:
-    """Return whether a server can be had, without starting it."""
+    """Return whether a server is available, without starting it."""
     if os.environ.get(_variable(name)):
         return True
     return can_be_built() if name == "minio" else _script(name).is_file()
@@ -53,11 +54,13 @@ def is_there(name: str) -> bool:
 
 @cache
 def running(name: str) -> RealServer:
-    """Return one server to all tests of this process; one that is started here stops at its end.
+    """Return a server that all tests of this process share.
+
+    If it is started here, it stops when the process ends.
 
     Raises:
         MissingServerError: there is neither an address nor a script.
-        RuntimeError: it does not start; the message holds what it says.
+        RuntimeError: the server does not start; the message contains its output.
     """
     given = os.environ.get(_variable(name))
     if given:
@@ -97,7 +100,7 @@ def _start_minio() -> RealServer:
 
 def _start(name: str, script: Path) -> RealServer:
     folder = tempfile.TemporaryDirectory(prefix=f"{name}-")
-    port = free_port(following=1)  # Unity takes the one after, the others are told of it
+    port = free_port(following=1)  # Unity always uses the next port, the others get it as argument
     arguments = [str(port), "disable" if name == "unity" else str(port + 1), f"{folder.name}/state"]
     log = Path(folder.name, "start.log")
     with log.open("wb") as stderr:

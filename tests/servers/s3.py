@@ -1,7 +1,7 @@
-"""An S3 stand-in that notes who asked for what, and refuses what a test wants refused.
+"""A test double of S3 that records requests with their access keys and can deny them.
 
-moto's server, behind a gate. Signatures are not checked: the gate goes by the access key that a
-request names.
+It is moto's server behind a WSGI gate. Signatures are not checked: the gate only reads the access
+key of a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Asked", "Canned", "GuardedS3"]
 
 _KEY = re.compile(r"Credential=([^/]+)/")
 CONDITIONS = {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"}
-"""Headers, as WSGI calls them, of requests that are to take effect in one state of an object alone."""
+"""WSGI names of the headers of conditional requests."""
 _REFUSAL = b"<Error><Code>AccessDenied</Code><Message>refused by the test</Message></Error>"
 
 
@@ -33,29 +33,32 @@ class Asked(NamedTuple):
     path: str
     access_key: str | None
     at: float
-    """When it came, in seconds since 1970."""
+    """Time of arrival, in seconds since 1970."""
     query: str
 
 
 class Canned(NamedTuple):
-    """An answer that a test gives in the place of the store's."""
+    """A response that replaces that of the store."""
 
     status: str
     body: bytes
     length: int
-    """What the answer says of its length; more than there is means that it is cut."""
+    """The content length in the header; if it exceeds the body, the response is truncated."""
 
 
 class GuardedS3:
-    """One bucket on a free loopback port, in this process, where all of moto's share their buckets."""
+    """A server with its own bucket on a free loopback port, in this process.
+
+    All moto servers of a process share their buckets.
+    """
 
     def __init__(self) -> None:
         self.bucket = f"guarded-{uuid4().hex[:8]}"
         self.asked: list[Asked] = []
         self.refuses: Callable[[Asked], bool] = lambda asked: False
-        """Returns whether a request is answered with 403."""
+        """Returns whether to deny a request with status 403."""
         self.answers: Callable[[Asked], Canned | None] = lambda asked: None
-        """Returns the answer to a request; None leaves it to the store."""
+        """Returns the response to a request; for None, the store responds."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._one_at_a_time = threading.Lock()
         self._moto = DomainDispatcherApplication(create_backend_app)
@@ -76,14 +79,14 @@ class GuardedS3:
         }
 
     def objects(self) -> set[str]:
-        """List the objects of the bucket, past the gate's notes."""
+        """Return the keys of the bucket's objects without recording the requests."""
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
         found = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
         self.asked = [each for each in self.asked if each.access_key != "test-itself"]
         return found
 
     def clear(self) -> None:
-        """Empty the bucket and the notes, and refuse nothing."""
+        """Delete all objects, recorded requests and rules."""
         self.refuses = lambda asked: False
         self.answers = lambda asked: None
         client = self.client()
@@ -116,14 +119,14 @@ class GuardedS3:
         return answer
 
     def _conditional(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer one request after the other: moto checks a condition first and writes later."""
+        """Run conditional requests one at a time: moto checks and writes in separate steps."""
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         environ["wsgi.input"] = BytesIO(body)
         with self._one_at_a_time:
             return list(self._moto(environ, start_response))
 
     def client(self) -> Any:
-        """Return what asks the store past the notes."""
+        """Return a boto3 client with an access key that is reserved for test code."""
         import boto3
 
         return boto3.client(

@@ -1,4 +1,4 @@
-"""An HTTP server that plays a script: one entry a request, whatever is asked."""
+"""An HTTP server with scripted responses: one for each request, regardless of its content."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SILENT = "silent"
 
 
 class Answer(NamedTuple):
-    """What one request gets."""
+    """The response to one request."""
 
     status: int
     body: Any = None
-    """Sent as JSON; bytes as they are."""
+    """Sent as JSON; bytes are sent unchanged."""
     headers: tuple[str, ...] = ()
     cut: int | None = None
-    """The connection is closed after that many bytes of the body."""
+    """The connection is closed after this number of bytes of the body."""
 
 
 CUT = Answer(200, {"tables": ["never whole"]}, cut=5)
@@ -35,13 +35,13 @@ class Asked(NamedTuple):
     headers: dict[str, str]
     body: bytes
     at: float
-    """When it came, in seconds of a clock that never goes back."""
+    """Time of arrival, in seconds of the monotonic clock."""
     connection: int
-    """Which connection it came on."""
+    """Identifies the connection of the request."""
 
 
 class Script:
-    """The answers still to be given, and the requests that came."""
+    """The remaining responses, and the received requests."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -92,11 +92,11 @@ def _serve(connection: socket.socket, script: Script) -> None:
             while _serve_one(connection, file, script):
                 pass
         except (OSError, ValueError):
-            return  # the client went away within its request
+            return  # the client disconnected during its request
 
 
 def _serve_one(connection: socket.socket, file: Any, script: Script) -> bool:
-    """Take one request and play its answer; False where the connection ends."""
+    """Read one request and send its response; return False if the connection must be closed."""
     asked = _read(file)
     if asked is None:
         return False

@@ -18,7 +18,7 @@ ASKED = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.real(name)) for name in ASKED]
 )
-def test_every_server_answers(name: str) -> None:
+def test_every_server_responds(name: str) -> None:
     path, key = ASKED[name]
     server = real.running(name)
     headers = {}
@@ -39,7 +39,7 @@ def test_every_server_answers(name: str) -> None:
     assert key in answer.json()
 
 
-def test_an_address_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_address_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCE_NS_TEST_UNITY", "http://127.0.0.1:1/ token_file=/t a=b=c")
     assert real.is_there("unity")
     found = real.running.__wrapped__("unity")
@@ -47,7 +47,7 @@ def test_an_address_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.settings == {"token_file": "/t", "a": "b=c"}
 
 
-def test_a_server_that_is_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("LANCE_NS_TEST_UNITY", raising=False)
     monkeypatch.setenv("LANCE_NS_TEST_SERVERS", str(tmp_path))
     assert not real.is_there("unity")
@@ -55,7 +55,9 @@ def test_a_server_that_is_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         real.running.__wrapped__("unity")
 
 
-def test_a_script_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failed_script_reports_its_output(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("LANCE_NS_TEST_UNITY", raising=False)
     monkeypatch.setenv("LANCE_NS_TEST_SERVERS", str(tmp_path))
     script = tmp_path / "unity" / "start.sh"

@@ -1,4 +1,4 @@
-"""The S3 stand-in keeps its word where two write at once, as the service does."""
+"""The S3 double executes concurrent conditional writes atomically, like the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_one_of_two_conditional_writes_succeeds(monkeypatch: pytest.MonkeyPatch)
     put = S3Backend.put_object
 
     def slow(self: Any, *positional: Any, **named: Any) -> Any:
-        time.sleep(0.2)  # long enough that both have looked whether the object is there
+        time.sleep(0.2)  # long enough for both writers to check whether the object exists
         return put(self, *positional, **named)
 
     with GuardedS3() as s3:

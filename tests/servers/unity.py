@@ -1,12 +1,13 @@
-"""A double of Unity Catalog's open-source server; `unity_real` has the server itself.
+"""A double of Unity Catalog's open-source server; `unity_real` runs the real server.
 
-It answers what version 0.7.0 was recorded to answer with catalogs, schemas and external tables:
-which names it takes, how it splits full names, its error codes with their messages and HTTP
-statuses, its pages of at most 100 and their tokens, its update of schema properties, the text that
-it answers a DELETE with, its longest texts, how it writes locations. Every request that the tests
-make of the real server goes to a double too, and the answers must be alike. It does not copy:
-authentication, permissions, volumes, functions, models, managed tables, credential vending, owners,
-other checks of columns, and the server's races.
+It emulates version 0.7.0, from recordings, for catalogs, schemas and external tables: valid names,
+the splitting of full names, error codes with their messages and HTTP statuses, pages of at most 100
+entries and their tokens, updates of schema properties, the text that responds to DELETE, maximum
+lengths of texts, and the normalization of locations. Tests with the real server also send every
+request to a double, and the responses must match.
+
+Not emulated: authentication, permissions, volumes, functions, models, managed tables, credential
+vending, owners, other checks of columns, and the server's race conditions.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ class _Refused(Exception):
 
 
 class UnityDouble(WebServer):
-    """A double of the open-source server, in this process and in memory."""
+    """An in-memory double of the open-source server, in this process."""
 
     def __init__(self) -> None:
         super().__init__()
         self.objects: dict[Name, dict[str, Any]] = {}
-        """Catalogs, schemas and tables by their one, two or three names, as they are answered."""
+        """Responses for catalogs, schemas and tables, by their one, two or three names."""
         self._lock = threading.Lock()
 
     def respond(self, asked: Asked) -> Answer:
@@ -84,7 +85,7 @@ class UnityDouble(WebServer):
                 },
             )
 
-    # --- past the API
+    # --- without the API
 
     def add_catalog(self, name: str, properties: Mapping[str, str] | None = None) -> None:
         self.objects[(name,)] = _shown((name,), {"properties": properties})
@@ -99,7 +100,7 @@ class UnityDouble(WebServer):
         properties: Mapping[str, str] | None = None,
         storage_location: str | None = None,
     ) -> None:
-        """Put a table in as other tools do."""
+        """Add a table, as other tools do."""
         self.objects[name] = _shown(
             name,
             {
@@ -122,7 +123,7 @@ class UnityDouble(WebServer):
         if not rest:
             listed = asked.method == "GET"
             return Answer(body=self._list(asked, level) if listed else self._add(asked, level))
-        # The server's own router joins what it reads of a path by that character.
+        # The server's router joins the parts of a path with this character.
         full = rest[0].replace("\x1f", ".")
         name = tuple(full.split(".")) if level > 1 else (full,)
         if len(name) != level:
@@ -212,7 +213,7 @@ def _check_name(name: str) -> None:
 
 
 def _written(location: str) -> str:
-    """Return a location as the server writes it."""
+    """Return a location in the server's normalized form."""
     scheme, _, rest = location.partition("://")
     if scheme not in SCHEMES:
         raise _Refused("INVALID_ARGUMENT", f"Unsupported URI scheme: {scheme}")
@@ -236,7 +237,7 @@ def _now() -> int:
 
 
 def _shown(name: Name, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object as it is answered, from what it was made with."""
+    """Return the response for an object from the body of the request that created it."""
     now = _now()
     common = {
         "name": name[-1],

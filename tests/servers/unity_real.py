@@ -1,4 +1,4 @@
-"""Unity Catalog's open-source server, and a double beside it that must answer alike."""
+"""Unity Catalog's open-source server, with a double whose responses must match."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .web import Answer, Asked, FaultProxy
 __all__ = ["UnityServer"]
 
 CATALOGS = ("main", "other")
-# What the server hands on of its database goes on with the statement.
+# Start of a database error; the server appends the SQL statement.
 DATABASE = "could not execute statement [Value too long for column"
-# What no two servers choose alike.
+# Fields with values that each server chooses.
 CHOSEN = {"id", "schema_id", "table_id", "created_at", "updated_at"}
 
 
 class UnityServer(FaultProxy):
-    """The server itself, with the catalogs ``main`` and ``other``, which are the tests' own.
+    """A proxy for the real server, whose catalogs ``main`` and ``other`` only tests use.
 
-    It stands before the server and keeps the requests in `asked`. Each also goes to a double with
-    the same content; `differences` holds what that answers otherwise.
+    It records the requests in `asked`, and also sends each of them to a double with the same
+    content. `differences` lists the responses that differ.
     """
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class UnityServer(FaultProxy):
             )
         return answer
 
-    # --- past the API under test
+    # --- without the API under test
 
     def add_catalog(self, name: str, properties: Mapping[str, str] | None = None) -> None:
-        """Put a catalog in, with room for managed tables."""
+        """Add a catalog with a storage root for managed tables."""
         root = Path(self._managed.name).as_uri()
         self._add("catalogs", (name,), name=name, properties=properties or {}, storage_root=root)
 
@@ -85,7 +85,7 @@ class UnityServer(FaultProxy):
         )  # fmt: skip
 
     def held(self) -> dict[Name, dict[str, Any]]:
-        """Return all that is in the catalogs."""
+        """Return all objects in the catalogs."""
         found: dict[Name, dict[str, Any]] = {}
         for name in CATALOGS:
             answer = self._bare.get(f"/catalogs/{name}")
@@ -134,7 +134,7 @@ class UnityServer(FaultProxy):
 
 
 def _plain(answer: Answer) -> tuple[int, str, Any]:
-    """Return what two servers can have in common of an answer."""
+    """Return the parts of a response that do not depend on the server."""
     headers = {name.lower(): value for name, value in answer.headers.items()}
     content = answer.content()
     try:
@@ -150,7 +150,7 @@ def _without_chosen(body: Any) -> Any:
     if not isinstance(body, dict):
         return body
     if body.get("error_code") == "INTERNAL" and DATABASE in str(body.get("message")):
-        # The database's own words, with the statement and its line.
+        # The original message also contains the SQL statement and its line.
         body = {**body, "message": DATABASE}
     return {
         key: type(value).__name__ if key in CHOSEN else _without_chosen(value)

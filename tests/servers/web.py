@@ -1,4 +1,4 @@
-"""HTTP servers in this process: scripted ones, and a proxy that puts faults before a real server."""
+"""HTTP servers in this process: one with scripted responses, and a proxy that injects faults."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Answer", "Asked", "FaultProxy", "WebServer"]
 class Asked:
     method: str
     path: str
-    """Raw: percent-encoded as it was sent."""
+    """The raw, percent-encoded path."""
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    """By lower-case name."""
+    """Headers by their lower-case names."""
     content: bytes
 
     @property
@@ -34,14 +34,14 @@ class Asked:
 
 @frozen(kw_only=True)
 class Answer:
-    """What the server gives."""
+    """A response of the server."""
 
     status: int = 200
     body: Any = None
-    """Bytes as they are, None for no body, anything else as JSON."""
+    """Bytes are sent unchanged, None as no body, and other values as JSON."""
     headers: Mapping[str, str] = field(factory=dict)
     cut: bool = False
-    """Whether the connection ends in the middle of the body."""
+    """Whether the connection is closed in the middle of the body."""
 
     def content(self) -> bytes:
         if self.body is None:
@@ -50,7 +50,10 @@ class Answer:
 
 
 class WebServer:
-    """Answers what `respond` says, on a free loopback port; keeps every request in `asked`."""
+    """A server on a free loopback port that sends the responses of `respond`.
+
+    It records every request in `asked`.
+    """
 
     def __init__(self, respond: Callable[[Asked], Answer] | None = None) -> None:
         self.asked: list[Asked] = []
@@ -115,13 +118,13 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = serve
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing; `asked` has it all."""
+            """Log nothing, because `asked` records the requests."""
 
     return Handler
 
 
 class FaultProxy(WebServer):
-    """Passes requests on to a real server, except where a fault says otherwise.
+    """Forwards requests to a real server, or returns injected faults.
 
     Args:
         upstream: address of the server.
@@ -135,11 +138,11 @@ class FaultProxy(WebServer):
         self._lock = threading.Lock()
 
     def fail(self, when: Callable[[Asked], bool], *answers: Answer | None) -> None:
-        """Return these answers to the next requests that fit, one each; None passes one on."""
+        """Return these responses to the next matching requests; None forwards a request."""
         self._faults.append((when, iter(answers)))
 
     def respond(self, asked: Asked) -> Answer:
-        """Return the fault that is due, else the answer of the server behind."""
+        """Return the next fault for a request, or else the response of the real server."""
         fault = self._due(asked)
         real = self._forward(asked) if fault is None or fault.cut else None
         if fault is None:

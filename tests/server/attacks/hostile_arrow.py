@@ -1,4 +1,4 @@
-"""Arrow IPC bodies that lie about what they hold, made from valid ones by changing bytes."""
+"""Invalid Arrow IPC bodies, created by changing bytes of valid ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def good() -> pa.RecordBatch:
 
 
 def bomb(mib: int = 512) -> pa.RecordBatch:
-    """Return a batch of zeros; compressed it is a ten-thousandth of its size."""
+    """Return a batch of zeros, which compression shrinks to a ten-thousandth of its size."""
     values = pa.py_buffer(bytes(mib << 20))
     return pa.record_batch({"a": pa.Array.from_buffers(pa.int64(), mib << 17, [None, values])})
 
@@ -116,5 +116,5 @@ def bad_bodies(write=stream_of) -> dict[str, bytes]:
     }
 
 
-# Lance does not store fixed-size lists of binary, which is another refusal.
+# Lance rejects fixed-size lists of binary with a different error.
 STORABLE = [lie for lie in bad_bodies() if lie != "offset in a fixed-size list's child"]

@@ -1,4 +1,4 @@
-"""Requests that a page in somebody's browser can send: none of them reaches the namespace."""
+"""Cross-site requests that a web page can send from a browser do not reach the namespace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def served(tmp_path):
 
 
 def ask(uri, path, headers, body=None, method="POST"):
-    """Send exactly these headers, and ``Host`` where they do not say otherwise."""
+    """Send a request with exactly these headers, plus the default ``Host`` if it is missing."""
     connection = http.client.HTTPConnection(uri.removeprefix("http://"), timeout=120)
     connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
     for name, value in headers.items():
@@ -67,7 +67,7 @@ def test_a_form_changes_nothing_whatever_its_body(served, kind, empty, path):
 @pytest.mark.parametrize("kind", [None, "", "application/octet-stream", "image/png"])
 def test_a_body_says_what_it_is(served, path, kind):
     body = stream_of(good()) if path.endswith("create") else b'{"id": ["t"]}'
-    # Rows without a type are taken from clients that are no browser.
+    # Rows without a content type are accepted only from clients other than browsers.
     headers = {"Sec-Fetch-Site": "none"} if kind is None else {"Content-Type": kind}
     assert "Content-Type" in refused(served, headers, body, code=13, path=path)
 
@@ -105,19 +105,19 @@ def test_another_site_is_denied(served, headers, body):
     ],
 )
 def test_a_name_that_is_made_to_lead_here_is_denied(served, host):
-    """DNS rebinding: the page's own name resolves to this machine."""
+    """DNS rebinding: an attacker's host name resolves to this machine."""
     assert "--allow-host" in refused(served, {"Host": host}, code=15)
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "127.8.8.8:2", "a.localhost"]
 )
-def test_names_of_this_machine(served, host):
+def test_host_names_of_this_machine_are_accepted(served, host):
     _, uri = served
     assert ask(uri, "/v1/table", {"Host": host}, method="GET")[0] == 200
 
 
-def test_names_that_are_allowed(tmp_path):
+def test_configured_host_names_are_accepted(tmp_path):
     named = ("LAKE.example.com", "lake.example.com.:443", "dot.example", "10.0.0.1:1", "localhost")
     options = ServerOptions(
         access=Access(allow_hosts=["Lake.example.com", "dot.example.", "10.0.0.1"])
@@ -140,7 +140,7 @@ def test_a_page_of_the_server_itself_may_call(served):
     assert ask(uri, "/v1/table", {"Sec-Fetch-Site": "none"}, method="GET")[0] == 200
 
 
-def test_no_page_is_told_that_it_may(served):
+def test_no_cors_headers_are_sent(served):
     _, uri = served
     answer = httpx.options(
         f"{uri}/v1/table/t/drop",
@@ -154,7 +154,7 @@ def test_no_page_is_told_that_it_may(served):
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_clients_that_post_nothing_and_name_no_type_go_on_working(served):
+def test_posts_without_body_and_content_type_are_accepted(served):
     namespace, uri = served
     assert ask(uri, "/v1/table/t/tags/list", {})[0] == 200
     assert ask(uri, "/v1/table/t/version/list", {})[0] == 200
@@ -162,7 +162,7 @@ def test_clients_that_post_nothing_and_name_no_type_go_on_working(served):
     assert list(namespace.iter_tables()) == []
 
 
-def test_what_names_its_type_goes_on_working(served):
+def test_posts_with_a_valid_content_type_are_accepted(served):
     namespace, uri = served
     body = io.BytesIO(stream_of(good())).getvalue()
     assert ask(uri, "/v1/table/u/create", {"Content-Type": STREAM}, body)[0] == 200
@@ -170,8 +170,8 @@ def test_what_names_its_type_goes_on_working(served):
     assert list(namespace.iter_tables()) == ["t"]
 
 
-def ask_raw(uri, head):
-    """Send a head as it is, and return all that comes back."""
+def send_raw(uri, head):
+    """Send a request head unchanged, and return the whole response."""
     address, _, port = uri.removeprefix("http://").partition(":")
     with socket.create_connection((address, int(port)), timeout=120) as connection:
         connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
@@ -180,11 +180,13 @@ def ask_raw(uri, head):
 
 @pytest.mark.parametrize("hosts", [["evil.example", "localhost"], ["localhost", "evil.example"]])
 @pytest.mark.parametrize("target", ["/v1/table/t/drop", "/ui", "/metrics", "http://localhost/ui"])
-def test_two_names_are_none(served, hosts, target):
+def test_repeated_host_headers_are_rejected(served, hosts, target):
     _, uri = served
     method = "POST" if target.endswith("drop") else "GET"
     lines = [f"Host: {host}" for host in hosts]
-    answer = ask_raw(uri, "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "Content-Length: 0"]))
+    answer = send_raw(
+        uri, "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "Content-Length: 0"])
+    )
     assert answer.startswith("HTTP/1.1 400"), answer[:300]
     assert "host" in answer and "more than once" in answer
     assert list(served[0].iter_tables()) == ["t"]
@@ -204,21 +206,21 @@ def test_two_names_are_none(served, hosts, target):
     ],
 )
 def test_a_name_in_the_request_line_stands_for_the_header(served, authority):
-    """RFC 9112 lets a server take the host from there alone."""
+    """RFC 9112 requires a server to use this host and to ignore the header."""
     namespace, uri = served
     for host in ("Host: localhost\r\n", ""):
         for line in ("POST {}/v1/table/t/drop", "GET {}/ui", "GET {}/metrics"):
-            answer = ask_raw(uri, f"{line.format(authority)} HTTP/1.1\r\n{host}Content-Length: 0")
+            answer = send_raw(uri, f"{line.format(authority)} HTTP/1.1\r\n{host}Content-Length: 0")
             assert answer.startswith("HTTP/1.1 403"), (line, answer[:300])
             assert "--allow-host" in answer
     assert list(namespace.iter_tables()) == ["t"]
 
 
 @pytest.mark.parametrize("host", ["Host: localhost\r\n", "Host: evil.example\r\n", ""])
-def test_a_name_of_this_machine_in_the_request_line(served, host):
+def test_a_host_of_this_machine_in_the_request_line_is_accepted(served, host):
     _, uri = served
     for authority in ("http://localhost", "HTTP://LOCALHOST:1", "http://[::1]:80"):
-        answer = ask_raw(uri, f"GET {authority}/v1/table HTTP/1.1\r\n{host}Accept: */*")
+        answer = send_raw(uri, f"GET {authority}/v1/table HTTP/1.1\r\n{host}Accept: */*")
         assert answer.startswith("HTTP/1.1 200"), (authority, answer[:300])
 
 
@@ -235,8 +237,8 @@ def test_a_name_of_this_machine_in_the_request_line(served, host):
         "GET //evil.example/v1/table",
     ],
 )
-def test_a_request_line_without_a_path_of_the_server_leads_nowhere(served, line):
+def test_a_request_line_without_a_path_of_the_server_is_rejected(served, line):
     _, uri = served
-    answer = ask_raw(uri, f"{line} HTTP/1.1\r\nHost: localhost")
+    answer = send_raw(uri, f"{line} HTTP/1.1\r\nHost: localhost")
     assert answer[:12] in ("HTTP/1.1 400", "HTTP/1.1 404"), answer[:300]
     assert '"tables"' not in answer

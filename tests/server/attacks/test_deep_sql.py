@@ -1,6 +1,6 @@
-"""SQL that overflowed Lance's stack, or kept its parser busy for minutes: refused before it is read.
+"""SQL that would overflow Lance's stack or block its parser for minutes never reaches Lance.
 
-The calls run in a process of their own, which ends by a signal where one of them gets through.
+The calls run in a child process, because a signal kills the process if one of them is not rejected.
 """
 
 from __future__ import annotations
@@ -139,10 +139,10 @@ TAKEN = {
 }  # fmt: skip
 
 
-def test_what_is_below_the_bounds_runs():
+def test_expressions_below_the_limits_are_accepted():
     for name, way, code, message in answers(TAKEN, ("count",)):
         assert code is None, (name, way, message)
-    # Of what is computed, a longer chain overflows sooner.
+    # Evaluation overflows the stack at shorter chains, so it is tested too.
     chains = {
         name: TAKEN[name] for name in ("equals", "is not true", "or", "and of ors", "brackets")
     }
@@ -153,7 +153,7 @@ def test_what_is_below_the_bounds_runs():
 @pytest.mark.parametrize(
     "unit", ["a + ", "'x', ", "'", "(", "a AND ", "1, ", "'' ", "/* ", "-- ", "`", "N", "1.", "e+1"]
 )
-def test_a_text_is_measured_in_time_that_grows_no_faster_than_it_does(unit):
+def test_an_expression_is_checked_in_linear_time(unit):
     def seconds(size):
         text = unit * (size // len(unit))
         best = float("inf")

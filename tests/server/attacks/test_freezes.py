@@ -1,6 +1,6 @@
-"""Texts and nestings that used to hold the server up: each is answered at once.
+"""Long and deeply nested inputs that used to block the server are answered immediately.
 
-Time is compared between sizes: work that grows with the square of a text does not pass.
+The tests compare the times for two sizes: quadratic time fails.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def test_messages_are_read_in_time_that_grows_no_faster_than_they_do(text, fill)
             best = min(best, time.perf_counter() - started)
         return best
 
-    # Sixteen times the text; its square would be 256 times the work.
+    # The text is 16 times as long; quadratic time would be 256 times as long.
     assert seconds(LARGE) < 64 * seconds(SMALL) + 0.05
 
 
-def test_a_message_is_still_understood_where_it_is_long():
+def test_long_messages_are_translated():
     said = "LanceError(IO): No field named " + "x" * 500_000 + ". /home/rust/lance/src/a.rs:1:2"
     found = from_lance(OSError(said), "QueryTable t")
     assert found is not None
@@ -72,7 +72,7 @@ def served(tmp_path_factory):
 
 @pytest.mark.parametrize("size", [160_000, 1_000_000])
 @pytest.mark.parametrize("part", ["filter", "alias"])
-def test_a_long_text_of_the_callers(served, size, part):
+def test_a_long_expression_in_a_request(served, size, part):
     text = "x" * size
     request = {"id": ["t"], "vector": {}, "k": 1}
     if part == "filter":
@@ -145,6 +145,6 @@ def test_deep_json_in_the_query(served):
         assert response.status_code in (400, 414, 431), response.text[:200]
 
 
-def test_many_levels_in_a_name(served):
+def test_an_identifier_with_many_levels(served):
     response = served.post("/v1/table/" + "%24".join(["a"] * 5000) + "/describe")
     assert response.status_code < 500

@@ -1,4 +1,4 @@
-"""A few bytes of SQL that would make gigabytes of each row."""
+"""Short SQL expressions that would produce gigabytes for each row are rejected."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def http(tmp_path_factory):
 
 
 def ways(expression):
-    """Return each request in which a caller writes an expression."""
+    """Yield an operation and a body for each part of a request that can contain an expression."""
     wide = f"length({expression}) > 0"
     yield "query", {"k": 1, "vector": {}, "filter": wide}
     yield "query", {"k": 1, "vector": {}, "columns": {"column_aliases": {"x": expression}}}
@@ -68,7 +68,7 @@ def test_what_grows_without_bound_is_refused(http, expression):
 
 
 @pytest.mark.parametrize("expression", FITTING)
-def test_what_grows_a_little_is_not(http, expression):
+def test_bounded_expressions_are_accepted(http, expression):
     body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
     body["columns"] = {"column_aliases": {"x": expression}}
     assert http.post("/v1/table/t/query", json=body).status_code == 200
@@ -77,8 +77,8 @@ def test_what_grows_a_little_is_not(http, expression):
 @pytest.mark.parametrize(
     "expression", ["repeat(text, id)", "lpad(text, id)", "rpad(text, id + 1, 'x')"]
 )
-def test_a_length_of_a_column_is_refused_with_what_to_write(http, expression):
-    """It may be any number up to 2**31."""
+def test_a_length_from_a_column_is_rejected_with_a_suggestion(http, expression):
+    """A column can contain lengths of up to 2**31, so the error suggests an alternative."""
     body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
     error = http.post("/v1/table/t/query", json=body).json()["error"]
     assert "a number literal of at most 1000" in error and "left(rpad(name, 100), size)" in error

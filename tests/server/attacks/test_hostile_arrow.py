@@ -1,4 +1,4 @@
-"""Arrow bodies that lie: nothing of them is stored, and no memory of the server's is shown."""
+"""Invalid Arrow bodies are rejected: nothing is stored, and no server memory is disclosed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_upload_that_lies_is_refused_and_makes_no_table(served, lie):
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_an_upload_that_lies_changes_no_table(tmp_path, write):
+def test_an_invalid_upload_changes_no_table(tmp_path, write):
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace) as uri,
@@ -69,7 +69,7 @@ def test_an_upload_that_lies_changes_no_table(tmp_path, write):
         assert rows.to_pylist() == [{"a": b"abc"}]
 
 
-def test_a_later_batch_is_looked_at_too(served):
+def test_later_batches_are_validated(served):
     _, client = served
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, good().schema) as writer:
@@ -88,11 +88,11 @@ def test_a_few_bytes_do_not_become_hundreds_of_megabytes(served, compression):
     assert len(body) < 32 << 10
     before = pa.default_memory_pool().max_memory()
     assert "536870912" in refused(client, body)
-    # The server is in this process: its pool has not grown by what the body claims.
+    # The server runs in this process: its memory pool has not grown by the claimed size.
     assert pa.default_memory_pool().max_memory() - before < 256 << 20
 
 
-def test_megabytes_do_not_become_hundreds_of_them(served):
+def test_batches_that_decompress_to_400_mib_in_total_are_rejected(served):
     _, client = served
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -108,7 +108,7 @@ def test_megabytes_do_not_become_hundreds_of_them(served):
     assert "decompressed" in refused(client, body)
 
 
-def test_dictionaries_that_grow_without_end_are_bounded():
+def test_growing_dictionaries_are_limited():
     sink = io.BytesIO()
     kind = pa.dictionary(pa.int32(), pa.utf8())
     options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
@@ -125,7 +125,7 @@ def test_dictionaries_that_grow_without_end_are_bounded():
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_schema_with_very_many_metadata_entries(served, nested):
+def test_a_schema_with_too_many_metadata_entries_is_rejected(served, nested):
     lake, client = served
     entries = {f"k{number}": "" for number in range(100_000)}
     field = pa.field("a", pa.int64(), metadata=entries if nested else None)
@@ -137,7 +137,7 @@ def test_a_schema_with_very_many_metadata_entries(served, nested):
     assert list(lake.iter_tables([])) == []
 
 
-def test_rows_of_no_bytes_are_bounded(served):
+def test_rows_without_data_are_limited(served):
     _, client = served
     nulls = pa.Array.from_buffers(pa.null(), 1 << 30, [None])
     assert "rows" in refused(client, stream_of(pa.record_batch({"a": nulls})))
@@ -146,7 +146,7 @@ def test_rows_of_no_bytes_are_bounded(served):
     assert "rows" in refused(client, stream_of(pa.record_batch({"a": nested})))
 
 
-def test_one_long_value_named_again_and_again_is_bounded(served):
+def test_repeated_views_of_one_long_value_are_limited(served):
     _, client = served
     count, long = 1 << 16, 1 << 18
     views = struct.pack("<i4sii", long, b"xxxx", 0, 0) * count
@@ -156,7 +156,7 @@ def test_one_long_value_named_again_and_again_is_bounded(served):
     assert "smaller batches" in refused(client, stream_of(pa.record_batch({"a": column})))
 
 
-def test_buffers_that_overlap_are_counted_each(served):
+def test_shared_buffers_are_counted_separately(served):
     _, client = served
     value = pa.py_buffer(bytes(1 << 22))
     column = pa.Array.from_buffers(pa.int64(), 1 << 19, [None, value])
@@ -167,7 +167,7 @@ def test_buffers_that_overlap_are_counted_each(served):
 
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
-def test_what_is_sound_goes_through(served, compression):
+def test_valid_streams_are_stored(served, compression):
     namespace, client = served
     table = pa.table(
         {
@@ -201,13 +201,13 @@ def test_the_library_takes_no_bytes_that_lie(lie, form):
         reader.read_all()
 
 
-def test_a_stream_that_is_open_already_is_looked_at_too():
+def test_an_open_stream_is_validated():
     stream = pa.ipc.open_stream(BODIES["end offset beyond the buffer"])
     with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
         to_reader(stream).read_all()
 
 
-def test_a_name_that_is_not_utf8():
+def test_a_column_name_must_be_utf8():
     body = stream_of(pa.record_batch({"abcdefgh": [1]})).replace(b"abcdefgh", b"abc\xff\xfefgh")
     with pytest.raises(InvalidInputError, match="UTF-8"):
         to_reader(body)
@@ -227,7 +227,7 @@ def test_any_changed_byte_is_noticed_or_harmless():
 
 
 @pytest.mark.parametrize("lie", BODIES)
-def test_an_answer_that_lies_is_the_servers_fault(lie, monkeypatch):
+def test_an_invalid_response_is_an_internal_error(lie, monkeypatch):
     echo = EchoNamespace()
     body = bad_bodies(file_of)[lie]
     with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
@@ -241,12 +241,12 @@ def test_an_answer_that_lies_is_the_servers_fault(lie, monkeypatch):
             reader.read_all()
 
 
-# --- what a stream claims
+# --- sizes that a stream claims
 
 
 @pytest.mark.parametrize("form", [bytes, io.BytesIO])
 @pytest.mark.parametrize("compression", [None, "zstd"])
-def test_a_batch_is_no_larger_than_asked_for(form, compression):
+def test_a_batch_has_a_maximum_size(form, compression):
     batch = pa.record_batch({"a": pa.array([0] * 1000, pa.int64())})
     body = stream_of(batch, compression=compression)
     assert to_reader(form(body), max_batch_bytes=8000).read_all().num_rows == 1000
@@ -257,15 +257,15 @@ def test_a_batch_is_no_larger_than_asked_for(form, compression):
 
 
 @pytest.fixture
-def tight(monkeypatch):
-    """Small streams are large ones here."""
+def low_limits(monkeypatch):
+    """Lower the limits of decompression so that small streams exceed them."""
     monkeypatch.setattr(ipc, "DECODED_ANYWAY", 1 << 16)
     monkeypatch.setattr(ipc, "DECODED_PER_BYTE", 1)
 
 
 @pytest.mark.parametrize("form", [bytes, io.BytesIO])
 @pytest.mark.parametrize("where", ["values", "dictionary"])
-def test_neither_values_nor_dictionaries_become_too_much(where, form, tight):
+def test_values_and_dictionaries_have_a_decompression_limit(where, form, low_limits):
     much = pa.array([0] * (1 << 14), pa.int64())
     if where == "dictionary":
         much = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), much)
@@ -276,7 +276,7 @@ def test_neither_values_nor_dictionaries_become_too_much(where, form, tight):
 
 
 class Named(pa.ExtensionType):
-    """A type over views."""
+    """An extension type with a view type as its storage."""
 
     def __init__(self):
         super().__init__(pa.string_view(), "tests.named")
@@ -308,19 +308,19 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("where", VIEWS)
-def test_a_value_named_often_is_counted_wherever_it_is(where, tight):
+def test_repeated_views_are_counted_in_every_type(where, low_limits):
     batch = pa.record_batch({"a": VIEWS[where]()})
     with pytest.raises(pa.ArrowInvalid, match="refer to values of 262144 bytes in a batch"):
         to_reader(io.BytesIO(stream_of(batch))).read_all()
 
 
-def test_a_value_named_seldom_is_none_too_many(tight):
+def test_few_views_of_a_value_are_accepted(low_limits):
     batch = pa.record_batch({"a": _views(4), "none": pa.array([None] * 4, pa.string_view())})
     assert to_reader(io.BytesIO(stream_of(batch))).read_all().num_rows == 4
 
 
 @pytest.mark.parametrize("form", [bytes, io.BytesIO])
-def test_the_compression_of_long_ago_is_refused(form):
+def test_the_compression_of_arrow_0_17_is_rejected(form):
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, good().schema) as writer:
         writer.write_batch(good(), custom_metadata={"ARROW:experimental_compression": "zstd"})
@@ -340,13 +340,13 @@ def test_the_compression_of_long_ago_is_refused(form):
         (b"", "not an Arrow IPC stream"),
     ],
 )
-def test_a_stream_that_does_not_begin_as_one_is_bad_input(body, said):
+def test_an_invalid_start_of_a_stream_is_invalid_input(body, said):
     with pytest.raises(InvalidInputError, match=said):
         to_reader(io.BytesIO(body))
 
 
-class Trickle(io.RawIOBase):
-    """A file that gives few bytes at a time."""
+class SlowFile(io.RawIOBase):
+    """A file that returns only a few bytes from each read."""
 
     def __init__(self, body):
         self.rest = io.BytesIO(body)
@@ -356,9 +356,9 @@ class Trickle(io.RawIOBase):
 
 
 @pytest.mark.parametrize("compression", [None, "zstd"])
-def test_a_stream_may_come_in_small_pieces(compression):
+def test_a_stream_is_read_in_small_pieces(compression):
     table = pa.table({"n": [1, None, 3], "d": pa.array(["q", None, "q"]).dictionary_encode()})
     body = stream_of(table.to_batches()[0], compression=compression)
-    assert to_reader(Trickle(body)).read_all() == table
+    assert to_reader(SlowFile(body)).read_all() == table
     with pytest.raises((pa.ArrowInvalid, InvalidInputError)):
-        to_reader(Trickle(body[:-40])).read_all()
+        to_reader(SlowFile(body[:-40])).read_all()

@@ -1,4 +1,4 @@
-"""Pipes where files should be: whoever opens one waits for ever, and nobody else is to wait with him."""
+"""Named pipes in place of files: opening one blocks forever, but must not block other requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.servers.http_client import http_client
 
 @contextlib.contextmanager
 def pipe_at(path):
-    """Put a pipe in the place of a file; whoever waits at it in the end reads nothing."""
+    """Replace a file with a named pipe; at the end, a blocked reader reads an empty file."""
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     try:
@@ -35,7 +35,7 @@ def client(tmp_path):
             yield made
 
 
-def test_properties_in_a_pipe_are_refused_at_once(client, tmp_path):
+def test_properties_in_a_pipe_are_rejected_immediately(client, tmp_path):
     with pipe_at(tmp_path / "t.lance" / ".lance-properties"):
         answer = client.post("/v1/table/t/describe", json={})
         assert answer.json()["code"] == 19 and "not a regular file" in answer.text
@@ -64,7 +64,7 @@ def test_who_waits_at_a_pipe_waits_alone(client, tmp_path, path, body):
     assert not waiting.is_alive()
 
 
-def test_a_manifest_of_pipes_holds_up_nobody_else(client, tmp_path):
+def test_a_catalog_manifest_that_is_a_pipe_blocks_no_other_request(client, tmp_path):
     versions = tmp_path / "__manifest" / "_versions"
     versions.mkdir(parents=True)
     with pipe_at(versions / "1.manifest"):

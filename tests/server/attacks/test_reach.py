@@ -1,4 +1,4 @@
-"""What a remote caller may not reach: other storage options, and places outside the namespace's own."""
+"""Remote callers cannot set storage options or access locations outside the namespace."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def state(namespace: MemoryNamespace) -> Any:
 
 
 class Caller:
-    """Somebody who reaches the server."""
+    """A client that sends requests to the server."""
 
     def __init__(self, address: str) -> None:
         self._client = http_client(address, timeout=300)
@@ -131,7 +131,7 @@ def test_a_caller_names_no_storage_option(namespace: MemoryNamespace, way: str) 
     assert state(namespace) == before
 
 
-def test_the_operator_names_the_options_that_callers_may_set(namespace: MemoryNamespace) -> None:
+def test_callers_can_set_allowed_storage_options(namespace: MemoryNamespace) -> None:
     with serving(namespace, ServerOptions(reach=Reach(storage_options=["aws_region"]))) as address:
         caller = Caller(address)
         body = {"properties": {"storage.aws_region": "eu-west-1"}}
@@ -150,7 +150,7 @@ def test_an_allowed_endpoint_takes_no_credentials_along(namespace: MemoryNamespa
         said(caller.json("/v1/table/ns$a/declare", body))  # that key is not allowed
 
 
-# --- places
+# --- locations
 
 OUTSIDE = (
     "{outside}/victim",
@@ -178,7 +178,7 @@ OUTSIDE = (
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A dataset that is not the namespace's, and a link to it from within."""
+    """Create a dataset outside the namespace, and a link to its folder inside the namespace."""
     found = tmp_path / "outside"
     lance.write_dataset(ROWS, str(found / "victim"))
     (tmp_path / "lake").mkdir(exist_ok=True)
@@ -207,7 +207,7 @@ def test_a_caller_chooses_no_place_outside(
         assert list(namespace.iter_tables(["ns"])) == []
 
 
-def test_within_its_own_places_a_caller_is_free(tmp_path: Path) -> None:
+def test_callers_can_use_locations_inside_the_namespace(tmp_path: Path) -> None:
     root = tmp_path / "lake"
     lance.write_dataset(ROWS, str(root / "some" / "data"))
     with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
@@ -219,7 +219,7 @@ def test_within_its_own_places_a_caller_is_free(tmp_path: Path) -> None:
             assert caller.json(f"/v1/table/ns$t{number}/count_rows", {}).json() == 3
 
 
-def test_the_operator_names_more_places(outside: Path, tmp_path: Path) -> None:
+def test_callers_can_use_allowed_locations(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     with (
         Mixed(MemoryConfig(root=str(root))) as namespace,
@@ -235,10 +235,8 @@ def test_the_operator_names_more_places(outside: Path, tmp_path: Path) -> None:
         said(caller.json("/v1/table/ns$u/declare", {"location": "s3://shared/tablesx"}))
 
 
-def test_a_table_that_the_catalog_has_on_the_servers_disk_is_out_of_reach(
-    outside: Path, tmp_path: Path
-) -> None:
-    """Another tool of the catalog registered a path that exists on the server's machine."""
+def test_a_registered_path_on_the_servers_disk_is_denied(outside: Path, tmp_path: Path) -> None:
+    """A different tool has registered a path on the server's machine in the catalog."""
     root = tmp_path / "lake"
     with Mixed(MemoryConfig(root=str(root))) as namespace:
         namespace.create_namespace({"id": ["ns"]})
@@ -272,7 +270,7 @@ def test_a_directory_serves_no_table_that_a_link_leads_out_to(
 
 
 class Other(MemoryNamespace):
-    """A namespace whose databases say where they are."""
+    """A namespace whose namespaces have a property with their location."""
 
     capabilities = Mixed.capabilities.__class__(
         **{
@@ -283,7 +281,7 @@ class Other(MemoryNamespace):
     )
 
 
-def test_a_namespace_is_put_nowhere_else_either(outside: Path, tmp_path: Path) -> None:
+def test_callers_cannot_place_namespaces_outside(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     with Other(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
         caller = Caller(address)
@@ -297,7 +295,7 @@ def test_a_namespace_is_put_nowhere_else_either(outside: Path, tmp_path: Path) -
         assert caller.json("/v1/namespace/a/create", inside).status_code == 200
 
 
-def test_of_a_namespace_of_another_make_no_place_is_known(outside: Path) -> None:
+def test_a_third_party_namespace_has_no_own_locations(outside: Path) -> None:
     class Foreign:
         asked: list[str]
 
@@ -318,7 +316,7 @@ def test_of_a_namespace_of_another_make_no_place_is_known(outside: Path) -> None
     assert foreign.asked == ["s3://shared/x/t"]
 
 
-def test_the_bounds_are_the_callers_and_not_the_process(outside: Path, tmp_path: Path) -> None:
+def test_the_restrictions_apply_only_to_remote_callers(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
         namespace.create_namespace({"id": ["ns"]})
@@ -329,8 +327,8 @@ def test_the_bounds_are_the_callers_and_not_the_process(outside: Path, tmp_path:
         assert isinstance(entry, TableEntry) and entry.location == f"{outside}/victim"
 
 
-def test_a_blob_does_not_bring_a_file_of_the_server(tmp_path: Path) -> None:
-    """A row may name its blob by URI; pylance takes those of registered places only."""
+def test_a_blob_uri_cannot_read_a_file_of_the_server(tmp_path: Path) -> None:
+    """A row can refer to its blob by a URI; pylance accepts only URIs in registered locations."""
     from lance import blob_array, blob_field
 
     secret = tmp_path / "secret.txt"
@@ -375,7 +373,7 @@ def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path)
 
 
 class Foreign(EchoNamespace):
-    """A namespace of which nothing is known but its operations."""
+    """A third-party namespace, of which only the operations are known."""
 
     def list_operations(self, request: Any) -> ListOperationsResponse:
         return ListOperationsResponse(operations=["RegisterTable", "DescribeTable"])
@@ -384,7 +382,7 @@ class Foreign(EchoNamespace):
         return RegisterTableResponse(location=request.location)
 
 
-def test_a_namespace_whose_places_are_unknown_does_not_claim_to_register() -> None:
+def test_register_is_unsupported_if_the_own_locations_are_unknown() -> None:
     with serving(Foreign()) as address:
         caller = Caller(address)
         assert caller.json("/ListOperations", {}).json()["operations"] == ["DescribeTable"]

@@ -1,4 +1,4 @@
-"""Callers that take all there is to take: the others are still answered."""
+"""Callers that exhaust a resource do not block other callers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HEAD = (
 
 
 class Slow(EchoNamespace):
-    """Queries wait until they are released."""
+    """A namespace whose queries block until they are released."""
 
     def __init__(self):
         super().__init__()
@@ -98,7 +98,7 @@ def test_queries_leave_room_for_metadata_and_are_bounded():
     assert [answer.status_code for answer in answers].count(200) == 2
 
 
-def test_a_query_has_a_deadline_and_keeps_its_place_until_it_ends():
+def test_a_query_has_a_deadline_and_occupies_its_slot_until_it_ends():
     namespace = Slow()
     with served(namespace, queries=1, query_seconds=2, waiting_seconds=0.3) as (_, client):
         answer = client.post("/v1/table/t/query", json=QUERY)
@@ -108,7 +108,7 @@ def test_a_query_has_a_deadline_and_keeps_its_place_until_it_ends():
         wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
 
 
-def test_a_query_whose_client_has_gone_frees_its_place():
+def test_a_query_frees_its_slot_when_its_client_disconnects():
     namespace = Slow()
     closed = threading.Event()
 
@@ -131,7 +131,7 @@ def test_a_query_whose_client_has_gone_frees_its_place():
         assert client.post("/v1/table/t/query", json=QUERY).status_code == 200
 
 
-def test_a_reader_that_reads_nothing_is_cut():
+def test_a_client_that_reads_nothing_is_disconnected():
     namespace = EchoNamespace()
     made = 0
 
@@ -150,7 +150,7 @@ def test_a_reader_that_reads_nothing_is_cut():
     ):
         wait_until(lambda: made)
         namespace.reader = lambda: pa.table({"a": [1]}).to_reader()
-        # Its place becomes free although it never closes its connection.
+        # The query's slot becomes free, although the client does not close its connection.
         wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
         assert made < 40
         connection.settimeout(PATIENCE)
@@ -177,7 +177,7 @@ def test_uploads_that_trickle_hold_up_no_other():
             assert (answer.status, json.load(answer)["code"]) == (408, 13)
 
 
-def test_an_upload_that_stops_after_its_beginning_gives_its_place_back():
+def test_a_stalled_upload_frees_its_slot():
     namespace = EchoNamespace()
     large = stream_of(pa.record_batch({"a": list(range(60_000))}))
     with (
@@ -284,12 +284,12 @@ def test_every_limit_is_a_number_above_0(name):
         ({"zzz": "1"}, "unknown limit 'zzz'; use one of connections, header_bytes"),
     ],
 )
-def test_a_limit_that_cannot_be_read(given, message):
+def test_an_invalid_limit_is_rejected(given, message):
     with pytest.raises(InvalidInputError, match=message):
         Limits.read(given)
 
 
-def test_every_operation_on_rows_is_apart_from_metadata():
+def test_operations_on_rows_and_on_metadata_use_separate_pools():
     from lance_namespace_impls.server.execution.limits import Pools
 
     pools = Pools(Limits())
@@ -306,7 +306,7 @@ def client_at(uri, address, **headers):
 
 
 class SlowAtFirst(Slow):
-    """Queries wait until they are released, but for those of two rows."""
+    """A namespace whose queries block until they are released, except queries for two rows."""
 
     def query_table(self, request):
         if request.k == 2:
@@ -314,7 +314,7 @@ class SlowAtFirst(Slow):
         return super().query_table(request)
 
 
-def test_queries_whose_caller_has_left_do_not_block_other_addresses():
+def test_queries_of_disconnected_callers_do_not_block_other_addresses():
     namespace = SlowAtFirst()
     with served(namespace, queries=4, waiting=8, waiting_seconds=PATIENCE) as (uri, client):
         connections = [open_connection(uri, QUERY_REQUEST) for _ in range(12)]
@@ -326,12 +326,12 @@ def test_queries_whose_caller_has_left_do_not_block_other_addresses():
                 answer = other.post("/v1/table/t/query", json={**QUERY, "k": 2})
                 assert answer.status_code == 200
             assert other.post("/v1/table/t/describe").status_code == 200
-        assert namespace.running == 3  # they work, and keep their places, though nobody waits
+        assert namespace.running == 3  # they still run and occupy slots, although no client waits
         namespace.released.set()
         wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
 
 
-def test_callers_with_a_name_share_by_name(tmp_path):
+def test_authenticated_callers_share_slots_by_name(tmp_path):
     namespace = SlowAtFirst()
     made = {name: new_token(name) for name in ("greedy", "modest")}
     (tmp_path / "tokens.toml").write_text("".join(each.entry for each in made.values()))
@@ -359,13 +359,13 @@ def test_callers_with_a_name_share_by_name(tmp_path):
         assert sorted(each.result() for each in greedy) == [200] * 3 + [429] * 5
 
 
-def test_idle_connections_of_one_address_do_not_keep_others_out():
+def test_idle_connections_of_one_address_do_not_block_others():
     with served(EchoNamespace(), connections=4) as (uri, _):
         idle = [open_connection(uri) for _ in range(4)]
         try:
             with client_at(uri, "127.0.0.2") as other:
                 assert other.post("/v1/table/t/describe").status_code == 200
-            # The one with the most connections gets no more of them.
+            # The server closes a connection of the address with the most connections.
             wait_until(lambda: any(is_closed(each) for each in idle))
             assert sum(is_closed(each) for each in idle) == 1
         finally:

@@ -1,6 +1,6 @@
-"""Values that other tools store, nested deeper than a write through the namespace allows.
+"""Values from other tools that are nested deeper than writes through the namespace allow.
 
-The server runs in a separate process, which a value that gets through would end.
+The server runs in a separate process, because a value that is not rejected would crash it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tests.server.test_workers import running
 from tests.servers.http_client import http_client
 
 DEPTHS = (1_000, 100_000)
-# Deeper JSON texts end the process in which pylance writes them.
+# Deeper JSON texts crash the process in which pylance writes them.
 TEXT_DEPTHS = (1_000,)
 
 
 def binary_json(levels: int) -> bytes:
-    """Return lists inside lists in Lance's binary JSON."""
+    """Return nested lists in Lance's binary JSON."""
     heads, length = [], 4
     for _ in range(levels):
         heads.append(struct.pack(">II", 0x80000001, 0x50000000 | length))
@@ -32,7 +32,7 @@ def binary_json(levels: int) -> bytes:
 
 
 def binary_objects(levels: int) -> bytes:
-    """Return objects inside objects, each with the key `a`, in Lance's binary JSON."""
+    """Return nested objects, each with the key `a`, in Lance's binary JSON."""
     heads, length = [], 4
     for _ in range(levels):
         heads.append(struct.pack(">III", 0x40000001, 0x10000001, 0x50000000 | length) + b"a")
@@ -41,7 +41,7 @@ def binary_objects(levels: int) -> bytes:
 
 
 def columns(depth: int) -> dict[str, tuple[str, pa.DataType, Any]]:
-    """Return columns: the extension's name, the type, the value."""
+    """Return, for each column, the extension's name, the type and the value."""
     wkt = "GEOMETRYCOLLECTION(" * depth + "POINT(1 2)" + ")" * depth
     wkb = struct.pack("<BII", 1, 7, 1) * depth + struct.pack("<BIdd", 1, 1, 1.0, 2.0)
     found = {
@@ -80,7 +80,7 @@ GEOMETRY = (
 
 
 def calls(depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the calls: operation and body."""
+    """Yield the operation and the body of each call."""
     yield "describe", {"load_detailed_metadata": True}
     yield "stats", {}
     yield "query", {"vector": {}, "k": 5}
