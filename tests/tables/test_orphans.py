@@ -1,4 +1,4 @@
-"""Files that no version of a dataset holds."""
+"""Files that no version of a dataset refers to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
 
 
 def written(storage: TableStorage, rows: pa.Table) -> str:
-    """Write rows that no commit follows, and return where."""
+    """Write a data file that is never committed, and return its path."""
     options = dict(storage.options) or None
     (lost,) = write_fragments(rows, storage.location, mode="append", storage_options=options)
     return f"data/{lost.files[0].path}"
@@ -55,19 +55,19 @@ def test_rows_that_were_never_committed_are_deleted(storage: TableStorage, rows:
     assert size > (0 if rows is ROWS else 100_000)
     assert delete_orphans(storage, found) == size
     assert find_orphans(dataset, ALWAYS) == []
-    assert delete_orphans(storage, found) == 0  # they have gone already
+    assert delete_orphans(storage, found) == 0  # they are already deleted
     assert dataset.checkout_version(("side", None)).count_rows() == 2 * rows.num_rows
 
 
 def aged(path: Path, name: str) -> str:
-    """Make a file of long ago, and return its name."""
+    """Create a file with an old modification time, and return its name."""
     (path / name).parent.mkdir(parents=True, exist_ok=True)
     (path / name).write_text("x")
     os.utime(path / name, (1, 1))
     return name
 
 
-def test_only_what_versions_could_hold_is_an_orphan(tmp_path: Path) -> None:
+def test_only_files_that_versions_could_refer_to_are_orphans(tmp_path: Path) -> None:
     path = tmp_path / "t"
     dataset = lance.write_dataset(ROWS, str(path))
     dataset.create_branch("side")
@@ -89,7 +89,7 @@ def test_only_what_versions_could_hold_is_an_orphan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
-def test_what_a_job_noted_stays_while_it_writes(tmp_path: Path, is_busy: bool) -> None:
+def test_files_recorded_by_a_job_remain_while_it_writes(tmp_path: Path, is_busy: bool) -> None:
     path = tmp_path / "t"
     dataset = lance.write_dataset(ROWS, str(path))
     file = f"{'01' * 12}{'0a' * 13}.lance"
@@ -119,7 +119,7 @@ def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
     assert found == sorted(rest if is_busy else [*notes, part, *rest])
 
 
-def test_a_note_goes_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_is_deleted_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"_transactions/{JOB}/open", "data/a.lance", f"_transactions/{JOB}/a", "data/b.lance"]
     for name in names:
         aged(tmp_path, name)
