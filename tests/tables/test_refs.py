@@ -209,7 +209,7 @@ def test_a_version_or_branch_deleted_while_it_is_opened_is_missing(dataset: Any)
         refs.checkout(opened, 2, "side")
 
 
-def test_tags_beside_files_that_are_none(dataset: Any) -> None:
+def test_tags_next_to_foreign_files(dataset: Any) -> None:
     folder = Path(dataset.uri, "_refs", "tags")
     folder.joinpath("readme.txt").write_text("mine")
     folder.joinpath("%C3%A9.json").write_text("{}")
