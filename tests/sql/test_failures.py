@@ -229,7 +229,7 @@ def test_a_read_that_loses_its_connection_twice_raises_the_second_error(
 # --- migrations
 
 
-def at_revision(uri: str, revision: str) -> None:
+def set_revision(uri: str, revision: str) -> None:
     """Change a catalog to an older or unknown revision."""
     from sqlalchemy import text
 
@@ -249,7 +249,7 @@ def at_revision(uri: str, revision: str) -> None:
 def test_a_catalog_of_a_newer_release_is_rejected(
     properties: dict[str, str], change: Callable[[dict[str, str]], object]
 ) -> None:
-    at_revision(properties["uri"], "0999")
+    set_revision(properties["uri"], "0999")
     with pytest.raises(InvalidInputError, match=r"newer release .*upgrade lance-namespace-kit"):
         change(properties)
 
@@ -261,7 +261,7 @@ def test_a_catalog_of_an_older_release_is_upgraded(
     with SqlNamespace.from_properties(properties) as catalog:
         catalog.create_namespace({"id": ["ns"]})
         catalog.declare_table({"id": ["ns", "t"]})
-    at_revision(properties["uri"], revision)
+    set_revision(properties["uri"], revision)
     with (
         SqlNamespace.from_properties(properties) as catalog,
         pytest.raises(InvalidInputError, match=r"older release .*run 'lance-ns upgrade sql'"),

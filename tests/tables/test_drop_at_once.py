@@ -84,12 +84,12 @@ def test_a_drop_that_another_process_completed_fails(
     folder.mark_removed()
     looked = Folders.interrupted_drop
 
-    def and_then_it_ends(self: Folders, identifier: Any) -> Any:
+    def complete_the_drop(self: Folders, identifier: Any) -> Any:
         found = looked(self, identifier)
         assert found is not None
         assert TableFolder(self.catalog.storage_of(found)).delete()
         return found
 
-    monkeypatch.setattr(Folders, "interrupted_drop", and_then_it_ends)
+    monkeypatch.setattr(Folders, "interrupted_drop", complete_the_drop)
     with pytest.raises(TableNotFoundError):
         namespace.drop_table(T)

@@ -59,7 +59,7 @@ def test_rows_that_were_never_committed_are_deleted(storage: TableStorage, rows:
     assert dataset.checkout_version(("side", None)).count_rows() == 2 * rows.num_rows
 
 
-def aged(path: Path, name: str) -> str:
+def old_file(path: Path, name: str) -> str:
     """Create a file with an old modification time, and return its name."""
     (path / name).parent.mkdir(parents=True, exist_ok=True)
     (path / name).write_text("x")
@@ -82,7 +82,7 @@ def test_only_files_that_versions_could_refer_to_are_orphans(tmp_path: Path) -> 
         f"tree/oak/data/{spread}.lance", "_refs/tags/x.txt", f"_transactions/{JOB}/.lance-reserved",
     ]  # fmt: skip
     for name in (*own, *others):
-        aged(path, name)
+        old_file(path, name)
     young = path / f"data/{'10' * 12}{'0a' * 13}.lance"
     young.write_text("x")
     assert [each.path for each in find_orphans(dataset, DAY)] == sorted(own)
@@ -93,8 +93,8 @@ def test_files_recorded_by_a_job_remain_while_it_writes(tmp_path: Path, is_busy:
     path = tmp_path / "t"
     dataset = lance.write_dataset(ROWS, str(path))
     file = f"{'01' * 12}{'0a' * 13}.lance"
-    made = [aged(path, f"_transactions/{JOB}/{name}") for name in ("open", file)]
-    made.append(aged(path, f"data/{file}"))
+    made = [old_file(path, f"_transactions/{JOB}/{name}") for name in ("open", file)]
+    made.append(old_file(path, f"data/{file}"))
     if is_busy:
         os.utime(path / f"_transactions/{JOB}/open")
     found = find_orphans(dataset, DAY)
@@ -109,10 +109,11 @@ def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
     dataset = lance.write_dataset(ROWS, str(path))
     recorded, lost = (f"{digit}{'0a' * 3}0-0a0a-0a0a-0a0a-{'0a' * 6}" for digit in "12")
     notes = [
-        aged(path, f"_transactions/{JOB}/{name}") for name in (f"{recorded}.json", "model.arrow")
+        old_file(path, f"_transactions/{JOB}/{name}")
+        for name in (f"{recorded}.json", "model.arrow")
     ]
-    part = aged(path, f"_indices/{recorded}/index.idx")
-    rest = [aged(path, f"_indices/{lost}/{name}") for name in ("index.idx", ".tmpAb3x")]
+    part = old_file(path, f"_indices/{recorded}/index.idx")
+    rest = [old_file(path, f"_indices/{lost}/{name}") for name in ("index.idx", ".tmpAb3x")]
     if is_busy:
         os.utime(path / f"_transactions/{JOB}/model.arrow")
     found = [each.path for each in find_orphans(dataset, DAY)]
@@ -122,7 +123,7 @@ def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
 def test_a_note_is_deleted_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"_transactions/{JOB}/open", "data/a.lance", f"_transactions/{JOB}/a", "data/b.lance"]
     for name in names:
-        aged(tmp_path, name)
+        old_file(tmp_path, name)
     gone, delete = [], LanceFileSession.delete_file
 
     def note(self: Any, name: str) -> None:

@@ -184,7 +184,7 @@ def test_a_table_of_wide_texts_is_read_in_ranges(tmp_path, monkeypatch):
     assert len(made) > 3
 
 
-class Scanning:
+class RecordingDataset:
     """A dataset that records the arguments of its scans."""
 
     def __init__(self, dataset):
@@ -211,7 +211,7 @@ class Scanning:
     ],
 )
 def test_the_options_of_a_plain_scan(more, expected):
-    dataset = Scanning(lance.write_dataset(pa.table({"x": [1, 2]}), "memory://"))
+    dataset = RecordingDataset(lance.write_dataset(pa.table({"x": [1, 2]}), "memory://"))
     scanner(dataset, query(**more))
     (seen,) = dataset.seen
     always = {"io_buffer_size": 16 << 20, "batch_readahead": 2, "fragment_readahead": 1}
@@ -223,7 +223,7 @@ def test_the_options_of_a_plain_scan(more, expected):
 
 def test_wide_columns_are_read_only_for_the_rows_found():
     data = table_of(x=pa.int64(), v=pa.list_(pa.float32(), 16))
-    dataset = Scanning(lance.write_dataset(data, "memory://"))
+    dataset = RecordingDataset(lance.write_dataset(data, "memory://"))
     scanner(dataset, query(filter="x > 0", k=5))
     assert dataset.seen[0]["late_materialization"] == ["v"]
 

@@ -119,7 +119,7 @@ def test_the_death_of_the_child_is_a_failure() -> None:
         assert engine.run("a")["outcome"] == "completed"
 
 
-def random_run(
+def run_random_expressions(
     engine: Engine, seed: int, *, count: int | None = None, seconds: float = float("inf")
 ) -> int:
     """Run random expressions from a seed; return how many completed."""
@@ -135,11 +135,11 @@ def random_run(
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_expressions_survive(engine: Engine, seed: int) -> None:
-    assert random_run(engine, seed, count=150) > 10
+    assert run_random_expressions(engine, seed, count=150) > 10
 
 
 @pytest.mark.slow
 def test_random_expressions_survive_for_long(engine: Engine) -> None:
     seed = int(os.environ.get("SQL_SEED", "101"))
     seconds = float(os.environ.get("SQL_SECONDS", "600"))
-    assert random_run(engine, seed, seconds=seconds) > 100
+    assert run_random_expressions(engine, seed, seconds=seconds) > 100

@@ -242,7 +242,7 @@ def test_an_expression_may_read_a_column_that_another_sets(
     assert reads_own_columns(updates) is reads
 
 
-def test_pylance_handles_updates_of_nested_fields(tmp_path: Path) -> None:
+def test_an_update_of_nested_fields_is_passed_to_pylance(tmp_path: Path) -> None:
     rows = pa.table({"n": [{"k": 1, "l": 2}], "a": [5]})
     lance.write_dataset(rows, tmp_path / "t.lance")
     with connect("dir", {"path": str(tmp_path)}) as namespace:

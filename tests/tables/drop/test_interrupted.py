@@ -124,7 +124,7 @@ def test_a_marker_of_another_table_or_an_invalid_marker_is_ignored(
     assert lance.dataset(location, storage_options=lake.storage).count_rows() == 10
 
 
-class Stubborn(Mixed):
+class FailingCatalog(Mixed):
     """A catalog that fails to remove a table; `after` specifies whether it is removed nevertheless."""
 
     after = False
@@ -139,8 +139,8 @@ class Stubborn(Mixed):
 def test_a_catalog_that_fails_to_remove_a_table(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    with lake.connect(Stubborn) as stubborn, monkeypatch.context() as patched:
-        patched.setattr(Stubborn, "after", after)
+    with lake.connect(FailingCatalog) as stubborn, monkeypatch.context() as patched:
+        patched.setattr(FailingCatalog, "after", after)
         assert code_of(stubborn.drop_table, T) == 17
     # The marker remains if the table was removed nevertheless, because the next drop needs it.
     assert (f"ns/t/{DROP_MARKER}" in lake.names()) is after
@@ -165,7 +165,7 @@ def test_data_remains_until_the_drop_has_removed_the_entry(
         assert code_of(ns.drop_table, T) == 4
         assert before <= lake.names()
     created = ns.create_table(T, ROWS)
-    # Files that no manifest refers to do not occupy a location, and a marker of that state does not.
+    # Files that no manifest refers to do not occupy a location, and neither does their marker.
     assert (created.location != location) is (data == "whole")
     assert before <= lake.names()
     assert ns.count_table_rows(T).count == ROWS.num_rows
