@@ -192,7 +192,7 @@ def test_an_iterator_that_fails_changes_nothing(lake, uri, count):
 
 
 async def silent_server(seen):
-    """Never answer the first connection; answer each later one with an empty list."""
+    """Start a server that never answers the first connection, and later ones with an empty list."""
 
     async def answer(reader, writer):
         seen.append("came")

@@ -1,4 +1,4 @@
-"""Our client on Gravitino's Lance REST server: operations work, or fail with code 0 if unsupported."""
+"""Our client on Gravitino's Lance REST server: operations work, or have code 0 if unsupported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def code_of(call: Any, request: dict[str, Any], *rows: Any) -> int:
     return int(caught.value.code)
 
 
-def test_the_life_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
+def test_the_lifecycle_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
     table = {"id": [*schema, "t"]}
     assert list(gravitino.iter_namespaces(schema[:1])) == ["s"]
     made = gravitino.create_table({**table, "mode": "ExistOk"}, ROWS)
@@ -86,7 +86,7 @@ def test_the_life_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
 def test_an_operation_works_or_is_unsupported(
     gravitino: Namespace, schema: list[str], operation: Operation[Any, Any]
 ) -> None:
-    """Each call uses an existing table or schema, so code 0 can only mean an unsupported operation."""
+    """Each call uses an existing table or schema, so only an unsupported operation has code 0."""
     new = operation.name in MAKES
     if operation.tag != "Namespace" and not new:
         gravitino.create_table({"id": [*schema, "t"]}, ROWS)

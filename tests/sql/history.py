@@ -41,7 +41,7 @@ class Call:
     answer: int | None
 
     def outcomes(self, state: State, *, has_begun: bool = False) -> list[State]:
-        """Return the possible states after the call; none if its answer is impossible in this state."""
+        """Return the possible states after the call, or none if its answer is impossible here."""
         here, there = state[self.name], state[1 - self.name]
         is_here, is_taken = here in THERE, there in THERE
         right, after = {
@@ -171,7 +171,7 @@ def _called(catalog: SqlNamespace, call: Mapping[str, Any]) -> tuple[int, int | 
 
 
 def read_log(path: Path) -> tuple[list[Call], list[dict[str, Any]]]:
-    """Return the calls on names and the commits of a log; a call that was killed has no answer."""
+    """Return the calls on names and the commits in a log; a call that was killed has no answer."""
     calls: list[Call] = []
     commits: list[dict[str, Any]] = []
     lines = path.read_text().split("\n")[:-1]  # the last may be cut short

@@ -22,7 +22,7 @@ MOST_STEPS = 200
 
 
 def commit_and_die(properties: Mapping[str, str], request: dict[str, Any], step: int) -> None:
-    """Commit, and be killed at a step; a commit with fewer steps completes."""
+    """Commit, and kill this process at a step; a commit with fewer steps completes."""
     from sqlalchemy import Engine, event
 
     left = step

@@ -24,10 +24,7 @@ def code_of(call: Callable[..., Any], *args: Any) -> int:
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each call in its own thread, all started simultaneously.
-
-    Return each call's result or protocol error.
-    """
+    """Run the calls in threads that start simultaneously; return results and protocol errors."""
     start = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:

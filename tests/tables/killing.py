@@ -25,7 +25,7 @@ class Step(NamedTuple):
     function: str
     """``Owner.name``; the owner ``Namespace`` means the class of the namespace under test."""
     when: str
-    """``before``, ``after``, or ``first``: after a generator function has yielded its first item."""
+    """``before``, ``after``, or ``first``: after a generator function yields its first item."""
     nth: int = 1
     """Number of the call at which the process is killed, counted from 1."""
 

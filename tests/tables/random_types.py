@@ -187,7 +187,7 @@ def _plain(rng: Random, kind: pa.DataType, mask: list[bool]) -> pa.Array:
 
 
 def random_table(rng: Random) -> pa.Table:
-    """Return a table of a few random columns between two plain ones; some chunks are sliced or empty."""
+    """Return a table of random columns between two plain ones; chunks may be sliced or empty."""
     fields = [pa.field("before", pa.int64())]
     for number in range(rng.randint(1, 3)):
         kind = random_type(rng)

@@ -79,7 +79,7 @@ class Engine:
 
 
 def hostile() -> Iterator[str]:
-    """Yield texts that drive recursive parsers deep, and long texts."""
+    """Yield texts that make recursive parsers recurse deeply, and very long texts."""
     for opening, closing in (
         ("(", ")"), ("[", "]"), ("{", "}"), ('{"a":', "1}"), ("List(", ")"), ("$[", "]"),
         ("GEOMETRYCOLLECTION(", ")"), ("(?:", ")"), ("$.a ? (", ")"), ("-", ""), (".**", ""),

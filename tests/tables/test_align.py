@@ -32,7 +32,7 @@ COLUMNS: dict[str, pa.Array] = {
 
 
 def shifted(rows: pa.Table, address: int) -> pa.Table:
-    """Return the same rows, read from a stream that starts `address` bytes after a multiple of 16."""
+    """Return the same rows from a stream that starts `address` bytes after a multiple of 16."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)

@@ -30,7 +30,7 @@ ROWS = pa.table({"x": range(20), "v": VECTORS})
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Namespace]:
-    """A table with two indices, five unindexed rows, two branches, and tags on main and on a branch."""
+    """A table with two indices, unindexed rows, two branches, and tags on main and on a branch."""
     with connect("memory", {}) as namespace:
         namespace.create_table(T, ROWS)
         near = {"index_type": "IVF_FLAT", "num_partitions": 1, "distance_type": "Cosine"}

@@ -181,7 +181,7 @@ def test_a_missing_folder_has_no_manifests(tmp_path: Path) -> None:
         ("/lake/t", None, "/lake/t/_versions/deeper", False),
     ],
 )
-def test_where_a_manifest_may_be_staged(
+def test_valid_paths_of_staged_manifests(
     location: str, branch: str | None, folder: str, is_at: bool
 ) -> None:
     manifests = ManifestFolder(TableStorage(location=location, options={}), branch)
@@ -262,7 +262,7 @@ def test_invalid_version_ranges_are_rejected(dataset: Any, start: int, end: int,
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
-def test_versions_are_listed_alike_on_any_storage(
+def test_version_listings_are_the_same_on_any_storage(
     dataset: Any, scheme: str, tmp_path: Path
 ) -> None:
     dataset.create_branch("side").insert(ROWS)

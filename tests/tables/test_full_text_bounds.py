@@ -1,4 +1,4 @@
-"""Full-text queries that took minutes or exhausted the stack are rejected before they reach Lance."""
+"""Full-text queries that took minutes or exhausted the stack in Lance are rejected first."""
 
 from __future__ import annotations
 

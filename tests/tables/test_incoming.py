@@ -1,4 +1,4 @@
-"""Rows that Lance cannot store, or that would crash the process, are rejected and change nothing."""
+"""Rows that Lance cannot store, or that would crash the process, are rejected without effect."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ POLYGON = struct.pack("<BIII8d", 1, 3, 1, 4, *range(8))
 
 
 def wkb(levels: int, *first: bytes) -> bytes:
-    """Return geometry collections nested this deep, each with these members before the nested one."""
+    """Return geometry collections nested this deep; each has these members before the next."""
     value = POINT
     for _ in range(levels):
         value = struct.pack("<BII", 1, 7, 1 + len(first)) + b"".join(first) + value

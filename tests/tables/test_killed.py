@@ -131,7 +131,7 @@ CATALOG_DROP_STEPS = {
 
 
 ALL_STEPS = "unity"
-"""The catalog that is killed at every step; most steps in a table's folder are alike in all catalogs."""
+"""The catalog that is killed at every step; most steps in a table's folder are common to all."""
 EVERYWHERE = ("Namespace.", "RowStream.", "TableFolder.mark_removed")
 """Functions at which every catalog is killed, because its entry of the table differs after each."""
 

@@ -121,7 +121,7 @@ def test_opening_an_empty_location_fails(storage: TableStorage) -> None:
 
 
 def test_only_the_latest_commits_of_the_change_are_reverted(storage: TableStorage) -> None:
-    """The change commits versions 3 and 4; another client then commits 5, which is later deleted."""
+    """The change commits versions 3 and 4; another client commits 5, which is deleted later."""
     with open_version(storage) as (dataset, opened):
         opened.note(dataset)
         assert opened.committed == {}  # nothing was committed yet

@@ -1,4 +1,4 @@
-"""Concurrent merges insert each new key once; null and repeated keys in merges."""
+"""Concurrent merges insert each new key once; handling of null and repeated keys."""
 
 from __future__ import annotations
 

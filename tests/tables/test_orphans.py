@@ -120,7 +120,9 @@ def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
     assert found == sorted(rest if is_busy else [*notes, part, *rest])
 
 
-def test_a_note_is_deleted_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_record_is_deleted_after_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = [f"_transactions/{JOB}/open", "data/a.lance", f"_transactions/{JOB}/a", "data/b.lance"]
     for name in names:
         old_file(tmp_path, name)

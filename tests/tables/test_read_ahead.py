@@ -80,7 +80,7 @@ def test_a_computed_column_is_returned_for_each_range(large):
 
 
 @pytest.mark.parametrize(("columns", "is_one_scan"), [(["id"], True), (["id", "vector"], False)])
-def test_only_the_requested_columns_count_towards_the_limit(
+def test_only_the_requested_columns_count_toward_the_limit(
     large, columns, is_one_scan, monkeypatch
 ):
     made = []

@@ -62,7 +62,7 @@ def namespace(tmp_path: Path) -> DirectoryNamespace:
 
 
 def refusal(code: int, call: Callable[..., Any], request: dict[str, Any], *data: Any) -> str:
-    """Return the message of a rejection, which must name the table and show no pylance internals."""
+    """Return the message of a rejection; it must name the table and no pylance internals."""
     with pytest.raises(LanceNamespaceError) as caught:
         call({**T, **request}, *data)
     message = caught.value.message

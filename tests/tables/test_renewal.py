@@ -31,12 +31,12 @@ T: Identifier = ("ns", "t")
 FRAGMENTS = 4
 ROWS = 10
 LIFE = 0.3
-"""Lifetime that a key reports, in seconds. The store rejects a key only after the test has waited for
-this time and ended the key, so the duration of a request does not matter."""
+"""Lifetime that a key reports, in seconds. The store rejects a key only after the test has waited
+for this time and ended the key, so the duration of a request does not matter."""
 
 
 class Vending(Mixed):
-    """A catalog that vends a new short-lived key with each look-up, with or without its expiry time."""
+    """A catalog that vends a new short-lived key per lookup, with or without its expiry time."""
 
     store: ClassVar[GuardedS3]
     says_when: ClassVar[bool]

@@ -92,7 +92,7 @@ def two(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Two]:
 
 
 def apart(act: Callable[[], Any]) -> None:
-    """Call a function in another thread, because pylance requests rows from within its own runtime."""
+    """Call a function in another thread, because pylance requests rows within its own runtime."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(act).result()
 
@@ -217,7 +217,7 @@ def test_a_change_does_not_come_to_a_later_table(
     two.assert_replaced(versions)
 
 
-def test_of_two_commits_the_one_to_the_later_table_is_reverted(
+def test_only_the_commit_to_the_later_table_is_reverted(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other commit is version 3 of the dropped table; the new table has its own version 3."""
@@ -237,7 +237,7 @@ def test_of_two_commits_the_one_to_the_later_table_is_reverted(
 def test_an_update_without_matches_in_a_later_table_reverts_none_of_its_versions(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It conflicts with the commit of version 3, and then looks for its rows in that version."""
+    """The update conflicts with version 3, and then looks for its rows in that version."""
 
     def make_again() -> None:
         two.make_again(2)

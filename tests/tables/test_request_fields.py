@@ -224,7 +224,7 @@ def test_no_field_makes_an_unsupported_operation_work(
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_identity_and_context_are_sent_as_headers(name: str) -> None:
-    """In process, the catalog's own credentials are used; a server reads the caller's from headers."""
+    """In process, the catalog's own credentials count; a server reads the caller's from headers."""
     row = OPERATIONS[name]
     given = {wire.key: some_value(wire) for wire in row.request_type._wire if wire.required}
     given |= {field: ["t"] if field == "id" else "x" for field in row.path_fields}

@@ -58,7 +58,7 @@ def in_a_row(part: str) -> Callable[[int], str]:
     return lambda n: part * n + " "
 
 
-# A function that makes a text of a size, the largest accepted size, and the error for the next size.
+# A function from a size to a text, the largest accepted size, and the error for the next size.
 DEPTH = f"more than {MAX_DEPTH} nested operators and calls"
 ORS = f"more than {MAX_CONNECTIVES} nested AND and OR"
 LEVELS = f"more than {MAX_LEVELS} levels of brackets"

@@ -1,4 +1,4 @@
-"""All entry points use one SQL dialect: double quotes delimit strings, and never columns."""
+"""All entry points use one SQL dialect: double quotes delimit strings, never columns."""
 
 from __future__ import annotations
 

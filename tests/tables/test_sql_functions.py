@@ -1,4 +1,4 @@
-"""Functions that remote callers may use: they exist, and hostile calls of them are not fatal."""
+"""Functions that remote callers may use: they exist, and hostile calls are not fatal."""
 
 from __future__ import annotations
 

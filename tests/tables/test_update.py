@@ -53,7 +53,7 @@ def rows_of(namespace: Namespace, **more: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["given"])
 
 
-def test_two_columns_swap(table: Namespace) -> None:
+def test_two_columns_are_swapped(table: Namespace) -> None:
     answer = table.update_table({**T, **SWAP})
     assert (answer.updated_rows, answer.version) == (4, 2)
     assert rows_of(table) == [{**row, "a": row["b"], "b": row["a"]} for row in ROWS.to_pylist()]

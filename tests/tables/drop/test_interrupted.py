@@ -125,7 +125,7 @@ def test_a_marker_of_another_table_or_an_invalid_marker_is_ignored(
 
 
 class FailingCatalog(Mixed):
-    """A catalog that fails to remove a table; `after` specifies whether it is removed nevertheless."""
+    """A catalog that fails to remove a table, either before or after the removal (`after`)."""
 
     after = False
 

@@ -219,7 +219,7 @@ def test_a_damaged_dataset_can_be_dropped(tmp_path: Path) -> None:
 # --- storage that rejects requests, or is unavailable
 
 
-def test_storage_that_cannot_be_written_keeps_the_table(s3: GuardedS3, tmp_path: Path) -> None:
+def test_a_table_on_read_only_storage_is_not_dropped(s3: GuardedS3, tmp_path: Path) -> None:
     root = f"s3://{s3.bucket}/{tmp_path.name}"
     with Mixed(MemoryConfig(root=root, storage=s3.options())) as ns:
         ns.create_namespace({"id": ["ns"]})

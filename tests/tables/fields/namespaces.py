@@ -92,7 +92,7 @@ def _own(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
 
 
 def _token(of: str, **more: Any) -> Any:
-    """Return a function that lists one entry, of this or another stage, and returns the page token."""
+    """Return a function that lists one entry of this or another stage for its page token."""
 
     def make(stage: Stage) -> str:
         other = Stage(stage.namespace, stage.direct) if more.get("elsewhere") else stage

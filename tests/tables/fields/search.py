@@ -1,4 +1,4 @@
-"""Fields of the operations that read rows: scans, vector and full-text searches, and their plans."""
+"""Fields of the operations that read rows: scans, vector and full-text searches, plans."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_writer_that_loses_deletes_its_blobs_too(
 def test_a_commit_whose_response_was_lost_succeeds(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An object store's client repeats a request, and then finds the file that it created itself."""
+    """An object store's client repeats a request, then finds the file that it created itself."""
     commit = lance.LanceDataset.commit
 
     def commit_twice(*args: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a failed create removes, and what it leaves."""
+"""Files and catalog entries that a failed create removes or leaves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.s3
 
 
 def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> Any:
-    """Return rows as a stream that calls `meanwhile` at its end, and fails if `end` is a message."""
+    """Return rows as a stream that ends with a call of `meanwhile` and maybe the error `end`."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from rows.to_batches()
@@ -58,7 +58,7 @@ def test_rows_committed_by_others_survive_an_interrupted_create(place: Place) ->
 def test_rows_being_written_by_others_survive_an_interrupted_create(
     s3: GuardedS3, tmp_path: Path
 ) -> None:
-    """An object store excludes no writer, so the files may belong to a commit still to come."""
+    """An object store has no locks, so another writer may still be going to commit the files."""
     place = _directory(f"s3://{s3.bucket}/{tmp_path.name}", s3.options())
     request, options = place.request("t"), s3.options()
     with place.connect() as namespace:
