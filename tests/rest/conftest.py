@@ -1,4 +1,4 @@
-"""Both clients behind one interface, so that one test shows the same of either."""
+"""One interface to both clients, so that one test covers both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ OpenClient = Callable[..., Any]
 
 
 class Awaited:
-    """An asynchronous client or its rows: calls are awaited, and names that are walked are listed."""
+    """A synchronous proxy of an asynchronous client or its rows.
+
+    Calls are awaited, and asynchronous generators are read into lists.
+    """
 
     def __init__(self, inner: Any, runner: asyncio.Runner) -> None:
         self._inner, self._runner = inner, runner
@@ -50,14 +53,14 @@ async def finished(answer: AsyncIterator[Any] | Awaitable[Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Script]:
-    """A server that plays a script."""
+    """A server that sends scripted responses."""
     with scripted_server() as script:
         yield script
 
 
 @pytest.fixture(params=["sync", "async"])
 def open_client(request: pytest.FixtureRequest) -> Iterator[OpenClient]:
-    """Connect with a client of either kind."""
+    """A function that connects with the synchronous or the asynchronous client."""
     with ExitStack() as stack:
         runner = stack.enter_context(asyncio.Runner())
 

@@ -1,4 +1,4 @@
-"""The asynchronous client: what it shares with the other, streams, faults and cancellation."""
+"""The asynchronous client: the interface shared with the synchronous one, streams, cancellation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def uri(lake):
 
 
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: row.name)
-def test_every_operation_is_awaited_and_takes_what_the_other_client_takes(row):
+def test_every_operation_is_awaited_and_has_the_parameters_of_the_other_client(row):
     method = getattr(Generated, row.method_name)
     other = getattr(rest.RestNamespace, row.method_name)
     assert inspect.iscoroutinefunction(method)
@@ -56,7 +56,7 @@ def test_every_operation_is_awaited_and_takes_what_the_other_client_takes(row):
         assert ours.return_annotation == theirs.return_annotation
 
 
-def test_more_calls_than_connections_at_once(uri):
+def test_more_simultaneous_calls_than_connections(uri):
     async def main():
         async with opened(uri, max_connections=4) as namespace:
             return await asyncio.gather(*(namespace.count_table_rows(T) for _ in range(200)))
@@ -65,7 +65,7 @@ def test_more_calls_than_connections_at_once(uri):
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-def test_connections_are_used_again_and_no_more_are_opened_than_allowed(script, at_once):
+def test_connections_are_reused_up_to_the_maximum(script, at_once):
     script.play(*[Answer(200, {"tables": []})] * 12)
 
     async def main():
@@ -78,7 +78,7 @@ def test_connections_are_used_again_and_no_more_are_opened_than_allowed(script, 
     assert len({asked.connection for asked in script.asked}) <= min(at_once, 2)
 
 
-def test_names_are_walked_page_by_page(lake, uri):
+def test_names_are_iterated_page_by_page(lake, uri):
     for number in range(4):
         lake.create_table({"id": [f"t{number}"]}, ROWS)
 
@@ -91,7 +91,7 @@ def test_names_are_walked_page_by_page(lake, uri):
 
 
 @pytest.mark.parametrize("kind", ["namespaces", "tables"])
-def test_a_walk_asks_for_each_page_as_it_is_taken(script, kind):
+def test_an_iteration_requests_a_page_when_it_is_needed(script, kind):
     script.play(
         Answer(200, {kind: ["a", "b"], "page_token": "next"}),
         Answer(200, {kind: [], "page_token": "last"}),
@@ -120,7 +120,7 @@ def test_a_walk_asks_for_each_page_as_it_is_taken(script, kind):
         assert {query["include_declared"] for query in queries} == {"false"}
 
 
-def test_tables_without_data_are_walked_unless_told_otherwise(script):
+def test_tables_without_data_are_listed_by_default(script):
     script.play(Answer(200, {"tables": []}))
 
     async def main():
@@ -129,9 +129,6 @@ def test_tables_without_data_are_walked_unless_told_otherwise(script):
 
     assert asyncio.run(main()) == []
     assert "include_declared=false" not in script.asked[0].line
-
-
-# --- what the other client does too
 
 
 # --- rows
@@ -148,7 +145,7 @@ async def batches(count, size=3, fail=None):
 @pytest.mark.parametrize(
     "made", [ROWS, ROWS.to_pylist(), ROWS.to_pandas()], ids=["arrow", "dicts", "pandas"]
 )
-def test_rows_go_up_in_every_form(uri, made):
+def test_rows_are_uploaded_in_every_form(uri, made):
     async def main():
         async with opened(uri) as namespace:
             await namespace.create_table({"id": ["new"]}, made)
@@ -157,13 +154,13 @@ def test_rows_go_up_in_every_form(uri, made):
     assert asyncio.run(main())["id"].to_pylist() == list(range(10))
 
 
-def test_rows_go_up_from_an_asynchronous_iterator_and_come_down_batch_by_batch(uri):
+def test_rows_are_uploaded_from_an_asynchronous_iterator_and_downloaded_by_batch(uri):
     async def main():
         async with opened(uri) as namespace:
             await namespace.create_table({"id": ["new"]}, batches(50))
             found = await namespace.query_table({"id": ["new"], "k": 200})
             assert found.schema.names == ["id"]
-            # What comes down goes up again without being held.
+            # Downloaded rows can be uploaded again without being buffered.
             await namespace.create_table({"id": ["copy"]}, found)
             async with await namespace.query_table({"id": ["copy"], "k": 200}) as copied:
                 return [value async for batch in copied for value in batch["id"].to_pylist()]
@@ -191,14 +188,11 @@ def test_an_iterator_that_fails_changes_nothing(lake, uri, count):
     assert lake.count_table_rows(T).count == 10
 
 
-# --- faults
-
-
 # --- cancellation
 
 
 async def silent_server(seen):
-    """Answer the first connection never, each later one with an empty list."""
+    """Start a server that never answers the first connection, and later ones with an empty list."""
 
     async def answer(reader, writer):
         seen.append("came")
@@ -214,7 +208,7 @@ async def silent_server(seen):
     return await asyncio.start_server(answer, "127.0.0.1", 0)
 
 
-def test_a_cancelled_call_closes_its_connection_and_frees_its_place():
+def test_a_canceled_call_closes_its_connection_and_frees_its_slot():
     seen = []
 
     async def main():
@@ -254,7 +248,7 @@ def test_a_call_waits_for_a_connection_no_longer_than_its_timeout():
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
-def test_rows_that_are_left_free_their_connection(lake, uri):
+def test_abandoned_rows_free_their_connection(lake, uri):
     lake.create_table({"id": ["big"]}, pa.table({"id": range(2_000_000)}))
     request = {"id": ["big"], "k": 2_000_000}
 
@@ -269,7 +263,7 @@ def test_rows_that_are_left_free_their_connection(lake, uri):
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert (await namespace.count_table_rows(T)).count == 10
-            # The rows of a call that goes on are whole.
+            # A call that is not canceled returns all rows.
             assert (await (await namespace.query_table(request)).read_all()).num_rows == 2_000_000
 
     asyncio.run(asyncio.wait_for(main(), 120))

@@ -1,4 +1,4 @@
-"""Properties of the REST backend: what would do nothing is refused."""
+"""Properties of the REST backend that would have no effect are rejected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lance_namespace_impls.rest import RestConfig
     ],
 )
 @pytest.mark.parametrize("prefix", ["", "rest."])
-def test_what_would_do_nothing_is_refused(key: str, value: str, prefix: str) -> None:
+def test_properties_without_effect_are_rejected(key: str, value: str, prefix: str) -> None:
     with pytest.raises(
         InvalidInputError, match=f"^rest: property '{prefix}{key}' has no effect here"
     ):
@@ -30,6 +30,6 @@ def test_what_would_do_nothing_is_refused(key: str, value: str, prefix: str) -> 
     assert key not in RestConfig(uri="http://localhost:1").shown()
 
 
-def test_options_of_the_store_are_taken() -> None:
+def test_storage_options_are_accepted() -> None:
     with connect("rest", {"uri": "http://localhost:1", "storage.region": "x"}) as namespace:
         assert namespace.properties["storage.region"] == "x"

@@ -1,4 +1,4 @@
-"""What the client makes of a failure: the code, the message and all that came with it."""
+"""How the client translates a failed response: the code, the message and the other fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Failing = Callable[[Answer], LanceNamespaceError]
 
 @pytest.fixture
 def failure(server: Script, open_client: OpenClient) -> Failing:
-    """Return what a call raises that gets an answer."""
+    """A function that calls the client with a scripted response, and returns the error."""
 
     def ask(answer: Answer) -> LanceNamespaceError:
         server.play(answer)
@@ -47,7 +47,9 @@ WITHOUT_CODE = {
 
 @pytest.mark.parametrize("status", WITHOUT_CODE)
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", {"message": "x"}], ids=str)
-def test_a_status_alone(server: Script, failure: Failing, status: int, body: Any) -> None:
+def test_a_status_without_an_error_code(
+    server: Script, failure: Failing, status: int, body: Any
+) -> None:
     code, hint = WITHOUT_CODE[status]
     found = failure(Answer(status, body))
     said = f"ListTables: {server.uri}/v1/namespace/n/table/list returned HTTP {status} without an error code"
@@ -55,7 +57,7 @@ def test_a_status_alone(server: Script, failure: Failing, status: int, body: Any
     assert found.text == said + (f"; {hint}" if hint else "")
 
 
-def test_all_that_a_failure_says(failure: Failing) -> None:
+def test_the_fields_of_an_error(failure: Failing) -> None:
     body = {"error": "no t", "code": 4, "detail": "looked everywhere", "instance": "call-7"}
     found = failure(Answer(404, body))
     assert isinstance(found, TableNotFoundError)
@@ -83,10 +85,10 @@ def test_the_message_is_one_line(
     assert (found.text, found.detail) == (text, detail)
 
 
-# --- a server that never answers
+# --- a server that never responds
 
 
-def test_a_silent_server_is_waited_for_no_longer_than_asked(
+def test_the_wait_for_a_silent_server_has_a_timeout(
     open_client: OpenClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = socket.socket.recv

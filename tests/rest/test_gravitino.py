@@ -1,4 +1,4 @@
-"""Our client on Gravitino's Lance REST server: what it has works, what it lacks is code 0."""
+"""Our client on Gravitino's Lance REST server: operations work, or have code 0 if unsupported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORKS = {
     *("ListTables", "DescribeTable", "TableExists", "DropTable", "DeregisterTable"),
     *("AlterTableAlterColumns", "AlterTableDropColumns"),
 }
-# Where `NEEDED` holds too little: what such a call changes or names.
+# Fields for which the values in `NEEDED` are not sufficient.
 GIVEN: dict[str, dict[str, Any]] = {
     "AlterTableAlterColumns": {"alterations": [{"path": "x", "rename": "y"}]},
     "UpdateFieldMetadata": {"updates": [{"path": "x", "metadata": {"k": "v"}}]},
@@ -47,7 +47,7 @@ def gravitino() -> Iterator[Namespace]:
 
 @pytest.fixture
 def schema(gravitino: Namespace, tmp_path: Path) -> list[str]:
-    """A schema in a catalog of its own, made with ExistOk."""
+    """A schema in a separate catalog, created with ExistOk."""
     catalog = f"c{uuid.uuid4().hex[:12]}"
     properties = {"location": f"file://{tmp_path}"}
     for _ in range(2):
@@ -64,7 +64,7 @@ def code_of(call: Any, request: dict[str, Any], *rows: Any) -> int:
     return int(caught.value.code)
 
 
-def test_the_life_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
+def test_the_lifecycle_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
     table = {"id": [*schema, "t"]}
     assert list(gravitino.iter_namespaces(schema[:1])) == ["s"]
     made = gravitino.create_table({**table, "mode": "ExistOk"}, ROWS)
@@ -86,7 +86,7 @@ def test_the_life_of_a_table(gravitino: Namespace, schema: list[str]) -> None:
 def test_an_operation_works_or_is_unsupported(
     gravitino: Namespace, schema: list[str], operation: Operation[Any, Any]
 ) -> None:
-    """Each is asked of a table or schema that is there, so that only code 0 means that it is not had."""
+    """Each call uses an existing table or schema, so only an unsupported operation has code 0."""
     new = operation.name in MAKES
     if operation.tag != "Namespace" and not new:
         gravitino.create_table({"id": [*schema, "t"]}, ROWS)

@@ -1,4 +1,4 @@
-"""Answers that are compressed beyond reason or nested too deep are the server's fault, code 18."""
+"""Responses that expand too much or are nested too deep are errors of the server, code 18."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def raw_deflate(data: bytes) -> bytes:
 
 @cache
 def packed_zeros() -> bytes:
-    """Return 300 kB of gzip that become 300 MB."""
+    """Return 300 kB of gzip data that expand to 300 MB."""
     packed = zlib.compressobj(9, wbits=31)
     parts = [packed.compress(b'{"tables": [], "padding": "')]
     parts += [packed.compress(bytes(1 << 20)) for _ in range(300)]
@@ -88,7 +88,7 @@ CLIENTS: list[Call] = [generated, generated_async, ours, ours_async]
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("method", ["list_tables", "query_table"])
 @pytest.mark.parametrize("call", CLIENTS)
-def test_an_answer_that_expands_too_far(
+def test_a_response_that_expands_too_much(
     web: tuple[WebServer, list[Answer]], call: Call, method: str, status: int
 ) -> None:
     server, script = web
@@ -122,7 +122,7 @@ def test_json_that_is_nested_too_deep(
     ],
 )
 @pytest.mark.parametrize("call", CLIENTS)
-def test_an_encoded_answer_is_read(
+def test_an_encoded_response_is_read(
     web: tuple[WebServer, list[Answer]], call: Call, encoding: str, encode: Any
 ) -> None:
     server, script = web
@@ -146,7 +146,7 @@ def test_an_encoding_that_cannot_be_read(
 
 
 @pytest.mark.parametrize("call", CLIENTS)
-def test_an_answer_that_is_too_large_without_compression(
+def test_a_response_that_is_too_large_without_compression(
     web: tuple[WebServer, list[Answer]], call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, script = web

@@ -1,4 +1,4 @@
-"""The REST backend without a server: configuration, secrets, requests as they are sent."""
+"""The REST backend: configuration, secrets, and the requests that it sends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_properties_bare_and_prefixed():
     ],
 )
 @pytest.mark.parametrize("kind", [RestNamespace, AsyncRestNamespace])
-def test_properties_that_cannot_be_meant(kind, properties, hint):
+def test_invalid_properties(kind, properties, hint):
     with pytest.raises(InvalidInputError, match=hint) as caught:
         kind.from_properties(properties)
     assert "hunter2" not in str(caught.value)
@@ -89,13 +89,13 @@ def test_secrets_are_not_shown():
 
 
 @pytest.mark.parametrize("kind", [RestNamespace, AsyncRestNamespace])
-def test_it_pickles_and_hides_its_secrets(kind):
+def test_a_namespace_can_be_pickled_and_hides_its_secrets(kind):
     first = kind.from_properties({"uri": NOWHERE, "auth_token": "hunter2", "headers.x-a": "1"})
     assert "hunter2" not in repr(first)
     assert pickle.loads(pickle.dumps(first)).config == first.config
 
 
-def test_a_closed_namespace_says_so(open_client):
+def test_a_closed_namespace_reports_it(open_client):
     namespace = open_client(NOWHERE)
     namespace.close()
     with pytest.raises(InvalidInputError, match="closed"):
@@ -103,7 +103,7 @@ def test_a_closed_namespace_says_so(open_client):
 
 
 @pytest.mark.requirement("general-096")
-def test_credentials_of_a_request_win_over_those_of_the_namespace(server, open_client):
+def test_credentials_of_a_request_override_those_of_the_namespace(server, open_client):
     server.play(Answer(200), Answer(200))
     own = {"auth_token": "own", "api_key": "own", "header.X-A": "1", "delimiter": "."}
     namespace = open_client(server.uri, **own)
@@ -117,7 +117,7 @@ def test_credentials_of_a_request_win_over_those_of_the_namespace(server, open_c
     assert given["x-a"] == "2"
 
 
-def test_headers_that_are_given_win_over_those_of_other_properties(server, open_client):
+def test_configured_headers_override_those_of_other_properties(server, open_client):
     server.play(Answer(200))
     keys = {"auth_token": "a", "api_key": "b"}
     own = {
@@ -139,19 +139,19 @@ def test_headers_that_are_given_win_over_those_of_other_properties(server, open_
         {"identity": {"auth_token": "hunter2\r\nx: y"}},
     ],
 )
-def test_what_no_header_can_carry_is_refused(open_client, more):
+def test_values_that_no_header_can_contain_are_rejected(open_client, more):
     with pytest.raises(InvalidInputError) as caught:
         open_client(NOWHERE).table_exists({"id": ["t"], **more})
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_text_that_is_not_unicode_is_refused(open_client):
+def test_text_that_is_not_unicode_is_rejected(open_client):
     for request in ({"id": ["\ud800"]}, {"id": ["t"], "tag": "\ud800"}):
         with pytest.raises(InvalidInputError, match="Unicode"):
             open_client(NOWHERE).describe_table(request)
 
 
-def test_properties_that_fit_into_no_address_are_refused(server, open_client):
+def test_properties_too_long_for_a_url_are_rejected(server, open_client):
     server.play()
     request = {"id": ["t"], "properties": {"long": "x" * 70_000}}
     with pytest.raises(InvalidInputError, match=r"CreateTable .*set fewer or shorter properties"):
@@ -162,14 +162,14 @@ def test_properties_that_fit_into_no_address_are_refused(server, open_client):
 @pytest.mark.parametrize(
     "new", [{"new_table_name": "a$b"}, {"new_table_name": "u", "new_namespace_id": ["a$b"]}]
 )
-def test_a_new_name_that_no_route_can_hold_is_not_sent(server, open_client, new):
+def test_a_new_name_with_the_delimiter_is_not_sent(server, open_client, new):
     server.play()
     with pytest.raises(InvalidInputError, match="delimiter"):
         open_client(server.uri).rename_table({"id": ["t"], **new})
     assert server.asked == []
 
 
-def test_a_server_that_repeats_a_secret_is_not_quoted(server, open_client):
+def test_a_secret_repeated_by_the_server_is_masked(server, open_client):
     said = {"error": "is hunter2 a token?", "detail": "hunter2", "instance": "hunter2", "code": 16}
     server.play(Answer(401, said))
     with pytest.raises(UnauthenticatedError) as caught:
@@ -178,7 +178,7 @@ def test_a_server_that_repeats_a_secret_is_not_quoted(server, open_client):
     assert (caught.value.detail, caught.value.instance) == ("***", "***")
 
 
-def test_storage_options_of_a_new_table_stay_out_of_log_and_errors(server, open_client, caplog):
+def test_storage_options_of_a_new_table_are_neither_logged_nor_shown(server, open_client, caplog):
     caplog.set_level(logging.DEBUG)
     server.play(Answer(404, b"<html>"))
     request = {"id": ["t"], "storage_options": {"aws_secret_access_key": "hunter2"}}
@@ -190,7 +190,7 @@ def test_storage_options_of_a_new_table_stay_out_of_log_and_errors(server, open_
     assert "hunter2" not in caplog.text
 
 
-def test_own_storage_options_complete_the_server_s(server, open_client):
+def test_own_storage_options_complete_those_of_the_server(server, open_client):
     server.play(
         Answer(200, {"location": "s3://b/t", "storage_options": {"aws_region": "theirs"}}),
         Answer(200, {"location": "s3://b/t"}),
@@ -202,8 +202,8 @@ def test_own_storage_options_complete_the_server_s(server, open_client):
     assert second == {"aws_region": "own", "aws_access_key_id": "k"}
 
 
-def test_a_walk_ends_with_an_empty_page_token(server, open_client):
-    """The protocol has no empty token, yet there are servers that end a listing so."""
+def test_an_iteration_ends_with_an_empty_page_token(server, open_client):
+    """The protocol has no empty token, but some servers end a listing with one."""
     server.play(
         Answer(200, {"tables": ["a"], "page_token": "next"}),
         Answer(200, {"tables": ["b"], "page_token": ""}),
@@ -224,7 +224,7 @@ def test_a_walk_ends_with_an_empty_page_token(server, open_client):
         (409, {"error": "x", "code": True}, 14),
     ],
 )
-def test_answers_that_are_not_as_they_should_be(server, open_client, status, body, code):
+def test_invalid_responses(server, open_client, status, body, code):
     server.play(Answer(status, body))
     with pytest.raises(LanceNamespaceError) as caught:
         open_client(server.uri).list_tables({})
@@ -243,7 +243,9 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch, server, open_client):
 
 
 @pytest.mark.parametrize("given", ["proxy", "all_proxy"])
-def test_a_proxy_is_used_and_the_property_wins(monkeypatch, server, open_client, given):
+def test_a_proxy_is_used_and_the_property_overrides_the_environment(
+    monkeypatch, server, open_client, given
+):
     for name in ("http_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     properties = {"max_retries": "0"}
@@ -258,7 +260,7 @@ def test_a_proxy_is_used_and_the_property_wins(monkeypatch, server, open_client,
     assert server.asked[0].line.startswith("GET http://catalog.test:1234/v1/")
 
 
-def test_rows_that_cannot_be_read_are_the_caller_s_fault(server, open_client):
+def test_unreadable_rows_are_invalid_input(server, open_client):
     def produce():
         yield pa.record_batch({"a": [1]})
         raise RuntimeError("the source dried up")

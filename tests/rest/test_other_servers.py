@@ -1,4 +1,4 @@
-"""The client and the command line on servers that know less of the protocol."""
+"""The client and the command line with servers that implement less of the protocol."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def namespace(server: Script, open_client: OpenClient) -> Any:
 
 
 def modes(server: Script) -> list[str]:
-    """Return the modes of the requests that came, from body or query."""
+    """Return the modes of the received requests, from the query or the body."""
     found = []
     for asked in server.asked:
         query = dict(part.split("=") for part in asked.line.split()[1].partition("?")[2].split("&"))
@@ -41,9 +41,7 @@ def modes(server: Script) -> list[str]:
     return found
 
 
-def test_a_server_that_knows_modes_in_snake_case_alone_is_asked_again_once(
-    server: Script, namespace: Any
-) -> None:
+def test_a_mode_is_sent_again_once_in_snake_case(server: Script, namespace: Any) -> None:
     server.play(UNKNOWN_MODE, MADE, MADE, MADE)
     request = {"id": ["n"], "mode": "ExistOk"}
     namespace.create_namespace(request)
@@ -57,7 +55,7 @@ END = Answer(200, {"namespaces": [], "tables": []})
 
 
 @pytest.mark.parametrize("kind", ["namespaces", "tables"])
-def test_a_listing_that_leads_to_itself_is_an_error(
+def test_a_listing_that_repeats_its_page_token_is_an_error(
     server: Script, namespace: Any, kind: str
 ) -> None:
     server.play(*[PAGE] * 2, END)
@@ -66,7 +64,7 @@ def test_a_listing_that_leads_to_itself_is_an_error(
 
 
 @pytest.mark.parametrize("more", [{}, {"mode": "Create"}, {"mode": "Overwrite"}])
-def test_a_refusal_that_no_case_mends_is_raised_at_once(
+def test_an_error_that_no_other_spelling_fixes_is_raised_immediately(
     server: Script, namespace: Any, more: dict[str, str]
 ) -> None:
     request = {"id": ["n"], **more}
@@ -76,13 +74,13 @@ def test_a_refusal_that_no_case_mends_is_raised_at_once(
     assert len(server.asked) == 1
 
 
-def test_what_the_server_can_do_is_for_it_to_say() -> None:
+def test_capabilities_are_left_to_the_server() -> None:
     found = RestNamespace.capabilities
     assert (found.namespace_depth, found.cascade, found.rename_across) == (None, True, True)
     assert all(found.holds_tables(depth) for depth in range(5))
 
 
-def test_rows_are_sent_again_where_that_can_be(server: Script, namespace: Any) -> None:
+def test_rows_are_sent_again_if_possible(server: Script, namespace: Any) -> None:
     server.play(UNKNOWN_MODE, MADE)
     namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS)
     assert modes(server) == ["ExistOk", "exist_ok"]
@@ -90,14 +88,14 @@ def test_rows_are_sent_again_where_that_can_be(server: Script, namespace: Any) -
     assert pa.ipc.open_stream(sent).read_all() == ROWS
 
 
-def test_rows_that_are_used_up_are_not(server: Script, namespace: Any) -> None:
+def test_consumed_rows_are_not_sent_again(server: Script, namespace: Any) -> None:
     server.play(UNKNOWN_MODE)
     with pytest.raises(InvalidInputError, match="Unknown create mode"):
         namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS.to_reader())
     assert modes(server) == ["ExistOk"]
 
 
-def test_what_is_wrong_with_something_else_is_said_and_not_remembered(
+def test_another_error_is_raised_and_no_spelling_is_remembered(
     server: Script, namespace: Any
 ) -> None:
     bad = Answer(400, {"error": "the name is bad", "code": 13})
@@ -110,7 +108,7 @@ def test_what_is_wrong_with_something_else_is_said_and_not_remembered(
 
 
 @pytest.mark.parametrize("mode", ["Create", "overwrite", "EXIST_OK", "exist_ok"])
-def test_a_mode_that_has_one_form_is_sent_once(server: Script, namespace: Any, mode: str) -> None:
+def test_a_mode_with_one_spelling_is_sent_once(server: Script, namespace: Any, mode: str) -> None:
     server.play(UNKNOWN_MODE)
     with pytest.raises(InvalidInputError):
         namespace.create_namespace({"id": ["n"], "mode": mode})
@@ -121,7 +119,7 @@ def test_a_mode_that_has_one_form_is_sent_once(server: Script, namespace: Any, m
     ("status", "code", "third"),
     [(404, 1, "exist_ok"), (409, 2, "exist_ok"), (403, 15, "ExistOk"), (500, 18, "ExistOk")],
 )
-def test_a_failure_of_another_kind_shows_the_mode_was_read_or_does_not(
+def test_whether_another_failure_shows_that_the_mode_was_accepted(
     server: Script, namespace: Any, status: int, code: int, third: str
 ) -> None:
     server.play(UNKNOWN_MODE, Answer(status, {"error": "no parent", "code": code}), MADE)
@@ -145,7 +143,7 @@ def test_a_failure_of_another_kind_shows_the_mode_was_read_or_does_not(
     ids=["describe", "count", "exists", "insert", "query"],
 )
 @pytest.mark.parametrize("body", [b"<html>Not Found</html>", b"", b'{"message": "no"}'])
-def test_a_route_that_is_not_there_is_no_missing_object(
+def test_a_missing_route_is_not_a_missing_object(
     server: Script, namespace: Any, call: Callable[[Any], Any], body: bytes
 ) -> None:
     server.play(Answer(404, body))
@@ -153,7 +151,7 @@ def test_a_route_that_is_not_there_is_no_missing_object(
         call(namespace)
 
 
-def test_a_message_of_many_lines_becomes_one(server: Script, namespace: Any) -> None:
+def test_a_message_of_many_lines_is_shortened_to_one(server: Script, namespace: Any) -> None:
     trace = "no such schema\norg.example.NoSuchSchema: s\n\tat org.example.Main"
     server.play(Answer(404, {"error": trace, "code": 1}))
     with pytest.raises(LanceNamespaceError) as caught:
@@ -176,7 +174,7 @@ NO_TABLES_HERE = [
 
 @pytest.mark.parametrize("refusal", NO_TABLES_HERE, ids=["13", "0"])
 @pytest.mark.parametrize("level", [(), ("n",)], ids=["root", "below"])
-def test_ls_where_the_server_lists_no_tables(
+def test_ls_if_the_server_cannot_list_tables(
     server: Script, refusal: Answer, level: tuple[str, ...]
 ) -> None:
     namespaces = Answer(200, {"namespaces": ["a", "b"]})
@@ -190,12 +188,12 @@ def test_ls_where_the_server_lists_no_tables(
 
 
 @pytest.mark.parametrize("refusal", NO_TABLES_HERE, ids=["13", "0"])
-def test_ls_of_tables_alone_shows_the_refusal(server: Script, refusal: Answer) -> None:
+def test_ls_of_only_tables_fails(server: Script, refusal: Answer) -> None:
     server.play(refusal)
     assert run(server, "ls", "--tables").exit_code != 0
 
 
-def test_ls_of_a_namespace_that_is_not_there_fails(server: Script) -> None:
+def test_ls_of_a_missing_namespace_fails(server: Script) -> None:
     gone = Answer(404, {"error": "no such namespace", "code": 1})
     server.play(gone, gone)
     assert run(server, "ls", "n").exit_code != 0

@@ -1,4 +1,4 @@
-"""What is sent again, and what never is."""
+"""Which requests are sent again, and which never are."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_a_change_is_not_sent_again(server, namespace, trouble):
     assert len(server.asked) == 1
 
 
-def test_a_change_that_was_turned_away_is_sent_again(server, namespace):
+def test_a_throttled_change_is_sent_again(server, namespace):
     server.play(Answer(429), Answer(200, {"id": ["t"]}))
     assert namespace.drop_table({"id": ["t"]}).id == ["t"]
     assert len(server.asked) == 2
 
 
-def test_a_failure_that_stays_is_not_asked_about_again(server, namespace):
+def test_a_permanent_failure_is_not_retried(server, namespace):
     server.play(Answer(404, {"error": "gone", "code": 4}), GOOD)
     with pytest.raises(Exception, match="gone"):
         namespace.describe_table({"id": ["t"]})
@@ -60,7 +60,7 @@ def test_a_failure_that_stays_is_not_asked_about_again(server, namespace):
     assert len(server.asked) == 1
 
 
-def test_tries_come_to_an_end(server, namespace):
+def test_the_number_of_tries_is_limited(server, namespace):
     server.play(*[Answer(503, {"error": "down", "code": 17})] * 9)
     with pytest.raises(ServiceUnavailableError, match="down"):
         namespace.list_tables({})
@@ -81,16 +81,16 @@ def test_retries_can_be_turned_off(server, open_client):
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """Return a list that gets the seconds of every pause between two tries, none of which is waited for."""
+    """A list of the seconds of every pause between tries; no pause is actually waited for."""
     seconds = []
-    # Its own name for the module: others in this process sleep too.
+    # Only the `time` of this module is replaced, because other code in this process sleeps too.
     monkeypatch.setattr(
         "httpx_retries.retry.time", SimpleNamespace(**vars(time) | {"sleep": seconds.append})
     )
     return seconds
 
 
-def test_a_wait_that_is_too_long_is_the_caller_s_to_decide(pauses, server, namespace):
+def test_a_wait_that_is_too_long_is_left_to_the_caller(pauses, server, namespace):
     server.play(Answer(429, {"error": "slow", "code": 21}, ("Retry-After: 60",)), GOOD)
     with pytest.raises(ThrottlingError, match="slow") as caught:
         namespace.list_tables({})
@@ -103,7 +103,7 @@ def test_a_wait_that_is_too_long_is_the_caller_s_to_decide(pauses, server, names
     assert late.value.retry_after > 1e9
 
 
-def test_pauses_grow_and_differ(monkeypatch, pauses, server):
+def test_pauses_grow_and_vary(monkeypatch, pauses, server):
     monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.25)
     with connect("rest", {"uri": server.uri}) as other:
         for _ in range(20):
@@ -125,8 +125,8 @@ def test_rows_are_sent_once(server, namespace):
         assert len(server.asked) == 1
 
 
-def test_rows_wait_for_a_server_that_is_not_up_yet(monkeypatch):
-    """No byte was handed out as long as there was no connection."""
+def test_rows_are_not_consumed_before_a_connection_exists(monkeypatch):
+    """No row is read from the source while there is no connection."""
     monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -145,7 +145,7 @@ def test_rows_wait_for_a_server_that_is_not_up_yet(monkeypatch):
     assert produced == 0
 
 
-def test_an_answer_of_rows_is_asked_for_again_until_it_begins(server, namespace):
+def test_a_query_is_sent_again_until_its_response_begins(server, namespace):
     import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))
@@ -155,7 +155,7 @@ def test_an_answer_of_rows_is_asked_for_again_until_it_begins(server, namespace)
     assert len(server.asked) == 3
 
 
-def test_an_answer_of_rows_that_is_cut_is_a_failure(server, namespace):
+def test_a_truncated_response_with_rows_is_a_failure(server, namespace):
     import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": list(range(1000))}).to_reader()))
@@ -167,7 +167,7 @@ def test_an_answer_of_rows_that_is_cut_is_a_failure(server, namespace):
         assert len(server.asked) == 1
 
 
-def test_the_connection_is_used_again_after_rows(server, namespace):
+def test_the_connection_is_reused_after_rows(server, namespace):
     import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))

@@ -1,4 +1,4 @@
-"""What the generated clients put on the wire, and what they make of each way that it goes wrong."""
+"""The requests that the generated clients send, and their errors for each kind of failure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ both = pytest.mark.parametrize("asking", [ask, ask_asynchronously])
 
 
 def sent(method: str, *given: Any, answer: Any = None, asking: Ask = ask, **more: Any) -> Any:
-    """Return the request that a call makes."""
+    """Return the request that a call sends."""
     asked: list[httpx.Request] = []
 
     def take(request: httpx.Request) -> httpx.Response:
@@ -89,7 +89,7 @@ def test_a_body_says_what_it_is(name: str, asking: Ask) -> None:
 
 
 @both
-def test_rows_say_that_they_are_rows(asking: Ask) -> None:
+def test_rows_have_their_content_type(asking: Ask) -> None:
     request = sent("create_table", {"id": ["t"]}, ROWS, answer={"version": 1}, asking=asking)
     assert request.headers["content-type"] == STREAM
     assert pa.ipc.open_stream(request.content).read_all() == pa.table(ROWS)
@@ -114,13 +114,13 @@ def test_rows_say_that_they_are_rows(asking: Ask) -> None:
         ("list_all_tables", {}, "/v1/table?delimiter=%24"),
     ],
 )
-def test_a_route_is_written_in_one_way(method: str, given: dict[str, Any], line: str) -> None:
+def test_the_url_of_a_request(method: str, given: dict[str, Any], line: str) -> None:
     for uri in ("http://server", "http://server/"):
         request = sent(method, given, answer={"tables": []}, uri=uri)
         assert request.url.raw_path.decode() == line
 
 
-def test_what_goes_with_rows_is_text_in_the_query() -> None:
+def test_fields_sent_with_rows_are_text_in_the_query() -> None:
     given: dict[str, Any] = {"id": ["t"], "properties": {"a": "ü", "b": "2"}, "mode": "Overwrite"}
     query = sent("create_table", given, ROWS, answer={"version": 1}).url.params
     assert (query["properties"], query["mode"]) == ('{"a":"ü","b":"2"}', "Overwrite")
@@ -131,7 +131,7 @@ def test_what_goes_with_rows_is_text_in_the_query() -> None:
 
 
 @both
-def test_the_timeouts_of_the_client_go_with_a_request(asking: Ask) -> None:
+def test_the_timeouts_of_the_client_apply_to_each_request(asking: Ask) -> None:
     timeout = httpx.Timeout(1, connect=2, read=None)
     expected = {"connect": 2, "read": None, "write": 1, "pool": 1}
     calls: list[tuple[str, list[Any], Any]] = [
@@ -160,7 +160,7 @@ def never(request: httpx.Request) -> httpx.Response:
         ("describe_table", ({"id": ["a", ""]},), "has a level that is empty"),
     ],
 )  # fmt: skip
-def test_what_no_route_can_say_is_not_sent(
+def test_a_request_that_no_route_can_express_is_not_sent(
     method: str, given: tuple[Any, ...], said: str, asking: Ask
 ) -> None:
     with pytest.raises(InvalidInputError, match=said):
@@ -180,14 +180,14 @@ def test_credentials_and_headers_of_a_request_are_sent_as_headers() -> None:
 
 
 @pytest.mark.parametrize("token", [" hunter2", "hunter2 ", "hunter2\n", "hunter2é"])
-def test_a_token_that_would_not_arrive_as_it_is_is_refused(token: str) -> None:
+def test_a_token_that_would_not_arrive_unchanged_is_rejected(token: str) -> None:
     given = {"id": ["n"], "identity": {"auth_token": token}}
     with pytest.raises(InvalidInputError, match="'Authorization': the value contains") as caught:
         ask(never, "namespace_exists", given)
     assert "hunter2" not in str(caught.value)
 
 
-# --- what goes wrong on the way
+# --- failures during the request
 
 
 AWAY = "; check that the server is running"
@@ -233,12 +233,12 @@ def test_a_failure_of_http_is_an_error_of_the_protocol(name: str, asking: Ask) -
     assert caught.value.__cause__ is failure
 
 
-# --- what comes back
+# --- responses
 
 
 @both
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 400, 500])
-def test_no_answer_is_looked_for_elsewhere(status: int, asking: Ask) -> None:
+def test_no_redirect_is_followed(status: int, asking: Ask) -> None:
     def move(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, headers={"location": "http://other"}, json={"tables": []})
 
@@ -248,7 +248,7 @@ def test_no_answer_is_looked_for_elsewhere(status: int, asking: Ask) -> None:
 
 
 @both
-def test_what_came_beside_an_answer_is_in_its_context(asking: Ask) -> None:
+def test_the_headers_of_a_response_are_in_its_context(asking: Ask) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         body = {"tables": [], "context": {"header.x-a": "body", "own": "1"}}
         return httpx.Response(200, headers={"X-A": "header", "X-B": "2"}, json=body)
@@ -259,7 +259,7 @@ def test_what_came_beside_an_answer_is_in_its_context(asking: Ask) -> None:
 
 
 @both
-def test_each_form_of_an_answer_is_read(asking: Ask) -> None:
+def test_each_form_of_a_response_is_read(asking: Ask) -> None:
     def give(content: bytes) -> Handler:
         return lambda request: httpx.Response(200, content=content)
 
@@ -272,12 +272,12 @@ def test_each_form_of_an_answer_is_read(asking: Ask) -> None:
 
 
 def rows_in(*parts: bytes, **headers: str) -> Handler:
-    """Answer with the parts of a body, as a server streams them."""
+    """Return a handler whose response streams the parts of a body."""
     return lambda request: httpx.Response(200, headers=headers, stream=Body(list(parts)))
 
 
 @both
-def test_rows_may_be_packed_by_http(asking: Ask) -> None:
+def test_rows_may_be_compressed_by_http(asking: Ask) -> None:
     content = file_of(ROWS)
     assert asking(rows_in(content), "query_table", QUERY) == pa.table(ROWS)
     packed = rows_in(gzip.compress(content), **{"Content-Encoding": "gzip"})
@@ -286,7 +286,7 @@ def test_rows_may_be_packed_by_http(asking: Ask) -> None:
 
 @both
 @pytest.mark.parametrize("pad", [2, 58])
-def test_rows_may_come_in_any_pieces_and_with_any_padding(pad: int, asking: Ask) -> None:
+def test_rows_may_arrive_in_any_chunks_and_with_any_padding(pad: int, asking: Ask) -> None:
     content = file_of(ROWS)
     assert content[:8] == b"ARROW1\0\0"
     content = content[:6] + bytes(pad) + content[8:]
@@ -298,7 +298,7 @@ def test_rows_may_come_in_any_pieces_and_with_any_padding(pad: int, asking: Ask)
 @pytest.mark.parametrize(
     ("end", "said"), [(0, "is not an Arrow IPC file"), (10, "is not"), (-600, "was truncated")]
 )
-def test_rows_that_end_early_are_the_server_s_fault(end: int, said: str, asking: Ask) -> None:
+def test_truncated_rows_are_an_error_of_the_server(end: int, said: str, asking: Ask) -> None:
     content = file_of(pa.record_batch({"a": list(range(100))}))[:end]
     with pytest.raises(InternalError, match=f"QueryTable: the response {said}"):
         asking(rows_in(content), "query_table", QUERY)

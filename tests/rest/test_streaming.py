@@ -1,4 +1,4 @@
-"""Rows are read as they come, and their connection is given back whatever becomes of them."""
+"""Rows are read as they arrive, and their connection is released in every case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUERY = {"id": ["t"], "vector": None, "k": 1000}
 
 
 def chunks() -> list[bytes]:
-    """Return an Arrow file, each of its batches by itself."""
+    """Return the parts of an Arrow file, one for each batch."""
     batch = pa.record_batch({"a": range(100)})
     sink = io.BytesIO()
     ends = [0]
@@ -33,7 +33,7 @@ def chunks() -> list[bytes]:
 
 
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that knows how much of it was taken, and whether it was closed."""
+    """A body that records how many of its parts were read, and whether it was closed."""
 
     def __init__(self, parts: list[bytes]) -> None:
         self.parts = parts
@@ -68,7 +68,7 @@ class Server(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 def use_rows(kind: str, body: Body, how: str, status: int = 200) -> int:
-    """Query, and use the rows in one way; return how many parts were taken by the first batch."""
+    """Query rows and use them in one way; return the number of parts read for the first batch."""
     server = Server(body, status, {"content-type": "application/vnd.apache.arrow.file"})
     if kind == "sync":
         with httpx.Client(transport=server) as client:
@@ -98,7 +98,7 @@ def use_rows(kind: str, body: Body, how: str, status: int = 200) -> int:
 
 @pytest.mark.parametrize("how", ["close", "read all"])
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_rows_are_read_as_they_come_and_give_their_connection_back(kind: str, how: str) -> None:
+def test_rows_are_read_as_they_arrive_and_release_their_connection(kind: str, how: str) -> None:
     body = Body(chunks())
     assert use_rows(kind, body, how) < BATCHES / 2
     assert body.closed
@@ -117,7 +117,7 @@ def test_rows_are_read_as_they_come_and_give_their_connection_back(kind: str, ho
     ],
 )
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_is_no_rows_gives_its_connection_back(
+def test_a_response_without_rows_releases_its_connection(
     kind: str, status: int, parts: list[bytes], wrong: type[LanceNamespaceError]
 ) -> None:
     body = Body(parts)
@@ -127,7 +127,7 @@ def test_what_is_no_rows_gives_its_connection_back(
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_rows_that_break_off_give_their_connection_back(kind: str) -> None:
+def test_damaged_rows_release_their_connection(kind: str) -> None:
     body = Body([*chunks()[:3], b"\x00broken"])
     with pytest.raises(LanceNamespaceError) as caught:
         use_rows(kind, body, "read all")
@@ -135,7 +135,7 @@ def test_rows_that_break_off_give_their_connection_back(kind: str) -> None:
     assert caught.value.code in (17, 18)
 
 
-def test_an_empty_delimiter_is_bad_input_for_every_client() -> None:
+def test_an_empty_delimiter_is_invalid_for_every_client() -> None:
     with httpx.Client() as client, pytest.raises(InvalidInputError, match="must not be empty"):
         RestNamespace(client, "http://server", delimiter="")
     with pytest.raises(InvalidInputError, match="must not be empty"):

@@ -1,4 +1,4 @@
-"""Certificates between client and server: whom each trusts, and what happens where it does not."""
+"""TLS certificates of client and server: connections with and without mutual trust."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = {"id": ["t"]}
 
 
 class Place(NamedTuple):
-    """Two servers of one authority, of which the second wants to know who calls."""
+    """Two servers with certificates of one authority; the second requires a client certificate."""
 
     open: str
     guarded: str
@@ -62,7 +62,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     ],
     ids=str,
 )
-def test_who_is_trusted_is_talked_to(
+def test_a_trusted_peer_is_accepted(
     place: Place, open_client: OpenClient, server: str, properties: dict[str, str]
 ) -> None:
     given = {key: place.files.get(value, value) for key, value in properties.items()}
@@ -79,7 +79,7 @@ def test_who_is_trusted_is_talked_to(
     ],
     ids=str,
 )
-def test_who_is_not_trusted_is_not(
+def test_an_untrusted_peer_is_rejected(
     place: Place, open_client: OpenClient, server: str, properties: dict[str, str], reason: str
 ) -> None:
     given = {key: place.files[value] for key, value in properties.items()}
@@ -89,14 +89,14 @@ def test_who_is_not_trusted_is_not(
 
 
 @pytest.mark.parametrize("wrong", ["client_cert", "client_key", "ca_bundle"])
-def test_a_file_that_holds_no_certificate_is_refused_at_once(place: Place, wrong: str) -> None:
+def test_a_file_without_a_certificate_is_rejected_immediately(place: Place, wrong: str) -> None:
     files = {"client_cert": "cert", "client_key": "key", "ca_bundle": "authority"}
     given = {key: place.files[file] for key, file in files.items()} | {wrong: __file__}
     with pytest.raises(InvalidInputError, match=r"the certificates .* cannot be loaded"):
         connect("rest", {"uri": place.open, **given})
 
 
-def test_a_folder_of_authorities_is_taken_as_one(
+def test_a_folder_of_authorities_is_loaded_as_a_folder(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []

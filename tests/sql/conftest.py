@@ -1,4 +1,4 @@
-"""Catalogs in a database with nothing in them, on SQLite and PostgreSQL."""
+"""Empty catalogs in SQLite and PostgreSQL databases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("sqlite", "postgresql")
 
 @pytest.fixture(params=KINDS)
 def properties(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
-    """Properties of a catalog with nothing in it."""
+    """Properties of an empty catalog."""
     found = {"uri": str(tmp_path / "catalog.db"), "root": str(tmp_path / "tables")}
     if request.param == "postgresql":
         found["uri"] = shared().new_database()
@@ -26,6 +26,6 @@ def properties(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]
 
 @pytest.fixture
 def catalog(properties: dict[str, str]) -> Iterator[SqlNamespace]:
-    """A catalog with nothing in it."""
+    """An empty catalog."""
     with SqlNamespace.from_properties(properties) as found:
         yield found

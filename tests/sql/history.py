@@ -1,4 +1,4 @@
-"""What processes asked of a catalog and were told, and whether one order makes all answers right."""
+"""The calls and results of several processes, and a check that one order explains all results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["GROUPS", "TABLES", "Call", "has_an_order", "read_log", "work"]
 
 GROUPS, TABLES = 12, 4
 NEVER = 2**63
-# It had no effect, and may be tried again.
+# Codes of calls that had no effect and may be tried again.
 NO_EFFECT = frozenset({14, 17, 21})
 MISSING, LEFT, DECLARED, BEGUN, FILLED = range(5)
-"""What a name is: `LEFT` has gone, and data may be left that another drop deletes; `BEGUN` is
-declared by a create whose rows are on their way."""
+"""States of a name. `LEFT`: the table was removed, but data may remain that another drop deletes.
+`BEGUN`: a create has declared the table and is still writing its rows."""
 THERE = (DECLARED, BEGUN, FILLED)
 State: TypeAlias = tuple[int, int]
 KINDS = ("declare", "create", "deregister", "drop", "rename", "exists")
@@ -31,7 +31,7 @@ KINDS = ("declare", "create", "deregister", "drop", "rename", "exists")
 
 @frozen
 class Call:
-    """One call on the two names of a group; `answer` is 0, a code, or None where it was killed."""
+    """One call on the two names of a group; `answer` is 0, a code, or None if it was killed."""
 
     group: int
     kind: str
@@ -41,7 +41,7 @@ class Call:
     answer: int | None
 
     def outcomes(self, state: State, *, has_begun: bool = False) -> list[State]:
-        """Return the states that the call can leave, if it ends in this one; none: it cannot."""
+        """Return the possible states after the call, or none if its answer is impossible here."""
         here, there = state[self.name], state[1 - self.name]
         is_here, is_taken = here in THERE, there in THERE
         right, after = {
@@ -70,10 +70,10 @@ class Call:
         return [state] if right else [changed]
 
     def begun(self, state: State) -> State | None:
-        """Return the state after the call's first step; None where it has none there.
+        """Return the state after the call's first step, or None if there is no such step.
 
-        A create adds a table and fills it later: others may find it declared, fill it themselves,
-        or take it away. Where it fails, it withdraws the table.
+        A create adds a table and fills it later: in between, others may find it declared, fill it
+        themselves, or remove it. If the create fails, it withdraws the table.
         """
         if self.kind != "create" or state[self.name] in THERE:
             return None
@@ -86,10 +86,10 @@ class Call:
 def has_an_order(calls: Iterable[Call]) -> bool:
     """Return whether the calls of a group could have happened one after the other.
 
-    Each happened at one moment between its begin and its end, a create at one or two.
+    Each call takes effect at one moment between its begin and its end, a create at one or two.
     """
     ordered = sorted(calls, key=lambda call: call.begin)
-    # Calls before the first are done, and so are some after it; others have begun.
+    # All calls before `first` are done, and so are some after it; others have begun.
     Found: TypeAlias = tuple[int, frozenset[int], frozenset[int], State]
     stack: list[Found] = [(0, frozenset(), frozenset(), (MISSING, MISSING))]
     seen = set(stack)
@@ -121,7 +121,7 @@ def has_an_order(calls: Iterable[Call]) -> bool:
 
 
 def work(properties: Mapping[str, str], seed: int, log: str, seconds: float) -> None:
-    """Call at random for some time, and note each call before and after it."""
+    """Make random calls for some time, and log each call before and after it."""
     chance = random.Random(seed)
     with SqlNamespace.from_properties(properties) as catalog, open(log, "w") as out:
         until = time.monotonic() + seconds
@@ -171,7 +171,7 @@ def _called(catalog: SqlNamespace, call: Mapping[str, Any]) -> tuple[int, int | 
 
 
 def read_log(path: Path) -> tuple[list[Call], list[dict[str, Any]]]:
-    """Return the calls on names of a log, and the commits; a killed one has no answer."""
+    """Return the calls on names and the commits in a log; a call that was killed has no answer."""
     calls: list[Call] = []
     commits: list[dict[str, Any]] = []
     lines = path.read_text().split("\n")[:-1]  # the last may be cut short

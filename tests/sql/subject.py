@@ -1,4 +1,4 @@
-"""A catalog in a database, as the behaviour suite sees it."""
+"""Catalogs in a database, as subjects of the behavior suite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["postgresql", "postgresql_managed", "sql_subject", "sqlite", "sqlite_
 
 
 def sql_subject(uri: str, folder: Path, managed: bool) -> Subject:
-    """Return the subject of a catalog in a database that is empty."""
+    """Return the subject for a catalog in an empty database."""
     root = folder / "tables"
     properties = {"uri": uri, "root": str(root), "managed": str(managed).lower()}
     initialize(properties)
@@ -54,7 +54,7 @@ def sqlite(folder: Path) -> Iterator[Subject]:
 
 @contextmanager
 def sqlite_managed(folder: Path) -> Iterator[Subject]:
-    """A catalog in an SQLite file that keeps the versions of its tables."""
+    """A catalog in an SQLite file that manages the versions of its tables."""
     yield sql_subject(str(folder / "catalog.db"), folder, managed=True)
 
 
@@ -66,5 +66,5 @@ def postgresql(folder: Path) -> Iterator[Subject]:
 
 @contextmanager
 def postgresql_managed(folder: Path) -> Iterator[Subject]:
-    """A catalog in PostgreSQL that keeps the versions of its tables."""
+    """A catalog in PostgreSQL that manages the versions of its tables."""
     yield sql_subject(shared().new_database(), folder, managed=True)

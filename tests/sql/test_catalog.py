@@ -1,4 +1,4 @@
-"""What a catalog in a database must get right beside the behaviour suite."""
+"""Requirements for a catalog in a database that the behavior suite does not cover."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..catalog.staging import stage
 
 ROWS = pa.table({"a": [1]})
 
-# In a process of its own: that of the tests has threads, and a fork of it may hang.
+# Run in a separate process, because the test process has threads and a fork of it may hang.
 FORKED = """
 import json, os, signal, sys
 from lance_namespace_impls.sql import SqlNamespace
@@ -75,7 +75,7 @@ def test_names_are_compared_exactly(catalog: SqlNamespace) -> None:
 
 
 @pytest.mark.parametrize("name", ["nul\0", "half\ud800"])
-def test_names_that_a_database_cannot_store_are_refused(catalog: SqlNamespace, name: str) -> None:
+def test_names_that_a_database_cannot_store_are_rejected(catalog: SqlNamespace, name: str) -> None:
     for call in (
         lambda: catalog.create_namespace({"id": [name]}),
         lambda: catalog.declare_table({"id": [name]}),
@@ -88,7 +88,7 @@ def test_names_that_a_database_cannot_store_are_refused(catalog: SqlNamespace, n
             call()
 
 
-def test_a_long_name_is_kept_or_refused(catalog: SqlNamespace) -> None:
+def test_a_long_name_is_stored_or_rejected(catalog: SqlNamespace) -> None:
     name = "".join(f"{number:x}" for number in range(20000))
     try:
         catalog.create_namespace({"id": [name]})
@@ -98,7 +98,7 @@ def test_a_long_name_is_kept_or_refused(catalog: SqlNamespace) -> None:
         assert list(catalog.iter_namespaces()) == [name]
 
 
-def test_namespaces_go_to_any_depth(catalog: SqlNamespace) -> None:
+def test_namespaces_can_be_nested_to_any_depth(catalog: SqlNamespace) -> None:
     path: list[str] = []
     for level in range(100):
         path.append(f"n{level}")
@@ -122,12 +122,12 @@ def test_a_closed_catalog_can_be_used_again(catalog: SqlNamespace) -> None:
 
 
 def test_a_forked_process_connects_for_itself(properties: dict[str, str]) -> None:
-    """What it closes are its own connections, not those of the process that it came from."""
+    """It closes its own connections, and not those of its parent process."""
     subprocess.run([sys.executable, "-c", FORKED, json.dumps(properties)], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("depth", [1, 6, 7, 12, 13])
-def test_a_table_has_nothing_below_it_at_any_depth(catalog: SqlNamespace, depth: int) -> None:
+def test_a_table_has_no_children_at_any_depth(catalog: SqlNamespace, depth: int) -> None:
     path = [f"n{level}" for level in range(depth)]
     for level in range(1, depth):
         catalog.create_namespace({"id": path[:level]})
@@ -143,8 +143,8 @@ def test_a_table_has_nothing_below_it_at_any_depth(catalog: SqlNamespace, depth:
 
 
 @pytest.mark.parametrize("count", [199, 200, 201])
-def test_a_listing_is_whole_where_it_is_read_in_pieces(tmp_path: Path, count: int) -> None:
-    """Pieces of 200 rows, then of four times as many."""
+def test_a_listing_read_in_pages_is_complete(tmp_path: Path, count: int) -> None:
+    """Pages have 200 rows, then four times as many."""
     properties = {"uri": str(tmp_path / "catalog.db")}
     initialize(properties)
     names = [f"n{number:04}" for number in range(count)]
@@ -160,7 +160,7 @@ def test_a_listing_is_whole_where_it_is_read_in_pieces(tmp_path: Path, count: in
 
 
 def at_once(count: int, call: Any) -> list[Any]:
-    """Call from several threads at the same moment and return what each got."""
+    """Call a function from several threads simultaneously; return the results or error codes."""
     answers: list[Any] = []
     gate = threading.Barrier(count)
 
@@ -179,7 +179,7 @@ def at_once(count: int, call: Any) -> list[Any]:
     return answers
 
 
-def test_of_several_that_create_one_name_one_wins(catalog: SqlNamespace) -> None:
+def test_one_of_several_creations_of_a_name_succeeds(catalog: SqlNamespace) -> None:
     for number in range(5):
         name = [f"n{number}"]
         found = at_once(
@@ -194,7 +194,7 @@ def test_of_several_that_create_one_name_one_wins(catalog: SqlNamespace) -> None
         assert {each for each in found if isinstance(each, int)} <= {2, 5}
 
 
-def test_nothing_stays_in_a_namespace_that_is_dropped_meanwhile(catalog: SqlNamespace) -> None:
+def test_nothing_remains_in_a_namespace_dropped_concurrently(catalog: SqlNamespace) -> None:
     for _ in range(8):
         catalog.create_namespace({"id": ["ns"]})
 
@@ -227,7 +227,7 @@ def test_no_change_of_properties_is_lost(catalog: SqlNamespace) -> None:
     assert catalog.describe_table({"id": ["ns", "t"]}).properties == wanted
 
 
-def test_a_managed_table_shares_its_location_with_none(properties: dict[str, str]) -> None:
+def test_the_location_of_a_managed_table_is_not_shared(properties: dict[str, str]) -> None:
     with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
         place = catalog.create_table({"id": ["t"]}, ROWS).location
         for choice in ("true", "false"):
@@ -239,7 +239,7 @@ def test_a_managed_table_shares_its_location_with_none(properties: dict[str, str
         assert catalog.count_table_rows({"id": ["u"]}).count == 2
 
 
-def test_old_transactions_are_forgotten(properties: dict[str, str]) -> None:
+def test_old_transactions_are_deleted(properties: dict[str, str]) -> None:
     with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
         catalog.create_table({"id": ["t"]}, ROWS)
         old = catalog.create_table_version(stage(catalog, "t")).transaction_id
@@ -257,7 +257,7 @@ def test_old_transactions_are_forgotten(properties: dict[str, str]) -> None:
             catalog.describe_transaction({"id": [old]})
 
 
-def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_access_a_new_file(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         initialize({"uri": str(tmp_path / "catalog.db")})
@@ -269,7 +269,7 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert modes == dict.fromkeys(["catalog.db", "catalog.db-shm", "catalog.db-wal"], 0o600)
 
 
-def test_tables_need_a_place(properties: dict[str, str]) -> None:
+def test_tables_need_a_location(properties: dict[str, str]) -> None:
     bare = {"uri": properties["uri"]}
     with SqlNamespace.from_properties(bare) as catalog:
         if "://" not in bare["uri"]:
@@ -281,7 +281,7 @@ def test_tables_need_a_place(properties: dict[str, str]) -> None:
             catalog.declare_table({"id": ["t"]})
 
 
-def test_who_commits_to_a_table_has_it_alone_and_it_is_there(properties: dict[str, str]) -> None:
+def test_a_commit_has_exclusive_access_to_an_existing_table(properties: dict[str, str]) -> None:
     with SqlNamespace.from_properties(properties | {"managed": "true"}) as catalog:
         catalog.create_table({"id": ["t"]}, ROWS)
         entry = catalog.load_table(("t",))
@@ -305,7 +305,7 @@ def test_who_commits_to_a_table_has_it_alone_and_it_is_there(properties: dict[st
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_versions_come_whole_and_in_order_over_pages(
+def test_versions_are_complete_and_ordered_across_pages(
     properties: dict[str, str], monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     monkeypatch.setattr(versions, "_PAGE", 2)
@@ -327,7 +327,7 @@ def test_versions_come_whole_and_in_order_over_pages(
             assert numbers(after, True) == every[: after - 1][::-1]
 
 
-def test_the_release_of_a_database_is_asked_for_once(
+def test_the_revision_of_a_database_is_read_once(
     properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -348,14 +348,14 @@ def test_the_release_of_a_database_is_asked_for_once(
 
 
 def remove_row(catalog: SqlNamespace) -> None:
-    """Delete the row of a table through plain SQL."""
+    """Delete the row of a table with plain SQL."""
     statement = delete(objects).where(objects.c.name == "t")
     with catalog._database.engine.begin() as connection:
         assert connection.execute(statement).rowcount == 1
 
 
 @pytest.mark.parametrize("cut", cut_off.CUTS)
-def test_data_stays_if_sql_deletes_a_table_whose_drop_was_killed(
+def test_data_remains_if_sql_deletes_a_table_whose_drop_was_killed(
     catalog: SqlNamespace, cut: str
 ) -> None:
     cut_off.check_data_is_kept(catalog, ["t"], cut, lambda: remove_row(catalog))

@@ -1,4 +1,4 @@
-"""What a database says is told by a code that a caller can act on, and an unusable one is never worked on."""
+"""Errors of a database have a code and advice, and a database of another release is never used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lance_namespace_impls.sql.schema import REVISIONS
 
 
 class Said(Exception):
-    """What a driver raises."""
+    """An error that a database driver raises."""
 
     def __init__(self, text: str, sqlstate: str | None = None) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ def failure(cause: Exception, *, lost: bool = False) -> DBAPIError:
     return OperationalError("select secret", {}, cause, connection_invalidated=lost)
 
 
-# States are those of PostgreSQL's manual, by name; texts are those of SQLite and libpq.
+# The states are named in PostgreSQL's manual; the texts are those of SQLite and libpq.
 SAID: dict[str, tuple[Said, int, str]] = {
     "invalid_password": (Said("no", "28P01"), 16, "check the user"),
     "invalid_authorization": (Said("no", "28000"), 16, "check the user"),
@@ -73,7 +73,7 @@ SAID: dict[str, tuple[Said, int, str]] = {
 
 
 @pytest.mark.parametrize(("cause", "code", "advice"), SAID.values(), ids=SAID)
-def test_what_a_database_says_has_a_code_and_advice(cause: Said, code: int, advice: str) -> None:
+def test_an_error_of_a_database_has_a_code_and_advice(cause: Said, code: int, advice: str) -> None:
     found = recognized(failure(cause), "CreateNamespace ns", "PostgreSQL database 'd'")
     assert found is not None
     assert found.code == code
@@ -82,7 +82,7 @@ def test_what_a_database_says_has_a_code_and_advice(cause: Said, code: int, advi
     assert "secret" not in found.message
 
 
-def test_a_lost_connection_is_one_whatever_was_said() -> None:
+def test_a_lost_connection_is_recognized_with_any_message() -> None:
     found = recognized(failure(Said("odd"), lost=True), "ListTables", "d")
     assert found is not None and found.code == 17
     assert "check before you repeat it" in found.message
@@ -101,17 +101,17 @@ def test_a_full_pool_is_throttling_and_wrong_use_is_internal() -> None:
      Said("database is locked", "40001")],
     ids=repr,
 )  # fmt: skip
-def test_what_no_database_raised_is_none_of_its_failures(error: Exception) -> None:
+def test_errors_from_other_sources_are_not_recognized(error: Exception) -> None:
     assert recognized(error, "ListTables", "d") is None
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01", "40003", "55P03", "08006", None])
-def test_only_what_had_no_effect_is_done_again(state: str | None) -> None:
-    """After 40003 it is not known whether the transaction was completed."""
+def test_only_failures_without_effect_are_retried(state: str | None) -> None:
+    """With 40003, it is unknown whether the transaction was completed."""
     assert is_retryable(failure(Said("no", state))) is (state in ("40001", "40P01"))
 
 
-# --- a database that this release cannot work on, by the first call that meets it
+# --- a database of another release, detected by the first call
 
 FIRST: dict[str, Callable[[SqlNamespace], Any]] = {
     "list namespaces": lambda ns: ns.list_namespaces({}),
@@ -139,7 +139,7 @@ def dump(file: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("revision", "said"), [(REVISIONS[0], "upgrade sql"), ("0999", "newer release"), ("", "init")]
 )
-def test_no_first_call_works_on_a_database_of_another_release(
+def test_no_first_call_uses_a_database_of_another_release(
     tmp_path: Path, call: Callable[[SqlNamespace], Any], revision: str, said: str
 ) -> None:
     file = tmp_path / "catalog.db"
@@ -163,7 +163,7 @@ def test_no_first_call_works_on_a_database_of_another_release(
 
 @pytest.mark.parametrize("start", ["", "sqlite:///", "file://"])
 @pytest.mark.parametrize("name", ["catalog.db", "a:b.db", "postgresql", "postgresql:x.db"])
-def test_a_file_is_named_by_path_or_uri(tmp_path: Path, start: str, name: str) -> None:
+def test_a_file_is_specified_by_path_or_uri(tmp_path: Path, start: str, name: str) -> None:
     file = tmp_path / name
     config = SqlConfig(uri=f"{start}{file}")
     assert not config.is_postgresql
@@ -174,14 +174,14 @@ def test_a_file_is_named_by_path_or_uri(tmp_path: Path, start: str, name: str) -
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
-def test_a_server_is_named_by_uri_and_has_no_place_for_tables(scheme: str) -> None:
+def test_a_server_is_specified_by_uri_and_has_no_default_root(scheme: str) -> None:
     config = SqlConfig(uri=f"{scheme}://u:secret@h:5/d")
     assert config.is_postgresql
     assert config.shown_database == "PostgreSQL database 'd' at h"
     assert config.tables_root is None
 
 
-def test_a_path_that_says_postgresql_is_a_file(
+def test_a_path_that_starts_with_postgresql_is_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -192,7 +192,7 @@ def test_a_path_that_says_postgresql_is_a_file(
     assert {each.name for each in tmp_path.glob("*.db")} == {"postgresql:x.db", "relative.db"}
 
 
-def test_a_refusal_of_the_kind_names_it() -> None:
+def test_an_unsupported_kind_is_named() -> None:
     for uri in ("mysql://h/d", "oracle://h/d"):
         with pytest.raises(LanceNamespaceError, match=uri.partition(":")[0]):
             SqlConfig(uri=uri)

@@ -1,4 +1,4 @@
-"""What goes wrong with a database is told by code, with the database's name and what to do."""
+"""Failures of a database have a code, and messages with the database's name and advice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..servers.postgresql import PASSWORD, USER, PostgreSQL, shared
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """An SQLite file with a catalog in it."""
+    """An SQLite file that contains a catalog."""
     path = tmp_path / "catalog.db"
     initialize({"uri": str(path)})
     return path
@@ -59,13 +59,13 @@ def test_wrong_properties_are_refused(properties: dict[str, str], said: str) -> 
         connect("sql", properties)
 
 
-def test_the_least_that_is_taken() -> None:
+def test_the_smallest_accepted_values() -> None:
     assert SqlConfig.from_properties({}).transaction_days == 30
     least = SqlConfig.from_properties({"pool_size": "2", "transaction_days": "1"})
     assert (least.pool_size, least.transaction_days) == (2, 1)
 
 
-def test_a_server_without_a_catalog_says_what_to_do() -> None:
+def test_a_database_without_a_catalog_is_reported() -> None:
     uri = shared().new_database()
     refused = pytest.raises(InvalidInputError, match=r"PostgreSQL database 'kit.*has no catalog")
     with SqlNamespace.from_properties({"uri": uri}) as catalog, refused:
@@ -86,7 +86,7 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_catalog_is_made_in_a_folder_that_is_not_there_and_upgraded_in_none(
+def test_a_missing_folder_is_created_by_init_but_not_by_upgrade(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a" / "b" / "catalog.db"
@@ -97,7 +97,7 @@ def test_a_catalog_is_made_in_a_folder_that_is_not_there_and_upgraded_in_none(
     assert path.exists()
 
 
-def test_a_file_without_a_catalog_is_not_made_one_by_an_upgrade(tmp_path: Path) -> None:
+def test_an_upgrade_creates_no_catalog_in_another_database(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as connection:
         connection.execute("create table theirs (x)")
@@ -107,7 +107,7 @@ def test_a_file_without_a_catalog_is_not_made_one_by_an_upgrade(tmp_path: Path) 
     assert path.read_bytes() == before
 
 
-def test_what_is_no_database_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     path.write_text("not a database at all" * 100)
     with (
@@ -134,7 +134,7 @@ def test_a_locked_file_is_unavailable(file: Path) -> None:
 def test_a_file_that_cannot_be_written_is_denied(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is opened for reading alone, as SQLite does by itself where permissions leave no more."""
+    """The file is opened read-only, as SQLite itself does if permissions allow nothing else."""
 
     def read_only(database: Database) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_written_is_denied(
         (USER, PASSWORD, "missing", InvalidInputError, "create the database"),
     ],
 )
-def test_who_may_not_enter_is_told_why(
+def test_a_rejected_connection_is_explained(
     user: str, password: str, database: str, kind: type[LanceNamespaceError], said: str
 ) -> None:
     uri = f"postgresql://{user}@127.0.0.1:{shared().port}/{database}"
@@ -180,7 +180,7 @@ def test_a_password_in_the_uri_is_not_shown() -> None:
     assert "wr0ng-secret" not in str(told.value)
 
 
-def test_a_missing_right_is_denied() -> None:
+def test_a_missing_privilege_is_reported() -> None:
     server = shared()
     uri = server.new_database()
     initialize({"uri": uri})
@@ -195,7 +195,7 @@ def test_a_missing_right_is_denied() -> None:
             catalog.create_namespace({"id": ["ns"]})
 
 
-def test_a_server_that_comes_back_is_found_again(own_server: PostgreSQL) -> None:
+def test_a_restarted_server_is_used_again(own_server: PostgreSQL) -> None:
     properties = {"uri": own_server.new_database(), "connect_timeout": "2s"}
     initialize(properties)
     with SqlNamespace.from_properties(properties) as catalog:
@@ -208,7 +208,7 @@ def test_a_server_that_comes_back_is_found_again(own_server: PostgreSQL) -> None
         catalog.create_namespace({"id": ["other"]})
 
 
-def test_a_read_whose_connection_is_lost_again_fails_as_the_second_did(
+def test_a_read_that_loses_its_connection_twice_raises_the_second_error(
     properties: dict[str, str],
 ) -> None:
     lost = [
@@ -229,8 +229,8 @@ def test_a_read_whose_connection_is_lost_again_fails_as_the_second_did(
 # --- migrations
 
 
-def at_revision(uri: str, revision: str) -> None:
-    """Take a catalog to an older or unknown release."""
+def set_revision(uri: str, revision: str) -> None:
+    """Change a catalog to an older or unknown revision."""
     from sqlalchemy import text
 
     database = Database(SqlConfig(uri=uri))
@@ -246,10 +246,10 @@ def at_revision(uri: str, revision: str) -> None:
 
 
 @pytest.mark.parametrize("change", [initialize, upgrade])
-def test_a_catalog_of_a_newer_release_is_refused(
+def test_a_catalog_of_a_newer_release_is_rejected(
     properties: dict[str, str], change: Callable[[dict[str, str]], object]
 ) -> None:
-    at_revision(properties["uri"], "0999")
+    set_revision(properties["uri"], "0999")
     with pytest.raises(InvalidInputError, match=r"newer release .*upgrade lance-namespace-kit"):
         change(properties)
 
@@ -261,7 +261,7 @@ def test_a_catalog_of_an_older_release_is_upgraded(
     with SqlNamespace.from_properties(properties) as catalog:
         catalog.create_namespace({"id": ["ns"]})
         catalog.declare_table({"id": ["ns", "t"]})
-    at_revision(properties["uri"], revision)
+    set_revision(properties["uri"], revision)
     with (
         SqlNamespace.from_properties(properties) as catalog,
         pytest.raises(InvalidInputError, match=r"older release .*run 'lance-ns upgrade sql'"),
@@ -276,7 +276,7 @@ def test_a_catalog_of_an_older_release_is_upgraded(
         assert catalog.describe_table({"id": ["ns", "t"]}).managed_versioning is False
 
 
-def test_the_migrations_lead_to_the_tables_that_the_code_has(properties: dict[str, str]) -> None:
+def test_the_migrations_create_the_tables_defined_in_the_code(properties: dict[str, str]) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
@@ -292,7 +292,7 @@ def test_the_migrations_lead_to_the_tables_that_the_code_has(properties: dict[st
     assert tuple(each.revision for each in scripts.walk_revisions())[::-1] == REVISIONS
 
 
-def test_two_that_create_one_catalog_get_one(tmp_path: Path) -> None:
+def test_concurrent_initializations_create_one_catalog(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     for uri in (str(tmp_path / "catalog.db"), shared().new_database()):

@@ -1,4 +1,4 @@
-"""A commit of several tables, killed at every statement and every file: all of it or nothing."""
+"""A commit of several tables, killed at every step, takes effect completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .conftest import KINDS
 
 SECONDS = 300
 TABLES = ("a", "b", "c")
-# Statements that read, write, lock and commit, and files that move: more than these there are not.
+# Upper limit of the steps: statements that read, write, lock and commit, and moves of files.
 MOST_STEPS = 200
 
 
 def commit_and_die(properties: Mapping[str, str], request: dict[str, Any], step: int) -> None:
-    """Commit, and be killed at a step; a commit with fewer steps is made whole."""
+    """Commit, and kill this process at a step; a commit with fewer steps completes."""
     from sqlalchemy import Engine, event
 
     left = step
@@ -49,10 +49,10 @@ def commit_and_die(properties: Mapping[str, str], request: dict[str, Any], step:
 
 @pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("properties", KINDS, indirect=True)
-def test_a_commit_of_three_tables_is_made_whole_or_not_at_all(
+def test_a_commit_of_three_tables_is_complete_or_has_no_effect(
     properties: dict[str, str], stride: int
 ) -> None:
-    """Every step is tried in the long form, each ninth in the short one."""
+    """The slow test tries every step, the short one every ninth."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance"])
     outcomes: list[bool] = []
@@ -74,7 +74,7 @@ def test_a_commit_of_three_tables_is_made_whole_or_not_at_all(
             if process.exitcode == 0:
                 break
             if not done:
-                catalog.batch_commit_tables(request)  # nothing is in its way
+                catalog.batch_commit_tables(request)  # nothing blocks it
                 assert is_whole(catalog, entries, f"new{step:03}")
     assert outcomes[-1] is True
     first = outcomes.index(True)
@@ -82,7 +82,7 @@ def test_a_commit_of_three_tables_is_made_whole_or_not_at_all(
 
 
 def is_whole(catalog: SqlNamespace, entries: list[dict[str, Any]], new: str) -> bool:
-    """Return whether all changes took effect; fails where some did."""
+    """Return whether all changes took effect; fail if only some did."""
     found = []
     for entry in entries:
         (latest,) = catalog.list_table_versions(

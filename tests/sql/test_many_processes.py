@@ -1,4 +1,4 @@
-"""Many processes on one database, some of them killed: one order makes every answer right."""
+"""Many processes use one database, and some are killed: one order explains every answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS_TO_END = 300
     ids=["short", "long"],
 )
 @pytest.mark.parametrize("properties", KINDS, indirect=True)
-def test_every_answer_fits_one_order(
+def test_one_order_explains_every_answer(
     properties: dict[str, str], tmp_path: Path, processes: int, seconds: int
 ) -> None:
     with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
@@ -76,9 +76,9 @@ def test_every_answer_fits_one_order(
 
 
 def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) -> list[Path]:
-    """Let processes work for some time, and return their logs.
+    """Let processes make calls for some time, and return their logs.
 
-    One of them is killed each second, and some stand still for a moment, as on a busy machine.
+    One process is killed each second, and some are suspended for a moment, as on a busy machine.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["lance", "tests.sql.history"])
@@ -93,7 +93,7 @@ def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) 
         process.start()
         return process
 
-    def stand_still() -> None:
+    def suspend_processes() -> None:
         while time.monotonic() < until:
             time.sleep(moments.uniform(0, 0.03))
             number = running[moments.randrange(processes)].pid
@@ -107,7 +107,7 @@ def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) 
     running = [start(seconds) for _ in range(processes)]
     moments = random.Random(2)
     with ThreadPoolExecutor() as pool:
-        still = pool.submit(stand_still)
+        still = pool.submit(suspend_processes)
         while (left := until - time.monotonic()) > 1:
             time.sleep(1)
             victim = chance.randrange(processes)
@@ -146,7 +146,7 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
         ([a_call("create", 0, 9, 14), a_call("exists", 2, 3, 0), a_call("drop", 4, 5, 0)], True),
         ([a_call("create", 0, 9, 14), *[a_call("drop", at, at + 1, 0) for at in (2, 4, 6)]], False),
         ([a_call("create", 0, 9, 14), a_call("exists", 10, 11, 0)], True),
-        # Where it fails it withdraws the table, and no other's.
+        # If it fails, it withdraws its own table, and no other.
         (
             [a_call("create", 0, 9, 14), a_call("exists", 2, 3, 0), a_call("exists", 10, 11, 4)],
             True,
@@ -156,12 +156,12 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
             False,
         ),
         ([a_call("create", 0, 9, 5), a_call("exists", 1, 2, 0), a_call("create", 3, 4, 0)], True),
-        # It is refused though nobody filled the table, which was deregistered meanwhile.
+        # It is rejected although the table was never filled and was deregistered concurrently.
         (
             [a_call("declare", 0, 1, 0), a_call("deregister", 2, 5, 0), a_call("create", 3, 4, 5)],
             False,
         ),
-        # What it filled has gone by then, filled by another.
+        # Another create filled the table, which was then deregistered.
         (
             [
                 a_call("declare", 0, 1, 0),
@@ -174,5 +174,5 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
         ),
     ],
 )
-def test_the_check_tells_right_from_wrong(calls: list[Call], right: bool) -> None:
+def test_the_check_finds_impossible_answers(calls: list[Call], right: bool) -> None:
     assert has_an_order(calls) is right

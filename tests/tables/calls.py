@@ -1,4 +1,4 @@
-"""Calls that fail, and calls that begin at the same moment."""
+"""Helpers for calls that fail and for calls that start simultaneously."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def code_of(call: Callable[..., Any], *args: Any) -> int:
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Make each call in its own thread, all at the same moment; return results and protocol errors."""
+    """Run the calls in threads that start simultaneously; return results and protocol errors."""
     start = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Runs one operation in a process of its own, which is killed at a step of it."""
+"""Runs one operation in a separate process, which is killed at one step of it."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ SECONDS = 300
 
 
 class Step(NamedTuple):
-    """Where a process dies: at a function, before it runs or after."""
+    """The point where the process is killed: before or after a call of a function."""
 
     function: str
-    """Owner and name; the owner ``Namespace`` is the class of the namespace itself."""
+    """``Owner.name``; the owner ``Namespace`` means the class of the namespace under test."""
     when: str
-    """``before``, ``after``, or ``first``: when it has given the first of what it yields."""
+    """``before``, ``after``, or ``first``: after a generator function yields its first item."""
     nth: int = 1
-    """At which call of it."""
+    """Number of the call at which the process is killed, counted from 1."""
 
 
 @cache
 def _forks() -> Any:
-    """Return what starts processes that have everything imported and nothing running."""
+    """Return a context that forks processes with all modules imported and no threads running."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance", "lance_namespace_impls.tables.drop"])
     return context
 
 
 def run_and_die(namespace: Namespace, table: list[str], operation: str, step: Step) -> None:
-    """Create or drop a table in another process, which must be killed at the step.
+    """Create or drop a table in a separate process, which must be killed at the step.
 
-    Rows that are created come as a stream, or, with ``create few``, all at once.
+    The operation ``create`` sends the rows as a stream, and ``create few`` as one table.
     """
     process = _forks().Process(target=_run, args=(namespace, table, operation, step))
     process.start()

@@ -1,4 +1,4 @@
-"""What a table should hold after a series of operations, in plain Python."""
+"""A plain Python model of a table's expected contents after a series of operations."""
 
 from __future__ import annotations
 

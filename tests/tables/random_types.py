@@ -64,7 +64,7 @@ NAMES = ("a", "b", "item", "A", "a b", "key", "ü", "x.y")
 
 
 def random_type(rng: Random, depth: int = 3) -> pa.DataType:
-    """Return a type, nested at most so deep; some are types that Lance cannot store."""
+    """Return a random type of at most this nesting depth; Lance cannot store some of them."""
     choice = rng.random()
     if choice < 0.03:
         return rng.choice(ODD)
@@ -84,7 +84,7 @@ def random_type(rng: Random, depth: int = 3) -> pa.DataType:
     if kind == 4:
         index = rng.choice(INDICES)
         values = rng.choice(PLAIN) if rng.random() < 0.9 else random_type(rng, depth - 1)
-        # pyarrow writes both to a stream that it cannot read back.
+        # pyarrow writes dictionaries of both kinds to streams that it cannot read back.
         while isinstance(values, pa.BaseExtensionType) or pa.types.is_dictionary(values):
             is_extension = isinstance(values, pa.BaseExtensionType)
             values = values.storage_type if is_extension else values.value_type
@@ -111,7 +111,7 @@ def _mask(rng: Random, count: int, nullable: bool) -> pa.Array:
 
 
 def random_array(rng: Random, kind: pa.DataType, count: int, nullable: bool = True) -> pa.Array:
-    """Return so many random values of a type."""
+    """Return an array of `count` random values of a type."""
     is_ = pa.types
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == "arrow.json":
@@ -187,7 +187,7 @@ def _plain(rng: Random, kind: pa.DataType, mask: list[bool]) -> pa.Array:
 
 
 def random_table(rng: Random) -> pa.Table:
-    """Return a table of a few random columns between two plain ones; chunks are sliced or empty."""
+    """Return a table of random columns between two plain ones; chunks may be sliced or empty."""
     fields = [pa.field("before", pa.int64())]
     for number in range(rng.randint(1, 3)):
         kind = random_type(rng)
@@ -237,7 +237,7 @@ def _stored(field: pa.Field) -> pa.Field:
 
 
 def normal(kind: pa.DataType, value: Any) -> Any:
-    """Return a value in a form that compares equal: JSON is the same in any layout."""
+    """Return a value in a comparable form: JSON text is parsed, because its layout may differ."""
     is_ = pa.types
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Runs SQL expressions on pylance in a child process, whose death is a failure.
+"""Runs SQL expressions on pylance in a child process, whose death is reported as a failure.
 
-As a script it is that child: it reads an expression as JSON from each line of its input, checks it,
-runs it if it passes, and writes the outcome.
+This module, run as a script, is that child: it reads one expression as JSON from each line of its
+input, checks it, runs it if the check accepts it, and writes the outcome.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 SECONDS = 60
-"""CPU time that an expression may take; about twenty times the longest that was seen."""
+"""Limit of CPU time per expression; about twenty times the longest time observed."""
 ADDRESS_BYTES = 12 << 30
 GROWTH_BYTES = 1 << 30
-"""Most memory that one expression may add to the child's largest size."""
+"""Limit of memory that one expression may add to the child's peak memory use."""
 LEVELS = 30_000
 
 
 class DiedError(AssertionError):
-    """The child ended, or did not answer."""
+    """The child exited or used too much memory."""
 
 
 class Engine:
-    """A child process that runs expressions; it is started again if it dies."""
+    """A child process that runs expressions; it is restarted if it dies."""
 
     def __init__(self) -> None:
         self._child = self._start()
@@ -52,7 +52,7 @@ class Engine:
         )
 
     def run(self, text: str, *, remote: bool = True, table: str = "usual") -> Mapping[str, Any]:
-        """Return the outcome: whether it was rejected, failed or completed, and what it took.
+        """Return the outcome: rejected, failed or completed, with the time and memory used.
 
         Raises:
             DiedError: the child died, took too long, or used too much memory.
@@ -79,7 +79,7 @@ class Engine:
 
 
 def hostile() -> Iterator[str]:
-    """Yield texts that parsers read by recursion, and long ones."""
+    """Yield texts that make recursive parsers recurse deeply, and very long texts."""
     for opening, closing in (
         ("(", ")"), ("[", "]"), ("{", "}"), ('{"a":', "1}"), ("List(", ")"), ("$[", "]"),
         ("GEOMETRYCOLLECTION(", ")"), ("(?:", ")"), ("$.a ? (", ")"), ("-", ""), (".**", ""),
@@ -199,7 +199,7 @@ class Expressions:
         return text[:at] + piece + text[at + cut :]
 
     def _typed(self, kind: str, levels: int) -> str:
-        """Return an expression whose parts have the types that their places need."""
+        """Return an expression whose operands have the types that its template requires."""
         if kind in _SMALL:
             return self.random.choice(_SMALL[kind])
         template = _TYPED[kind][0] if levels <= 0 else self.random.choice(_TYPED[kind])
@@ -231,7 +231,7 @@ class Expressions:
 
 
 def calls(name: str) -> Iterator[tuple[str, str]]:
-    """Yield calls of a function with something hostile in each argument, with the table to run on."""
+    """Yield pairs of a table and a function call that has a hostile value in one argument."""
     columns = dict.fromkeys(EVIL, "evil")
     literals = dict.fromkeys(map(literal, hostile()), "usual")
     for value, table in {**literals, **columns}.items():
@@ -249,7 +249,7 @@ _FILLS = {"usual": (("s", "'$.a'"), ("l", "1")), "evil": (("'x'", "1"), ("'$.a'"
 
 
 def _deep_jsonb(levels: int) -> bytes:
-    """Return lists inside lists in Lance's binary JSON, as no encoder would write them."""
+    """Return nested lists in Lance's binary JSON, deeper than any encoder would write them."""
     parts, length = [], 4
     for _ in range(levels):
         parts.append(struct.pack(">II", 0x80000001, 0x50000000 | (length & 0x0FFFFFFF)))

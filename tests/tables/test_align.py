@@ -1,4 +1,4 @@
-"""Rows whose buffers lie anywhere can be written."""
+"""Rows can be written regardless of the memory alignment of their buffers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS: dict[str, pa.Array] = {
 
 
 def shifted(rows: pa.Table, address: int) -> pa.Table:
-    """Return the same rows in a stream that starts so many bytes after a multiple of 16."""
+    """Return the same rows from a stream that starts `address` bytes after a multiple of 16."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
@@ -79,7 +79,7 @@ def test_rows_of_any_alignment_are_written(tmp_path: Any, name: str) -> None:
 def test_a_stream_through_the_server_may_have_its_columns_in_any_order(
     tmp_path: Any, before: int
 ) -> None:
-    """Offsets in a stream depend on the columns before: 8 bytes more for each."""
+    """Each preceding column adds 8 bytes to a column's offset in the stream."""
     columns = {f"n{n}": pa.array([n], pa.int64()) for n in range(before)}
     rows = pa.table({**columns, "d": pa.array([Decimal("1.50")], DECIMAL), "s": ["x"]})
     with (
@@ -136,8 +136,8 @@ def test_rows_without_structs_are_not_split() -> None:
 
 
 @pytest.mark.parametrize("write", ["create", "insert", "update"])
-def test_structs_of_booleans_beyond_the_rows_of_a_file(tmp_path: Any, write: str) -> None:
-    """pylance fails on them, as it begins a new file after 1,048,576 rows."""
+def test_structs_of_booleans_across_files(tmp_path: Any, write: str) -> None:
+    """pylance fails on such structs when it starts a new file after 1,048,576 rows."""
     kind = pa.struct([("k", pa.bool_())])
     count = ROWS_PER_FILE + 1003
     structs = pa.StructArray.from_arrays(

@@ -1,4 +1,4 @@
-"""What answers say of indices, fragments, versions, branches and tags, beside what they are asked for."""
+"""Details in responses about indices, fragments, versions, branches and tags."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = pa.table({"x": range(20), "v": VECTORS})
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Namespace]:
-    """A table of two indices, rows that these lack, two branches, and a tag of one of them."""
+    """A table with two indices, unindexed rows, two branches, and tags on main and on a branch."""
     with connect("memory", {}) as namespace:
         namespace.create_table(T, ROWS)
         near = {"index_type": "IVF_FLAT", "num_partitions": 1, "distance_type": "Cosine"}
@@ -50,13 +50,13 @@ def is_recent(moment: datetime) -> bool:
 
 
 def manifest(namespace: Namespace, version: int, branch: str | None = None) -> Any:
-    """Return the file of a version, where the listing of versions says that it is."""
+    """Return the file status of a version's manifest, found through the list of versions."""
     found = namespace.list_table_versions({**T, "branch": branch}).versions
     (path,) = (each.manifest_path for each in found if each.version == version)
     return Path(str(path)).stat()
 
 
-def test_an_index_is_described_whole(made: Namespace) -> None:
+def test_an_index_description_is_complete(made: Namespace) -> None:
     near, plain = made.list_table_indices(T).indexes
     segments = {each.name: each.segments for each in made.open_table(["t"]).describe_indices()}
     for index, kind in ((near, "IVF_FLAT"), (plain, "BTree")):
@@ -96,8 +96,8 @@ def index(**more: Any) -> Any:
 
 
 @pytest.mark.parametrize(("indexed", "left"), [(7, 3), (10, 0), (12, 0)])
-def test_of_several_segments_the_newest_is_told(indexed: int, left: int) -> None:
-    """More rows than there are were indexed where some have been deleted since."""
+def test_the_newest_of_several_segments_is_reported(indexed: int, left: int) -> None:
+    """The index can cover more rows than the table has if rows were deleted after indexing."""
     dataset = SimpleNamespace(
         count_rows=lambda: 10, describe_indices=lambda: [index(num_rows_indexed=indexed)]
     )
@@ -129,7 +129,7 @@ QUARTERS = {"min": 1, "max": 100, "mean": 50, "p25": 26, "p50": 51, "p75": 76, "
     ],
     ids=["none", "one", "three", "hundred"],
 )
-def test_how_rows_lie_in_fragments(
+def test_statistics_of_fragment_lengths(
     rows: Any, expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stats, "SMALL_FRAGMENT_ROWS", 4)
@@ -145,7 +145,7 @@ def test_how_rows_lie_in_fragments(
     assert told.lengths.to_dict() == expected
 
 
-def test_a_small_fragment_is_what_pylance_takes_for_one(tmp_path: Path) -> None:
+def test_small_fragments_are_counted_as_in_pylance(tmp_path: Path) -> None:
     limit, path = stats.SMALL_FRAGMENT_ROWS, str(tmp_path / "t.lance")
     for rows in (1, limit - 1, limit, limit + 1):
         table = pa.table({"x": pa.nulls(rows, pa.int8())})
@@ -156,7 +156,7 @@ def test_a_small_fragment_is_what_pylance_takes_for_one(tmp_path: Path) -> None:
     assert theirs.fragment_stats.num_small_fragments == 2
 
 
-def test_a_branch_is_described_whole(made: Namespace) -> None:
+def test_a_branch_description_is_complete(made: Namespace) -> None:
     branches = made.list_table_branches(T).branches
     assert list(branches) == ["deeper", "side"]
     side, deeper = branches["side"], branches["deeper"]
@@ -170,7 +170,7 @@ def test_a_branch_is_described_whole(made: Namespace) -> None:
     assert is_recent(datetime.fromtimestamp(side.create_at, UTC))
 
 
-def test_a_tag_is_described_whole(made: Namespace) -> None:
+def test_a_tag_description_is_complete(made: Namespace) -> None:
     tags = made.list_table_tags(T).tags
     assert list(tags) == ["first", "kept"]
     for name, version, branch in (("first", 1, None), ("kept", 4, "side")):
@@ -182,7 +182,7 @@ def test_a_tag_is_described_whole(made: Namespace) -> None:
 @pytest.mark.parametrize(
     ("version", "branch", "rows"), [(1, None, 20), (4, None, 25), (4, "side", 21)]
 )
-def test_a_version_is_described_whole(
+def test_a_version_description_is_complete(
     made: Namespace, version: int, branch: str | None, rows: int
 ) -> None:
     found = made.describe_table_version({**T, "version": version, "branch": branch}).version
@@ -210,7 +210,7 @@ def test_a_description_counts_fragments_and_deleted_rows() -> None:
         assert (alone.version, alone.stats, alone.schema) == (2, None, None)
 
 
-def test_a_change_of_rows_says_what_it_did() -> None:
+def test_row_changes_return_row_counts() -> None:
     with connect("memory", {}) as namespace:
         namespace.create_table(T, ROWS)
         some = {**T, "predicate": "x < 3"}

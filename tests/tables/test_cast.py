@@ -1,6 +1,6 @@
-"""Lists of nulls alone, whose values have no buffer: as vectors they ended the process in pyarrow's cast.
+"""Lists that are all null have values without a buffer; casting them to vectors crashed pyarrow.
 
-Each case runs in a separate process, which a regression would end.
+Each case runs in a separate process, because a regression would crash it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Column changes that cannot be made have the protocol's code and change nothing."""
+"""Impossible column changes fail with the protocol's error code and change nothing."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def table(tmp_path: Path) -> Iterator[Namespace]:
 
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
 @pytest.mark.parametrize("within", ["structure", "list", "extension"])
-def test_two_fields_of_one_name_are_refused(table: Namespace, mode: str, within: str) -> None:
-    """Lance writes them and then reads no row."""
+def test_duplicate_field_names_are_rejected(table: Namespace, mode: str, within: str) -> None:
+    """Lance writes such fields, but cannot read any row afterwards."""
     fields = [pa.field("u", pa.int64())] * 2
     twice: Any = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], fields=fields)
     if within == "list":
@@ -87,7 +87,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
 
 
 @pytest.mark.parametrize(("change", "request_", "code", "said"), REFUSED)
-def test_a_change_that_cannot_be_says_why(
+def test_an_invalid_change_states_the_reason(
     table: Namespace, change: str, request_: dict[str, Any], code: int, said: str
 ) -> None:
     with pytest.raises(LanceNamespaceError, match=re.escape(said)) as caught:
@@ -115,7 +115,7 @@ def described(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"updates": [{"metadata": {"k": "v"}, **entry} for entry in entries]}
 
 
-# Failures whose reason is Lance's, or one of those above.
+# Failures whose message comes from Lance, or that have one of the messages above.
 CODES: list[tuple[str, dict[str, Any], int]] = [
     ("alter_table_alter_columns", altered(renamed("n.k"), renamed("n.l")), 20),
     ("alter_table_alter_columns", altered(renamed("a"), renamed("b")), 20),
@@ -131,7 +131,7 @@ CODES: list[tuple[str, dict[str, Any], int]] = [
     ("alter_table_add_columns", added(computed="a + 1"), 0),
     ("alter_table_add_columns", added(virtual_column=VIRTUAL), 0),
     ("update_field_metadata", described({"path": "a"}, {"path": "a"}), 13),
-    # A replacement is a separate commit, and nothing is done before it either.
+    # A replacement is a separate commit, but the request must fail before any commit.
     ("update_field_metadata", described({"path": "a"}, {"path": "none", "replace": True}), 12),
     ("update_field_metadata", described({"path": "a"}, {"path": "n.none", "replace": True}), 12),
     ("update_field_metadata", described({"path": "a"}, {"path": "a.b", "replace": True}), 12),
@@ -147,7 +147,7 @@ CODES: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("method", "request_", "code"), CODES)
-def test_a_change_that_cannot_be_has_a_code(
+def test_an_invalid_change_has_an_error_code(
     table: Namespace, method: str, request_: dict[str, Any], code: int
 ) -> None:
     with pytest.raises(LanceNamespaceError) as caught:
@@ -170,13 +170,13 @@ DELETE, UPDATE = "when_not_matched_by_source_delete", "when_matched_update_all"
         ({DELETE: True, f"{DELETE}_filt": "a = ?"}, 13),
     ],
 )
-def test_a_merge_that_cannot_be(table: Namespace, more: dict[str, Any], code: int) -> None:
+def test_an_invalid_merge_is_rejected(table: Namespace, more: dict[str, Any], code: int) -> None:
     with pytest.raises(LanceNamespaceError) as caught:
         table.merge_insert_into_table({**T, "on": ["a"], **more}, ROWS)
     assert caught.value.code == code
 
 
-def test_fields_within_others_are_found_by_their_path() -> None:
+def test_nested_fields_are_found_by_path() -> None:
     inner = pa.struct([pa.field("k", pa.int64()), pa.field("l", pa.int64())])
     schema = pa.schema(
         [("n", inner), ("m", pa.list_(pa.field("item", inner))), ("f", pa.list_(pa.int8(), 2))]
@@ -193,7 +193,7 @@ def test_fields_within_others_are_found_by_their_path() -> None:
     assert require(dotted, "n.k").type == pa.utf8()
 
 
-def test_a_field_within_another_is_changed_alone(tmp_path: Path) -> None:
+def test_only_the_nested_field_at_the_path_is_changed(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table(T, ROWS)
         renamed = {"alterations": [{"path": "n.k", "rename": "x"}, {"path": "a", "rename": "x"}]}

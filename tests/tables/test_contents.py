@@ -122,7 +122,7 @@ class Series:
         branch = self.draw_branch()
         head = self.new_head(branch)
         if len({row["id"] for row in head.rows}) != len(head.rows) or "id" not in head.columns:
-            return  # which of two rows of one key is updated is not said anywhere
+            return  # the protocol does not specify which of two rows with one key is updated
         rows = self.draw(row_lists, "rows")
         how = self.draw(st.sampled_from(["upsert", "insert", "update", "replace"]), "how")
         flags = {
@@ -236,7 +236,7 @@ class Series:
             self.refused(TableBranchNotFoundError, "delete_table_branch", {"name": name})
             return
         if any(branch == name for branch, _ in self.model.tags.values()):
-            return  # a tag holds it
+            return  # a tag refers to it
         parents = self.call("list_table_branches", {}).branches.values()
         if any(branch.parent_branch == name for branch in parents):
             return  # another branch started from it
@@ -346,7 +346,7 @@ class Series:
     suppress_health_check=list(HealthCheck),
 )
 @given(data=st.data(), rows=row_lists, steps=st.lists(st.sampled_from(Series.STEPS), max_size=12))
-def test_tables_hold_what_the_model_says(
+def test_table_contents_match_the_model(
     namespace: Namespace, data: st.DataObject, rows: list[Row], steps: list[Any]
 ) -> None:
     series = Series(namespace, data, rows)

@@ -1,4 +1,4 @@
-"""Rows for a table that is declared and has no data yet make the table."""
+"""Writing rows to a declared table that has no data yet creates the table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rows_of(namespace: Namespace) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", [None, "append", "Overwrite"])
-def test_an_insert_makes_the_table(caller: Namespace, mode: str | None) -> None:
+def test_an_insert_creates_the_table(caller: Namespace, mode: str | None) -> None:
     answer = caller.insert_into_table({**T, "mode": mode}, ROWS)
     assert (answer.num_inserted_rows, answer.version) == (3, 1)
     assert rows_of(caller) == ROWS.to_pylist()
@@ -69,7 +69,7 @@ def test_an_insert_makes_the_table(caller: Namespace, mode: str | None) -> None:
     "what",
     ["when_matched_update_all", "when_not_matched_insert_all", "when_not_matched_by_source_delete"],
 )
-def test_a_merge_makes_the_table_with_all_rows_as_pylances_namespace_does(
+def test_a_merge_creates_the_table_with_all_rows_as_in_pylance(
     caller: Namespace, what: str
 ) -> None:
     answer = caller.merge_insert_into_table({**MERGE, what: True}, ROWS)
@@ -79,7 +79,7 @@ def test_a_merge_makes_the_table_with_all_rows_as_pylances_namespace_does(
 
 
 @pytest.mark.parametrize("mode", ["Create", "create", "ExistOk", "Overwrite"])
-def test_creating_it_fills_it_where_it_was_declared(tmp_path: Path, mode: str) -> None:
+def test_create_table_writes_to_the_declared_location(tmp_path: Path, mode: str) -> None:
     place = str(tmp_path / "place")
     with catalog(tmp_path / "lake") as namespace:
         namespace.declare_table({**T, "location": place, "properties": {"a": "b"}})
@@ -109,7 +109,7 @@ CANNOT_BE: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
 
 
 @pytest.mark.parametrize("name", CANNOT_BE)
-def test_what_cannot_be_leaves_it_declared(declared: Namespace, name: str) -> None:
+def test_a_failed_write_leaves_the_table_declared(declared: Namespace, name: str) -> None:
     code, call = CANNOT_BE[name]
     assert code_of(call, declared) == code
     assert declared.describe_table({**T, "check_declared": True}).is_only_declared
@@ -124,14 +124,14 @@ def broken() -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(ROWS.schema, batches())
 
 
-def test_of_two_first_inserts_none_is_lost_without_a_word(
+def test_no_concurrent_first_insert_is_lost_silently(
     declared: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = threading.Barrier(2)
     commit = write.commit_onto
 
     def together(*args: Any) -> int:
-        # Where the catalog keeps the other one out, nobody else comes.
+        # If the catalog locks out the second insert, only one thread arrives.
         with contextlib.suppress(threading.BrokenBarrierError):
             both.wait(2)
         return commit(*args)

@@ -1,4 +1,4 @@
-"""Of several drops of one table at the same time, one succeeds."""
+"""Of several concurrent drops of the same table, exactly one succeeds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def outcome(call: Callable[..., Any], *args: Any) -> int:
 
 
 @pytest.mark.parametrize("impl", ["dir", "catalog"])
-def test_of_three_one_succeeds(tmp_path: Path, impl: str) -> None:
+def test_one_of_three_concurrent_drops_succeeds(tmp_path: Path, impl: str) -> None:
     root = str(tmp_path / "lake")
 
     def opened() -> Namespace:
@@ -48,7 +48,7 @@ def test_of_three_one_succeeds(tmp_path: Path, impl: str) -> None:
             namespace.close()
 
 
-def test_who_comes_while_data_is_deleted_does_not_go_on_with_it(
+def test_a_drop_during_a_deletion_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (Mixed(MemoryConfig(root=str(tmp_path))) for _ in range(2))
@@ -72,7 +72,7 @@ def test_who_comes_while_data_is_deleted_does_not_go_on_with_it(
         assert (dropping.result(300), late.result(300)) == (-1, 4)
 
 
-def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
+def test_a_drop_that_another_process_completed_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace = Mixed(MemoryConfig(root=str(tmp_path)))
@@ -84,12 +84,12 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
     folder.mark_removed()
     looked = Folders.interrupted_drop
 
-    def and_then_it_ends(self: Folders, identifier: Any) -> Any:
+    def complete_the_drop(self: Folders, identifier: Any) -> Any:
         found = looked(self, identifier)
         assert found is not None
         assert TableFolder(self.catalog.storage_of(found)).delete()
         return found
 
-    monkeypatch.setattr(Folders, "interrupted_drop", and_then_it_ends)
+    monkeypatch.setattr(Folders, "interrupted_drop", complete_the_drop)
     with pytest.raises(TableNotFoundError):
         namespace.drop_table(T)

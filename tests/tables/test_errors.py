@@ -1,4 +1,4 @@
-"""What pylance's failures stand for, told from their text."""
+"""Classification of pylance's failures by their text."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("said", "name"), SAID, ids=[said[:40] for said, _ in SAID])
-def test_a_failure_is_told_by_its_text(said: str, name: str) -> None:
+def test_a_failure_is_classified_by_its_text(said: str, name: str) -> None:
     found = from_lance(OSError(said), "QueryTable t")
     assert type(found) is getattr(errors, f"{name}Error")
     assert found is not None and found.message.startswith("QueryTable t: ")
@@ -101,7 +101,7 @@ def test_a_failure_is_told_by_its_text(said: str, name: str) -> None:
 
 
 def raised(kind: type[Exception], *said: str, module: str) -> Exception:
-    """Raise an exception as a module of that name does."""
+    """Raise an exception in a module with this name, and return it."""
     names: dict[str, Any] = {"__name__": module, "error": kind(*said)}
     with pytest.raises(kind) as caught:
         exec("raise error", names)
@@ -118,7 +118,7 @@ def raised(kind: type[Exception], *said: str, module: str) -> Exception:
         ("x.lance", False),
     ],
 )
-def test_an_argument_is_refused_by_pylance_alone(
+def test_only_argument_errors_raised_by_pylance_are_translated(
     kind: type[Exception], module: str, is_refusal: bool
 ) -> None:
     found = from_lance(raised(kind, "no such number", module=module), "QueryTable t")
@@ -129,9 +129,10 @@ def test_an_argument_is_refused_by_pylance_alone(
         assert ("too large for Lance" in found.message) is (kind is OverflowError)
 
 
-def test_a_failure_of_something_else_is_none_of_pylances() -> None:
+def test_errors_not_raised_by_pylance() -> None:
     assert from_lance(RuntimeError("it broke"), "QueryTable t") is None
-    assert from_lance(TypeError("it broke"), "QueryTable t") is None  # never raised, so by nobody
+    # This error was never raised, so it does not come from pylance.
+    assert from_lance(TypeError("it broke"), "QueryTable t") is None
     told = from_lance(ValueError("it broke"), "QueryTable t")
     assert (type(told), str(told)) == (errors.InvalidInputError, "QueryTable t: it broke")
 
@@ -145,7 +146,9 @@ def test_a_failure_of_something_else_is_none_of_pylances() -> None:
         ("KeyError: 'version 9 does not exist'", "TableVersionNotFound", "version 9"),
     ],
 )
-def test_what_the_namespace_itself_said_is_said_again(said: str, name: str, message: str) -> None:
+def test_an_error_of_the_namespace_keeps_its_type_and_message(
+    said: str, name: str, message: str
+) -> None:
     found = from_lance(OSError(f"Python error in describe: {said}"), "QueryTable t")
     assert type(found) is getattr(errors, f"{name}Error")
     assert found is not None and message.split()[0] in found.message
@@ -170,11 +173,11 @@ def test_what_the_namespace_itself_said_is_said_again(said: str, name: str, mess
         ("LanceError(Schema): Column txt is not in the dataset", "column 'txt' does not exist"),
     ],
 )  # fmt: skip
-def test_a_message_is_shown_without_pylances_insides(said: str, shown: str) -> None:
+def test_a_message_omits_pylances_internals(said: str, shown: str) -> None:
     assert plain_message(OSError(said)) == shown
 
 
-def test_a_message_in_two_parts_is_one() -> None:
+def test_the_parts_of_a_message_are_joined() -> None:
     assert plain_message(TypeError("it ", "broke")) == "it broke"
     assert plain_message(OSError(5, "broke")) == "[Errno 5] broke"
     assert plain_message(TypeError("broke", 5)) == "('broke', 5)"

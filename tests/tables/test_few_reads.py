@@ -1,4 +1,4 @@
-"""Calls about one version or one tag read no more than that, however large the table is."""
+"""Calls about one version or one tag read only that version or tag, however large the table is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def test_one_tag_is_read_without_the_dataset(
 
 
 @pytest.mark.usefixtures("no_wide_reads")
-def test_a_call_about_one_tag_lists_none(namespace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_about_one_tag_does_not_list_tags(
+    namespace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Unlisted:
         def __init__(self, tags: Any) -> None:
             self._tags = tags

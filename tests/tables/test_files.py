@@ -1,4 +1,4 @@
-"""Files of a dataset, its manifests and versions, on any storage."""
+"""Files of a dataset, its manifests and its versions, on each kind of storage."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from tests.servers.s3 import GuardedS3
 ROWS = pa.table({"x": [1]})
 
 
-# The last is read as an object store is, in one listing.
+# Files at file-object-store:// are found like those of an object store, with one listing.
 @pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
-def test_missing_files_are_those_that_are_not_there(tmp_path: Path, scheme: str) -> None:
+def test_missing_files_are_found(tmp_path: Path, scheme: str) -> None:
     storage = TableStorage(location=f"{scheme}{tmp_path}", options={})
     assert missing_files(storage, "data", []) == []
     assert missing_files(storage, "data", ["a.lance"]) == ["a.lance"]
@@ -55,9 +55,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
     return TableStorage(location=f"{request.param}{tmp_path}", options={})
 
 
-def test_a_file_is_read_and_deleted_where_it_is_there(
-    storage: TableStorage, tmp_path: Path
-) -> None:
+def test_an_existing_file_is_read_and_deleted(storage: TableStorage, tmp_path: Path) -> None:
     session = LanceFileSession(storage.location)
     (tmp_path / "_versions" / "a").write_bytes(b"text")
     assert read_file(storage, "_versions/a") == read_small(session, "_versions/a") == b"text"
@@ -66,7 +64,7 @@ def test_a_file_is_read_and_deleted_where_it_is_there(
     assert not (tmp_path / "_versions" / "a").exists()
 
 
-def test_a_failure_is_no_missing_file() -> None:
+def test_a_failure_is_not_treated_as_a_missing_file() -> None:
     class Refusing:
         said = ""
 
@@ -95,7 +93,7 @@ def test_a_failure_is_no_missing_file() -> None:
         ("file-object-store:///lake", None),
     ],
 )
-def test_a_location_is_a_path_on_local_storage_alone(location: str, path: str | None) -> None:
+def test_only_a_local_location_has_a_path(location: str, path: str | None) -> None:
     assert local_path(location) == path
 
 
@@ -112,7 +110,7 @@ NEWEST, STAGED = final_names(7)[0], f"{final_names(7)[0]}-some.one_else"
 
 
 @pytest.mark.parametrize("branch", [None, "team/side"])
-def test_a_staged_manifest_is_put_in_its_place(
+def test_a_staged_manifest_is_published(
     storage: TableStorage, tmp_path: Path, branch: str | None
 ) -> None:
     path = tmp_path.joinpath(*(("tree", "team", "side") if branch else ()), "_versions")
@@ -126,12 +124,12 @@ def test_a_staged_manifest_is_put_in_its_place(
     assert (folder.names(), folder.has(STAGED)) == ([], True)
     folder.publish(STAGED)
     assert (folder.names(), (path / NEWEST).read_bytes()) == ([NEWEST], b"seven")
-    folder.publish(NEWEST)  # it has its name already
+    folder.publish(NEWEST)  # it already has its final name
     is_local = not storage.location.startswith("file-object")
     assert folder.size(NEWEST) == (5 if is_local else None)
     assert (path / STAGED).exists() is not is_local  # an object store cannot rename
     folder.delete(STAGED)
-    folder.publish(STAGED)  # somebody else did
+    folder.publish(STAGED)  # another client already published it
     folder.set_aside(NEWEST)
     folder.set_aside(NEWEST)
     assert folder.names() == []
@@ -141,7 +139,7 @@ def test_a_staged_manifest_is_put_in_its_place(
         assert folder.size(name) is None
 
 
-def test_a_manifest_that_has_its_final_name_is_not_moved(
+def test_a_manifest_with_its_final_name_is_not_moved(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -151,7 +149,7 @@ def test_a_manifest_that_has_its_final_name_is_not_moved(
     ManifestFolder(storage, None).publish(NEWEST)
 
 
-def test_a_folder_that_is_not_there_has_no_manifests(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_manifests(tmp_path: Path) -> None:
     for scheme in ("", "file://", "file-object-store://"):
         storage = TableStorage(location=f"{scheme}{tmp_path}/none", options={})
         assert ManifestFolder(storage, None).names() == []
@@ -183,7 +181,7 @@ def test_a_folder_that_is_not_there_has_no_manifests(tmp_path: Path) -> None:
         ("/lake/t", None, "/lake/t/_versions/deeper", False),
     ],
 )
-def test_where_a_manifest_may_be_staged(
+def test_valid_paths_of_staged_manifests(
     location: str, branch: str | None, folder: str, is_at: bool
 ) -> None:
     manifests = ManifestFolder(TableStorage(location=location, options={}), branch)
@@ -240,7 +238,7 @@ def dataset(tmp_path: Path) -> Any:
         ([(40, 50)], []),
     ],
 )
-def test_versions_that_ranges_hold(
+def test_versions_in_ranges_are_deleted(
     dataset: Any, ranges: list[tuple[int, int]], found: list[int]
 ) -> None:
     spans = [VersionRange(start_version=start, end_version=end) for start, end in ranges]
@@ -258,13 +256,13 @@ def test_versions_that_ranges_hold(
         (1, 6, "version 5 is the latest and cannot be deleted"),
     ],
 )
-def test_versions_that_no_range_may_hold(dataset: Any, start: int, end: int, said: str) -> None:
+def test_invalid_version_ranges_are_rejected(dataset: Any, start: int, end: int, said: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^{said}"):
         versions.doomed(dataset, [VersionRange(start_version=start, end_version=end)], None)
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
-def test_versions_are_listed_alike_on_any_storage(
+def test_version_listings_are_the_same_on_any_storage(
     dataset: Any, scheme: str, tmp_path: Path
 ) -> None:
     dataset.create_branch("side").insert(ROWS)
@@ -289,14 +287,14 @@ def test_versions_are_listed_alike_on_any_storage(
             versions.describe(found, 9, branch)
 
 
-def test_a_version_that_goes_while_it_is_listed_is_left_out(dataset: Any) -> None:
+def test_a_version_deleted_during_listing_is_skipped(dataset: Any) -> None:
     listed = versions.Manifests(dataset, None)
     versions.delete(dataset, [2])
     assert 2 in listed
     assert listed.version(2) is None
 
 
-# --- whether a dataset is there
+# --- existence of a dataset
 
 GONE = "Not found: /lake/t/_versions/1.manifest"
 
@@ -305,7 +303,7 @@ GONE = "Not found: /lake/t/_versions/1.manifest"
     ("said", "looks"),
     [([GONE], 2), ([GONE, "Invalid range 1..2 for object of 0 bytes"], 3), ([GONE] * 3, 4)],
 )
-def test_a_dataset_is_looked_for_again_while_it_is_dropped(
+def test_the_existence_check_is_retried_during_a_drop(
     said: list[str], looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left, seen, paused = said[::-1], [], list[float]()
@@ -326,7 +324,7 @@ def test_a_dataset_is_looked_for_again_while_it_is_dropped(
 @pytest.mark.parametrize(
     ("said", "kind"), [(GONE, InvalidTableStateError), ("the disk is full", OSError)]
 )
-def test_a_dataset_that_cannot_be_read_is_said(
+def test_an_unreadable_dataset_is_reported(
     said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look(_: TableStorage) -> bool:
@@ -338,7 +336,7 @@ def test_a_dataset_that_cannot_be_read_is_said(
         opening.exists(TableStorage(location="/lake/t", options={}))
 
 
-def test_which_versions_a_place_has(dataset: Any, tmp_path: Path) -> None:
+def test_versions_at_a_location(dataset: Any, tmp_path: Path) -> None:
     there = TableStorage(location=str(tmp_path / "t"), options={})
     nowhere = TableStorage(location=str(tmp_path / "none"), options={})
     assert (opening.exists(there), opening.exists(nowhere)) == (True, False)
@@ -352,7 +350,7 @@ def test_which_versions_a_place_has(dataset: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.s3
-def test_an_object_store_is_asked_with_the_options_of_the_table(s3: GuardedS3) -> None:
+def test_an_object_store_is_accessed_with_the_options_of_the_table(s3: GuardedS3) -> None:
     options = s3.options()
     storage = TableStorage(location=f"s3://{s3.bucket}/lake/t", options=options)
     made = lance.write_dataset(ROWS, storage.location, storage_options=options)
@@ -381,7 +379,7 @@ def test_an_object_store_is_asked_with_the_options_of_the_table(s3: GuardedS3) -
     assert opening.open_dataset(target).count_rows() == 1
 
 
-def test_a_dataset_is_opened_with_all_that_its_storage_says(
+def test_a_dataset_is_opened_with_the_options_and_session_of_its_storage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = lance.Session()
@@ -409,7 +407,7 @@ def test_a_dataset_is_opened_with_all_that_its_storage_says(
     assert seen[0][1]["session"] is session
 
 
-def test_a_failure_to_open_is_not_taken_for_an_empty_place(
+def test_a_failure_to_open_is_not_reported_as_a_missing_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
@@ -425,7 +423,7 @@ def test_a_failure_to_open_is_not_taken_for_an_empty_place(
 
 @pytest.mark.parametrize("is_shallow", [True, False])
 @pytest.mark.parametrize(("version", "rows"), [(None, 5), (2, 2), ("third", 3)])
-def test_a_clone_begins_with_one_version(
+def test_a_clone_contains_the_requested_version(
     dataset: Any, tmp_path: Path, version: int | str | None, rows: int, is_shallow: bool
 ) -> None:
     dataset.tags.create("third", 3)
@@ -445,7 +443,7 @@ def test_a_clone_begins_with_one_version(
         ("the disk is full", OSError),
     ],
 )
-def test_a_clone_whose_place_was_taken_meanwhile(
+def test_a_clone_to_a_location_written_concurrently(
     dataset: Any, said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""Full-text queries that took minutes or any stack: bounded before Lance reads them."""
+"""Full-text queries that took minutes or exhausted the stack in Lance are rejected first."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def test_a_query_of_words_is_bounded(namespace: Namespace) -> None:
 @pytest.mark.parametrize(
     "query", [match(fuzziness=2), match(terms="apple " * 1_600), boolean(*[MATCH] * 900), nested(4)]
 )
-def test_what_is_within_the_bounds_runs(namespace: Namespace, query: dict[str, Any]) -> None:
+def test_a_query_within_the_bounds_runs(namespace: Namespace, query: dict[str, Any]) -> None:
     assert search(namespace, {"structured_query": {"query": query}}) >= 1

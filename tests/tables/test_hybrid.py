@@ -1,4 +1,4 @@
-"""The order of a hybrid search: each row's share by its place among the nearest and the best words."""
+"""The order of a hybrid search: each row is scored by its ranks in the vector and text searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = {"string_query": {"query": "w"}}
 
 
 def share(*places: int) -> float:
-    """Return the score of a row at these places, the first of which is 1."""
+    """Return the score of a row with these ranks, counted from 1."""
     return sum(1 / (60 + place) for place in places)
 
 
@@ -25,7 +25,7 @@ ORDER = [7, 5, 3, 8, 9]
 
 
 def run(**fields: Any) -> tuple[pa.Table, list[Any]]:
-    """Return the fused rows, and the requests that each search was asked."""
+    """Return the fused rows, and the request of each search."""
     asked: list[Any] = []
 
     def search(part: Any) -> pa.Table:
@@ -42,7 +42,7 @@ def run(**fields: Any) -> tuple[pa.Table, list[Any]]:
 
 
 @pytest.mark.parametrize(("k", "offset"), [(10, None), (3, None), (2, 1), (10, 4), (2, 9)])
-def test_rows_come_by_the_sum_of_their_shares(k: int, offset: int | None) -> None:
+def test_rows_are_ordered_by_the_sum_of_their_scores(k: int, offset: int | None) -> None:
     found, asked = run(k=k, offset=offset, with_row_id=True)
     expected = ORDER[offset or 0 :][:k]
     assert found.column_names == ["a", "_rowid", RELEVANCE]
@@ -56,5 +56,5 @@ def test_rows_come_by_the_sum_of_their_shares(k: int, offset: int | None) -> Non
         assert (part.k, part.offset, part.with_row_id) == (k + (offset or 0), None, True)
 
 
-def test_row_ids_come_only_where_they_are_asked_for() -> None:
+def test_row_ids_are_returned_only_if_requested() -> None:
     assert run(k=1)[0].column_names == ["a", RELEVANCE]

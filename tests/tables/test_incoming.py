@@ -1,4 +1,4 @@
-"""Rows that Lance cannot store, or that would end the process, are rejected and change nothing."""
+"""Rows that Lance cannot store, or that would crash the process, are rejected without effect."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def of(values: pa.Array) -> pa.RecordBatch:
 
 
 def jsonb(levels: int) -> bytes:
-    """Return arrays nested so deep in Lance's binary JSON, the innermost of them empty."""
+    """Return arrays nested this deep in Lance's binary JSON; the innermost array is empty."""
     value = struct.pack(">I", 0x80000000)
     for _ in range(levels - 1):
         value = struct.pack(">II", 0x80000001, 0x50000000 | len(value)) + value
@@ -109,7 +109,7 @@ POLYGON = struct.pack("<BIII8d", 1, 3, 1, 4, *range(8))
 
 
 def wkb(levels: int, *first: bytes) -> bytes:
-    """Return geometry collections nested so deep, each with these members before the next."""
+    """Return geometry collections nested this deep; each has these members before the next."""
     value = POINT
     for _ in range(levels):
         value = struct.pack("<BII", 1, 7, 1 + len(first)) + b"".join(first) + value
@@ -150,13 +150,13 @@ def test_values_that_are_nested_too_deep(kind: str) -> None:
     assert checked(TOO_DEEP[kind](MAX_VALUE_NESTING)).num_rows
 
 
-def test_brackets_in_text_are_no_nesting() -> None:
+def test_brackets_in_text_do_not_count_as_nesting() -> None:
     text = '"' + "[" * 1000 + '\\"' + "{" * 1000 + '"'
     assert checked(of(json_array(text, "[" + "[],[]," * 200 + "1]"))).num_rows == 2
 
 
 @pytest.mark.parametrize("value", [b"", b"\x80", b"\xff" * 600, b"\x40\xff\xff\xff" * 200])
-def test_binary_that_is_damaged_is_measured_without_an_error(value: bytes) -> None:
+def test_damaged_binary_values_are_checked_without_an_error(value: bytes) -> None:
     checked(tagged(pa.array([value], pa.large_binary()), "lance.json"))
     checked(tagged(pa.array([value, b"\x01\x07\0\0\0" + value]), "geoarrow.wkb"))
 
@@ -191,7 +191,7 @@ def create(lake: Any, rows: Any) -> None:
     ],
     ids=["deep", "empty-struct", "null"],
 )
-def test_a_write_of_such_rows_changes_nothing(tmp_path: Path, write: Any, rows: pa.Table) -> None:
+def test_a_rejected_write_changes_nothing(tmp_path: Path, write: Any, rows: pa.Table) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1], "j": json_array("{}")}))
     with pytest.raises(LanceNamespaceError) as caught:
@@ -213,7 +213,7 @@ def test_a_write_of_such_rows_changes_nothing(tmp_path: Path, write: Any, rows: 
     ],
     ids=lambda kind: kind["type"],
 )  # fmt: skip
-def test_a_column_is_not_altered_to_such_a_type(tmp_path: Path, kind: Any) -> None:
+def test_a_column_cannot_be_altered_to_an_unsupported_type(tmp_path: Path, kind: Any) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
     alteration = {"path": "n", "data_type": kind}
@@ -224,7 +224,7 @@ def test_a_column_is_not_altered_to_such_a_type(tmp_path: Path, kind: Any) -> No
 @pytest.mark.parametrize(
     "expression", ["arrow_cast(n, 'Decimal32(5, 2)')", "arrow_cast(1, 'Decimal32(5, 2)')"]
 )
-def test_a_column_of_such_a_type_is_not_added(tmp_path: Path, expression: str) -> None:
+def test_a_column_of_an_unsupported_type_cannot_be_added(tmp_path: Path, expression: str) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
     column = {"name": "m", "expression": expression}
@@ -242,7 +242,7 @@ def test_slices_of_structs_in_structs_are_copied() -> None:
     assert part.column(0).to_pylist() == [{"b": {"a": 2}}, {"b": {"a": 3}}]
 
 
-def test_lists_take_the_place_of_vectors_alone() -> None:
+def test_lists_are_cast_only_to_vector_columns() -> None:
     onto = pa.schema([("v", pa.list_(pa.float32(), 2)), ("w", pa.list_(pa.float32()))])
     rows = pa.table({"v": [[1.0, 2.0], None], "w": [[1.0], [2.0]], "z": [[1], [2]]})
     read = writable(RowStream.of(rows), onto).read_all()
@@ -250,7 +250,7 @@ def test_lists_take_the_place_of_vectors_alone() -> None:
     assert read["v"].to_pylist() == [[1, 2], None]
 
 
-def test_metadata_that_is_changed_is_bounded(tmp_path: Path) -> None:
+def test_changed_metadata_is_bounded(tmp_path: Path) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
     many = {f"k{number}": "" for number in range(MAX_METADATA_ENTRIES)}

@@ -1,4 +1,4 @@
-"""What an index is built with where the request does not say, and names of indices."""
+"""Default options of new indices, and names of indices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = {"id": ["t"]}
 
 
 class Building:
-    """A dataset that notes what it is asked to build."""
+    """A fake dataset that records the indices that are built."""
 
     def __init__(self, kind: pa.DataType, rows: int = 100, names: tuple[str, ...] = ()) -> None:
         inner = pa.struct([pa.field("v", kind)])
@@ -74,7 +74,7 @@ def built(dataset: Building, **more: Any) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("kind", ["IVF_PQ", "IVF_HNSW_PQ"])
 @pytest.mark.parametrize("is_multi", [False, True])
-def test_into_how_many_parts_a_vector_is_cut(
+def test_default_number_of_sub_vectors(
     size: int, bits: int | None, parts: int, kind: str, is_multi: bool
 ) -> None:
     column = pa.list_(pa.float32(), size)
@@ -84,7 +84,7 @@ def test_into_how_many_parts_a_vector_is_cut(
 
 
 @pytest.mark.parametrize("kind", ["IVF_FLAT", "IVF_SQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ"])
-def test_what_cuts_no_vector_is_told_no_parts(kind: str) -> None:
+def test_indices_without_product_quantization_have_no_sub_vectors(kind: str) -> None:
     assert "num_sub_vectors" not in built(Building(pa.list_(pa.float32(), 16)), index_type=kind)
 
 
@@ -99,7 +99,7 @@ def test_what_cuts_no_vector_is_told_no_parts(kind: str) -> None:
         (100_000, {"target_partition_size": 50}, None),
     ],
 )
-def test_how_many_partitions_there_are(
+def test_default_number_of_partitions(
     rows: int, given: dict[str, int], partitions: int | None
 ) -> None:
     found = built(Building(pa.list_(pa.float32(), 16), rows), **given)
@@ -107,8 +107,8 @@ def test_how_many_partitions_there_are(
     assert {key: found[key] for key in given} == given
 
 
-def test_each_kind_of_index_is_given_its_own_options() -> None:
-    """test_request_fields shows the effect of each option."""
+def test_each_kind_of_index_receives_only_its_options() -> None:
+    """The effect of each option is tested in test_request_fields."""
     column = pa.list_(pa.float32(), 16)
     text = {"with_position": False, "language": "French", "stem": False}
     found = built(Building(column), num_partitions=3, num_sub_vectors=5, **text)
@@ -129,7 +129,7 @@ def test_each_kind_of_index_is_given_its_own_options() -> None:
     ("more", "name"),
     [({}, "s_idx"), ({"name": "mine"}, "mine"), ({"column": "inner.v"}, "inner_v_idx")],
 )
-def test_an_index_has_a_name_that_is_free(call: Any, more: dict[str, Any], name: str) -> None:
+def test_an_index_name_must_be_unused(call: Any, more: dict[str, Any], name: str) -> None:
     asked = {"index_type": "BITMAP", "column": "s", **more}
     taken = Building(pa.int64(), names=("other", name))
     with pytest.raises(TableIndexAlreadyExistsError, match=f"'{name}' already exists; drop it"):
@@ -151,7 +151,7 @@ def test_an_index_has_a_name_that_is_free(call: Any, more: dict[str, Any], name:
          TableColumnNotFoundError, "'inner.none' does not exist"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_indexed_is_named(
+def test_an_impossible_index_is_rejected(
     call: Any, more: dict[str, Any], kind: type[Exception], said: str
 ) -> None:
     dataset = Building(pa.list_(pa.float32(), 16))
@@ -160,7 +160,7 @@ def test_what_cannot_be_indexed_is_named(
     assert dataset.built == []
 
 
-def test_an_index_that_is_not_there_is_not_dropped() -> None:
+def test_a_missing_index_is_reported() -> None:
     dataset = Building(pa.int64(), names=("a", "b"))
     indices.drop(dataset, "b")
     for call in (indices.drop, indices.statistics):
@@ -180,13 +180,13 @@ def test_an_index_that_is_not_there_is_not_dropped() -> None:
         ({"other": "true"}, False),
     ],
 )
-def test_the_context_asks_to_replace(context: dict[str, str] | None, asked: bool) -> None:
+def test_the_context_can_request_replacement(context: dict[str, str] | None, asked: bool) -> None:
     assert asks(request(context=context), REPLACE) is asked
 
 
 @pytest.fixture(scope="module")
 def worded() -> Iterator[Namespace]:
-    """A table of two columns of text, of which the second alone is indexed; and one without an index."""
+    """A table with two text columns, only the second indexed, and a table without an index."""
     rows = pa.table({"x": [1, 2], "s": ["cat", "dog"], "u": ["dog", "bird"]})
     with connect("memory", {}) as namespace:
         for name in "tw":
@@ -212,13 +212,13 @@ def searched(namespace: Namespace, query: Any, table: str = "t") -> list[int]:
     ],
     ids=lambda query: next(iter(query)),
 )
-def test_words_are_found_in_the_columns_that_have_an_index(worded: Namespace, query: Any) -> None:
+def test_words_are_searched_in_the_indexed_columns(worded: Namespace, query: Any) -> None:
     assert searched(worded, query) == [1]
     with pytest.raises(InvalidInputError, match="no column has a full-text index; create one"):
         searched(worded, query, "w")
 
 
-def test_a_phrase_without_a_column_is_found_in_each_of_two_that_have_an_index(
+def test_a_phrase_without_a_column_is_searched_in_all_indexed_columns(
     worded: Namespace,
 ) -> None:
     words = {"s": ["red cat runs", "cat red", "a dog"], "u": ["a bird", "no", "the red cat"]}

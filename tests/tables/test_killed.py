@@ -1,4 +1,4 @@
-"""CreateTable and DropTable, killed at every step: a second run completes or undoes them."""
+"""CreateTable and DropTable, killed at every step: a second attempt completes or reverts them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_drop_table_killed(tmp_path: Path, step: Step) -> None:
             namespace.drop_table({"id": ["t"]})
         with pytest.raises(TableNotFoundError):
             namespace.describe_table({"id": ["t"]})
-        # The name is free again, and what the killed drop left is gone after the next one.
+        # The name is available again, and the next drop deletes everything the killed drop left.
         namespace.create_table({"id": ["t"]}, ROWS)
         assert namespace.count_table_rows({"id": ["t"]}).count == 10
         namespace.drop_table({"id": ["t"]})
@@ -109,7 +109,7 @@ def test_drop_table_killed(tmp_path: Path, step: Step) -> None:
 
 # --- catalogs
 
-# The step, and what is tried next; the same comes out of both where only one is tried.
+# The step, and the operations tried after it; if there is one, both have the same result.
 CATALOG_CREATE_STEPS = {
     "before the table is added": (Step("Namespace.add_table_for", "before"), ["drop"]),
     "after the table was added": (Step("Namespace.add_table_for", "after"), ["drop"]),
@@ -131,9 +131,9 @@ CATALOG_DROP_STEPS = {
 
 
 ALL_STEPS = "unity"
-"""The catalog that is killed at every step: most steps in a table's folder are alike in all of them."""
+"""The catalog that is killed at every step; most steps in a table's folder are common to all."""
 EVERYWHERE = ("Namespace.", "RowStream.", "TableFolder.mark_removed")
-"""Functions at which each catalog is killed: its record of the table differs after each."""
+"""Functions at which every catalog is killed, because its entry of the table differs after each."""
 
 
 def _each(steps: Mapping[str, tuple[Step, list[str]]]) -> pytest.MarkDecorator:
@@ -156,13 +156,13 @@ def _each(steps: Mapping[str, tuple[Step, list[str]]]) -> pytest.MarkDecorator:
     )
 
 
-# One of the two forms of Hive is enough: they differ above the table only.
+# One of the two Hive catalogs is enough: they differ only in the levels above the table.
 KILLED = {name: start for name, start in CATALOGS.items() if name != "hive2"}
 
 
 @frozen
 class Place:
-    """A table that is to be, in one of the catalogs."""
+    """A table to be created in one of the catalogs."""
 
     namespace: Namespace
     parent: list[str]
@@ -174,17 +174,17 @@ class Place:
         return [*self.parent, "t"]
 
     def tables(self, *, ready: bool) -> list[str]:
-        """List the namespace; only tables with data if `ready`."""
+        """List the tables of the namespace; only tables with data if `ready`."""
         return list(self.namespace.iter_tables(self.parent, include_declared=not ready))
 
     def files(self) -> list[str]:
-        """List what is at the table's location, but for the catalog's own files."""
+        """List the files at the table's location, except the catalog's own files."""
         files = [path for path in Path(self.location).rglob("*") if path.is_file()]
         found = [str(path.relative_to(self.location)) for path in files]
         return [name for name in found if not name.startswith("metadata/")]
 
     def is_whole(self) -> bool:
-        """Return whether the table is ready; a table that says so must have all its rows."""
+        """Return whether the table is ready; check that a ready table has all its rows."""
         ready = self.tables(ready=True) == ["t"]
         if not self.tables(ready=False):
             with pytest.raises(TableNotFoundError):
@@ -246,7 +246,7 @@ def test_drop_table_killed_in_a_catalog(place: Place, step: Step, then: str) -> 
         with pytest.raises(TableAlreadyExistsError):
             namespace.create_table(request, ROWS)
     elif step.function == "Namespace.remove_table" and step.when == "after":
-        # Nothing says yet that the drop removed the table, and not another tool: the data stays.
+        # It is not known yet whether the drop or another tool removed the table: the data remains.
         assert place.tables(ready=False) == []
         if then == "create":
             created = namespace.create_table(request, ROWS)

@@ -1,4 +1,4 @@
-"""Names that Lance gives to its files, and names that it does not."""
+"""File names that Lance assigns, and file names that it does not."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("path", OWN)
-def test_a_name_that_lance_gives(path: str) -> None:
+def test_a_name_assigned_by_lance(path: str) -> None:
     assert is_lance_file(path)
     assert not is_lance_file(path.replace("_", "-").replace("data", "dada").replace("tree", "try"))
 
 
 @pytest.mark.parametrize("path", FOREIGN)
-def test_a_name_that_lance_does_not_give(path: str) -> None:
+def test_a_name_not_assigned_by_lance(path: str) -> None:
     assert not is_lance_file(path)
 
 
@@ -94,14 +94,14 @@ def test_a_name_that_lance_does_not_give(path: str) -> None:
         (f"data/{UUID}.lance", ["side"], True),
     ],
 )
-def test_in_the_tree_only_branches_are_the_tables(
+def test_the_tree_contains_only_files_of_known_branches(
     path: str, branches: list[str], is_own: bool
 ) -> None:
     assert is_lance_file(path, branches) is is_own
 
 
 @pytest.mark.parametrize("name", sorted(MARKERS))
-def test_a_marker_may_be_half_written(name: str) -> None:
+def test_a_partially_written_marker_is_recognized(name: str) -> None:
     for own in (name, f"{name}.{'0a' * 16}", f"{name}#12"):
         assert is_marker(own)
     for other in (
@@ -139,7 +139,7 @@ def test_a_file_describes_a_branch(path: str, branch: str | None) -> None:
         ("tree/side/data/any.lance", False),
     ],
 )
-def test_a_manifest_may_name_data_files_alone(path: str, could: bool) -> None:
+def test_a_manifest_may_name_only_data_files(path: str, could: bool) -> None:
     assert could_be_data(path) is could
 
 

@@ -1,4 +1,4 @@
-"""What a change sees of the place of the dataset that it opened."""
+"""A change detects whether the dataset that it opened is still at its location."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def closed(*_: Any, **__: Any) -> Any:
 
 
 @pytest.mark.parametrize("branch", [None, "side"])
-def test_a_place_that_is_as_it_was_is_told_without_opening_it(
+def test_an_unchanged_location_is_recognized_without_opening_it(
     storage: TableStorage, branch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_version(storage, branch) as (dataset, opened):
@@ -56,13 +56,13 @@ def test_a_place_that_is_as_it_was_is_told_without_opening_it(
         assert path_of(opened.root) == versions_of(storage, branch).parent
         monkeypatch.setattr(lineage, "open_dataset", closed)
         assert opened.state() is LocationState.SAME
-        dataset.insert(ROWS)  # a later version leaves this one as it was
+        dataset.insert(ROWS)  # a later version does not affect this one
         assert opened.state() is LocationState.SAME
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the open files are read from /proc")
 @pytest.mark.parametrize("branch", [None, "side"])
-def test_the_folder_of_versions_is_held_open_only_meanwhile(
+def test_the_folder_of_versions_is_open_only_during_the_change(
     storage: TableStorage, branch: str | None
 ) -> None:
     folder = versions_of(storage, branch)
@@ -71,10 +71,8 @@ def test_the_folder_of_versions_is_held_open_only_meanwhile(
     assert folder.resolve() not in open_files(folder)
 
 
-def test_a_manifest_that_was_copied_is_looked_into(
-    storage: TableStorage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its number in the file system and its time are others; what it says is the same."""
+def test_a_copied_manifest_is_read(storage: TableStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its inode and its modification time differ, but its content is the same."""
     with open_version(storage) as (dataset, opened):
         (manifest,) = [p for p in versions_of(storage).iterdir() if str(2**64 - 1 - 2) in p.name]
         content = manifest.read_bytes()
@@ -90,14 +88,13 @@ def test_a_manifest_that_was_copied_is_looked_into(
         assert dataset.version == 2
 
 
-def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
+def test_a_location_that_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
     with open_version(storage) as (dataset, opened):
         shutil.rmtree(path_of(storage))
         assert opened.state() is LocationState.NOTHING
         assert opened.misplaced() == []
-        opened.require_same(
-            dataset, "t"
-        )  # whoever changes nothing there needs to take nothing back
+        # The change committed nothing, so there is nothing to revert.
+        opened.require_same(dataset, "t")
         lance.write_dataset(ROWS, str(path_of(storage)))
         assert opened.state() is LocationState.OTHER
         lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
@@ -111,20 +108,20 @@ def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
     assert lance.dataset(str(path_of(storage))).version == 3
 
 
-def test_of_a_branch_that_has_gone_there_is_nothing(storage: TableStorage) -> None:
+def test_a_deleted_branch_has_no_dataset(storage: TableStorage) -> None:
     with open_version(storage, "side") as (_, opened):
         lance.dataset(str(path_of(storage))).branches.delete("side")
         assert opened.state() is LocationState.NOTHING
 
 
-def test_nothing_is_opened_where_nothing_is(storage: TableStorage) -> None:
+def test_opening_an_empty_location_fails(storage: TableStorage) -> None:
     nowhere = evolve(storage, location=storage.location + "x")
     with pytest.raises(InvalidTableStateError), open_version(nowhere):
         pass
 
 
-def test_only_what_the_change_committed_last_is_taken_back(storage: TableStorage) -> None:
-    """Versions 3 and 4 are the change's; 5 is of somebody else who went on from it, until it goes."""
+def test_only_the_latest_commits_of_the_change_are_reverted(storage: TableStorage) -> None:
+    """The change commits versions 3 and 4; another client commits 5, which is deleted later."""
     with open_version(storage) as (dataset, opened):
         opened.note(dataset)
         assert opened.committed == {}  # nothing was committed yet
@@ -144,7 +141,7 @@ def test_only_what_the_change_committed_last_is_taken_back(storage: TableStorage
 
 
 @pytest.mark.parametrize("held", [True, False], ids=["held", "by its manifests"])
-def test_a_version_that_was_cleaned_up_is_no_other_dataset(
+def test_a_cleaned_up_version_does_not_imply_another_dataset(
     storage: TableStorage, held: bool
 ) -> None:
     with open_version(storage) as (dataset, opened):
@@ -163,14 +160,14 @@ def test_a_version_that_was_cleaned_up_is_no_other_dataset(
     ("later", "there"),
     [(timedelta(hours=1), LocationState.SAME), (-timedelta(hours=1), LocationState.OTHER)],
 )
-def test_without_files_the_time_of_an_earlier_version_tells(
+def test_without_files_the_time_of_an_earlier_version_is_compared(
     storage: TableStorage, later: timedelta, there: LocationState
 ) -> None:
-    """A table without rows has no data file by which it could be told that it was dropped."""
+    """A table without rows has no data files that would show whether it was dropped."""
     with open_version(storage) as (_, opened):
         lance.dataset(str(path_of(storage))).delete("true")
         opened.delete([opened.number])
         moved = evolve(opened, folder=None, written=opened.written + later)
         assert moved.state() is there
         opened.delete([1])
-        assert moved.state() is LocationState.SAME  # none is left that could tell
+        assert moved.state() is LocationState.SAME  # no earlier version is left to compare

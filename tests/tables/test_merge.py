@@ -1,4 +1,4 @@
-"""A merge inserts each new key once, whoever else merges; what null and repeated keys do."""
+"""Concurrent merges insert each new key once; handling of null and repeated keys."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def connected(kind: str, path: Path) -> Any:
     return connect(impl, settings)
 
 
-# Keys are compared before the catalog is involved: two kinds show it for all.
+# Keys are compared before the catalog is involved, so two kinds of namespaces are enough.
 FEW = pytest.mark.parametrize("lake", ["sql, managed", "rest"], indirect=True)
 KINDS = ["dir", "manifest", "manifest, managed", "sql", "sql, managed"]
 
 
 @pytest.fixture(params=[*KINDS, "memory", "rest", "dir on S3"])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    """A namespace, in process and over REST."""
+    """A namespace of each kind, in process or over REST."""
     if request.param == "dir on S3":
         s3: GuardedS3 = request.getfixturevalue("s3")
         options = {f"storage.{key}": value for key, value in s3.options().items()}
@@ -150,7 +150,7 @@ def test_merges_of_different_keys_all_succeed(lake: Any) -> None:
     assert [pair[0] for pair in pairs_of(lake)] == list(range(WRITERS))
 
 
-def test_a_merge_that_always_loses_is_code_14_and_changes_nothing(
+def test_a_merge_that_always_conflicts_has_code_14_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect("dir", {"path": str(tmp_path / "lake")}) as lake:
@@ -188,7 +188,7 @@ def _merge_in_a_process(impl: str, settings: Mapping[str, str], start: Any, numb
     "kind",
     [kind if kind == "dir" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS],
 )
-def test_processes_that_merge_insert_each_new_key_once(tmp_path: Path, kind: str) -> None:
+def test_concurrent_processes_insert_each_new_key_once(tmp_path: Path, kind: str) -> None:
     impl, settings = settings_of(kind, tmp_path)
     with connected(kind, tmp_path) as lake:
         lake.create_table(T, rows_of((0, "zero")))
@@ -229,7 +229,7 @@ def test_a_null_key_matches_no_row(lake: Any, index: bool) -> None:
 
 
 @FEW
-def test_a_row_with_a_null_key_is_deleted_as_one_that_the_source_lacks(lake: Any) -> None:
+def test_a_row_with_a_null_key_is_deleted_as_not_matched_by_source(lake: Any) -> None:
     lake.create_table(T, BEFORE)
     request = {**UPSERT, "when_not_matched_by_source_delete": True}
     answer = lake.merge_insert_into_table(request, rows_of((None, "a"), (1, "c")))
@@ -256,7 +256,7 @@ def test_a_key_with_a_null_part_matches_no_row(lake: Any) -> None:
     ],
     ids=["update", "insert", "delete"],
 )
-def test_two_rows_with_one_key_are_code_13_and_change_nothing(
+def test_two_rows_with_one_key_have_code_13_and_change_nothing(
     lake: Any, held: pa.Table | None, actions: dict[str, bool]
 ) -> None:
     if held is None:
@@ -279,7 +279,7 @@ def test_a_row_updates_all_rows_with_its_key(lake: Any) -> None:
 
 
 @FEW
-def test_the_same_holds_for_the_table_object(lake: Any) -> None:
+def test_merges_through_the_table_object(lake: Any) -> None:
     lake.create_table(T, BEFORE)
     users = lake.table("users")
 
@@ -319,7 +319,7 @@ def test_keys_of_every_type_are_compared(tmp_path: Path, kind: pa.DataType) -> N
             lake.merge_insert_into_table(request, twice)
 
 
-def test_rows_that_wait_in_a_file_are_merged_again_after_a_conflict(
+def test_rows_buffered_in_a_file_are_merged_again_after_a_conflict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merging, "_BYTES_IN_MEMORY", 100)

@@ -1,4 +1,4 @@
-"""The order of a query's rows, as its context asks for it."""
+"""A query returns its rows in the order that its context specifies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ordered(namespace: Namespace, text: str, **more: Any) -> str:
         ([{"column_name": "x", "ascending": False, "nulls_first": True}, {"column_name": "y"}], "badc"),
     ],
 )  # fmt: skip
-def test_rows_come_in_the_order_asked_for(
+def test_rows_are_returned_in_the_requested_order(
     namespace: Namespace, order: list[dict[str, Any]], expected: str
 ) -> None:
     text = json.dumps(order)
@@ -51,6 +51,6 @@ def test_rows_come_in_the_order_asked_for(
 
 
 @pytest.mark.parametrize("text", ["y", "7", "[7]", "[{}]", '{"column_name": "y"}', "[" * 100_000])
-def test_what_is_no_order_is_refused(namespace: Namespace, text: str) -> None:
+def test_an_invalid_order_is_rejected(namespace: Namespace, text: str) -> None:
     with pytest.raises(InvalidInputError, match="JSON list of objects with column_name"):
         ordered(namespace, text)

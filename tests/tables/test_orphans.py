@@ -1,4 +1,4 @@
-"""Files that no version of a dataset holds."""
+"""Files that no version of a dataset refers to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
 
 
 def written(storage: TableStorage, rows: pa.Table) -> str:
-    """Write rows that no commit follows, and return where."""
+    """Write a data file that is never committed, and return its path."""
     options = dict(storage.options) or None
     (lost,) = write_fragments(rows, storage.location, mode="append", storage_options=options)
     return f"data/{lost.files[0].path}"
@@ -55,19 +55,19 @@ def test_rows_that_were_never_committed_are_deleted(storage: TableStorage, rows:
     assert size > (0 if rows is ROWS else 100_000)
     assert delete_orphans(storage, found) == size
     assert find_orphans(dataset, ALWAYS) == []
-    assert delete_orphans(storage, found) == 0  # they have gone already
+    assert delete_orphans(storage, found) == 0  # they are already deleted
     assert dataset.checkout_version(("side", None)).count_rows() == 2 * rows.num_rows
 
 
-def aged(path: Path, name: str) -> str:
-    """Make a file of long ago, and return its name."""
+def old_file(path: Path, name: str) -> str:
+    """Create a file with an old modification time, and return its name."""
     (path / name).parent.mkdir(parents=True, exist_ok=True)
     (path / name).write_text("x")
     os.utime(path / name, (1, 1))
     return name
 
 
-def test_only_what_versions_could_hold_is_an_orphan(tmp_path: Path) -> None:
+def test_only_files_that_versions_could_refer_to_are_orphans(tmp_path: Path) -> None:
     path = tmp_path / "t"
     dataset = lance.write_dataset(ROWS, str(path))
     dataset.create_branch("side")
@@ -82,19 +82,19 @@ def test_only_what_versions_could_hold_is_an_orphan(tmp_path: Path) -> None:
         f"tree/oak/data/{spread}.lance", "_refs/tags/x.txt", f"_transactions/{JOB}/.lance-reserved",
     ]  # fmt: skip
     for name in (*own, *others):
-        aged(path, name)
+        old_file(path, name)
     young = path / f"data/{'10' * 12}{'0a' * 13}.lance"
     young.write_text("x")
     assert [each.path for each in find_orphans(dataset, DAY)] == sorted(own)
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
-def test_what_a_job_noted_stays_while_it_writes(tmp_path: Path, is_busy: bool) -> None:
+def test_files_recorded_by_a_job_remain_while_it_writes(tmp_path: Path, is_busy: bool) -> None:
     path = tmp_path / "t"
     dataset = lance.write_dataset(ROWS, str(path))
     file = f"{'01' * 12}{'0a' * 13}.lance"
-    made = [aged(path, f"_transactions/{JOB}/{name}") for name in ("open", file)]
-    made.append(aged(path, f"data/{file}"))
+    made = [old_file(path, f"_transactions/{JOB}/{name}") for name in ("open", file)]
+    made.append(old_file(path, f"data/{file}"))
     if is_busy:
         os.utime(path / f"_transactions/{JOB}/open")
     found = find_orphans(dataset, DAY)
@@ -109,20 +109,23 @@ def test_the_parts_of_an_index_stay_while_their_build_can_be_resumed(
     dataset = lance.write_dataset(ROWS, str(path))
     recorded, lost = (f"{digit}{'0a' * 3}0-0a0a-0a0a-0a0a-{'0a' * 6}" for digit in "12")
     notes = [
-        aged(path, f"_transactions/{JOB}/{name}") for name in (f"{recorded}.json", "model.arrow")
+        old_file(path, f"_transactions/{JOB}/{name}")
+        for name in (f"{recorded}.json", "model.arrow")
     ]
-    part = aged(path, f"_indices/{recorded}/index.idx")
-    rest = [aged(path, f"_indices/{lost}/{name}") for name in ("index.idx", ".tmpAb3x")]
+    part = old_file(path, f"_indices/{recorded}/index.idx")
+    rest = [old_file(path, f"_indices/{lost}/{name}") for name in ("index.idx", ".tmpAb3x")]
     if is_busy:
         os.utime(path / f"_transactions/{JOB}/model.arrow")
     found = [each.path for each in find_orphans(dataset, DAY)]
     assert found == sorted(rest if is_busy else [*notes, part, *rest])
 
 
-def test_a_note_goes_after_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_record_is_deleted_after_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = [f"_transactions/{JOB}/open", "data/a.lance", f"_transactions/{JOB}/a", "data/b.lance"]
     for name in names:
-        aged(tmp_path, name)
+        old_file(tmp_path, name)
     gone, delete = [], LanceFileSession.delete_file
 
     def note(self: Any, name: str) -> None:

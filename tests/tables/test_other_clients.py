@@ -1,8 +1,7 @@
-"""The whole list of operations, driven by clients and an interface that others wrote.
+"""All operations, called by third-party clients and through the official Python interface.
 
-pylance's Rust client and the official urllib3 client take the same journey
-against our server, and the official Python interface takes it in process; the pydantic models
-parse every answer.
+pylance's Rust client and the official urllib3 client make the same calls to our server, and the
+official Python interface makes them in process. The official pydantic models parse every response.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ def read(answer: Any) -> pa.Table:
     return pa.ipc.open_file(io.BytesIO(bytes(content))).read_all()
 
 
-# pylance's client takes and gives dicts here.
+# pylance's client accepts and returns dictionaries for these operations.
 DICTS_ONLY = ("CreateTableVersion", "DescribeTableVersion", "BatchDeleteTableVersions")
 
 
 def offered(call: Call) -> set[str]:
-    """Return the operations that a client offers; pylance's leaves some of the interface undone."""
+    """Return the operations that a client implements; pylance's client does not implement all."""
     interface = lance_namespace.LanceNamespace
     client = getattr(call, "client", None)
     return {
@@ -76,7 +75,7 @@ def offered(call: Call) -> set[str]:
 
 
 def bare(answer: Any) -> Any:
-    """Take a count, plan or map out of its model, where the client gives one."""
+    """Extract a count, plan or map from its response model, if the client returns a model."""
     for field in ("count", "plan", "analysis", "metadata"):
         if not isinstance(answer, int | str | dict) and hasattr(answer, field):
             return getattr(answer, field)
@@ -84,7 +83,7 @@ def bare(answer: Any) -> Any:
 
 
 class Refused(Exception):
-    """A failure of the other client, with the code that it was told."""
+    """An error that a third-party client raised, with the error code that it received."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -149,7 +148,7 @@ def urllib3_caller(uri: str) -> Call:
 
 @contextlib.contextmanager
 def async_caller(uri: str) -> Iterator[Call]:
-    """Our own asynchronous client, a call at a time."""
+    """Our own asynchronous client, called synchronously."""
     client = AsyncRestNamespace.from_properties({"uri": uri})
 
     async def awaited(name: str, request: dict[str, Any], *data: bytes) -> Any:
@@ -191,7 +190,7 @@ def refused(call: Call, code: int, name: str, request: dict[str, Any], *data: by
     assert found.value.code == code, f"{name}: {found.value}"
 
 
-def test_the_whole_list(call: Call) -> None:
+def test_all_operations(call: Call) -> None:
     seen: set[str] = set()
 
     def step(name: str, request: dict[str, Any], *data: bytes) -> Any:
@@ -299,7 +298,7 @@ def test_the_whole_list(call: Call) -> None:
     step("RestoreTable", {**T, "version": 1})
     assert bare(step("CountTableRows", T)) == 300
 
-    # what a Lance table has no counterpart for
+    # operations without a counterpart in Lance tables
     staged = {"version": 9, "manifest_path": "x"}
     no(0, "CreateTableVersion", {**T, **staged})
     no(0, "BatchCreateTableVersions", {"entries": [{**T, **staged}]})

@@ -1,4 +1,4 @@
-"""Random schemas: rows read back as they were written, or are rejected before anything is."""
+"""Rows of random types are read back unchanged, or rejected before anything is written."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from lance_namespace_impls import connect
 
 from .random_types import normal, random_table, stored_type
 
-# Seconds that the slow test goes on; LANCE_NS_RANDOM_SECONDS sets another time, and
-# LANCE_NS_RANDOM_SEED the first seed.
+# Duration of the slow test. LANCE_NS_RANDOM_SECONDS overrides it, and LANCE_NS_RANDOM_SEED sets the
+# first seed.
 SECONDS = 120.0
 
 

@@ -1,4 +1,4 @@
-"""How much of a table a query reads before its rows are taken."""
+"""How much of a table a query reads before its rows are consumed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(first, count):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A fragment that is one page and lacks some rows, with small ones before and after it."""
+    """A table whose large fragment has one page and deleted rows, between small fragments."""
     path = str(tmp_path_factory.mktemp("tables") / "large.lance")
     lance.write_dataset(rows(0, 10), path)
     lance.write_dataset(rows(10, 10), path, mode="append")
@@ -47,7 +47,7 @@ def query(**more):
     return QueryTableRequest.coerce({"k": 0, "vector": {}, **more})
 
 
-def test_no_more_is_read_than_may_be_read_ahead(large):
+def test_no_more_than_the_read_ahead_limit_is_read(large):
     dataset = lance.dataset(large)
     dataset.io_stats_incremental()
     with scan(dataset, query(), failed) as reader:
@@ -59,8 +59,8 @@ def test_no_more_is_read_than_may_be_read_ahead(large):
 
 @pytest.mark.parametrize("limit", [0, 30, 100, 16_384, 40_000, 100_000])
 @pytest.mark.parametrize("offset", [None, 5, 18, 16_000, 51_430, 51_445, 70_000])
-def test_the_rows_are_those_of_one_scan_in_its_order(large, limit, offset, monkeypatch):
-    monkeypatch.setattr(module, "READ_AHEAD_BYTES", 16_384 * 8)  # of the ids alone
+def test_the_rows_and_their_order_are_those_of_one_scan(large, limit, offset, monkeypatch):
+    monkeypatch.setattr(module, "READ_AHEAD_BYTES", 16_384 * 8)  # the size of 16,384 ids
     dataset = lance.dataset(large)
     asked = query(k=limit, offset=offset, columns={"column_names": ["id"]}, with_row_id=True)
     with scan(dataset, asked, failed) as reader:
@@ -71,7 +71,7 @@ def test_the_rows_are_those_of_one_scan_in_its_order(large, limit, offset, monke
     assert found == expected
 
 
-def test_a_column_that_is_worked_out_is_there_in_each_part(large):
+def test_a_computed_column_is_returned_for_each_range(large):
     dataset = lance.dataset(large)
     asked = query(columns={"column_aliases": {"twice": "id * 2"}})
     with scan(dataset, asked, failed) as reader:
@@ -80,7 +80,9 @@ def test_a_column_that_is_worked_out_is_there_in_each_part(large):
 
 
 @pytest.mark.parametrize(("columns", "is_one_scan"), [(["id"], True), (["id", "vector"], False)])
-def test_only_the_columns_that_are_read_count(large, columns, is_one_scan, monkeypatch):
+def test_only_the_requested_columns_count_toward_the_limit(
+    large, columns, is_one_scan, monkeypatch
+):
     made = []
     monkeypatch.setattr(module, "scanner", lambda *given: made.append(given) or scanner(*given))
     asked = query(columns={"column_names": columns})
@@ -121,7 +123,7 @@ VECTOR = pa.list_(pa.float32(), 8)
     ],
     ids=str,
 )
-def test_how_wide_a_row_is(kind, width, is_fixed):
+def test_the_width_of_a_row(kind, width, is_fixed):
     shape = shape_of(table_of(x=kind, y=pa.int64()))
     assert shape.batch_rows == max(64, min(8192, (4 << 20) // (width + 8)))
     assert shape.wide == (["x"] if width > 32 else [])
@@ -131,16 +133,16 @@ def test_how_wide_a_row_is(kind, width, is_fixed):
 
 
 @pytest.mark.parametrize(("rows", "is_small"), [(16_384, True), (16_385, False)])
-def test_a_table_is_small_by_its_rows(rows, is_small):
+def test_a_table_with_few_rows_is_small(rows, is_small):
     shape = shape_of(table_of(rows, x=pa.int8()), max_rows_per_file=10_000)
     assert (shape.rows, shape.is_small) == (rows, is_small)
 
 
-def test_a_table_is_small_by_its_bytes():
+def test_a_table_with_many_bytes_is_not_small():
     texts = [f"{n:05}" * 2000 for n in range(1000)]
     shape = shape_of(pa.table({"s": texts}))
     assert not shape.is_small
-    # What the files say of rows whose width would be a guess.
+    # The size is read from the files, because the width of these rows would be a guess.
     assert 1000 < shape.row_bytes < 20_000
     assert not shape.fixed
 
@@ -166,12 +168,12 @@ def given(**more):
         (given(is_legacy=True), None, 0),
     ],
 )
-def test_how_many_rows_may_be_read_ahead(shape, columns, rows):
+def test_the_number_of_rows_read_ahead(shape, columns, rows):
     assert shape.range_rows(columns) == rows
 
 
 def test_a_table_of_wide_texts_is_read_in_ranges(tmp_path, monkeypatch):
-    """A guess of the width alone would have all of it read at once."""
+    """An estimate from the column's width alone would read the whole table in one scan."""
     data = pa.table({"s": [f"{n:05}{'x' * n}" * 20 for n in range(500)]})
     dataset = lance.write_dataset(data, str(tmp_path / "t"), max_rows_per_file=100)
     monkeypatch.setattr(module, "READ_AHEAD_BYTES", 500 * 64)
@@ -182,8 +184,8 @@ def test_a_table_of_wide_texts_is_read_in_ranges(tmp_path, monkeypatch):
     assert len(made) > 3
 
 
-class Scanning:
-    """A dataset that notes what it is scanned with."""
+class RecordingDataset:
+    """A dataset that records the arguments of its scans."""
 
     def __init__(self, dataset):
         self._dataset, self.seen = dataset, []
@@ -208,8 +210,8 @@ class Scanning:
         ),
     ],
 )
-def test_how_a_plain_scan_is_made(more, expected):
-    dataset = Scanning(lance.write_dataset(pa.table({"x": [1, 2]}), "memory://"))
+def test_the_options_of_a_plain_scan(more, expected):
+    dataset = RecordingDataset(lance.write_dataset(pa.table({"x": [1, 2]}), "memory://"))
     scanner(dataset, query(**more))
     (seen,) = dataset.seen
     always = {"io_buffer_size": 16 << 20, "batch_readahead": 2, "fragment_readahead": 1}
@@ -219,9 +221,9 @@ def test_how_a_plain_scan_is_made(more, expected):
     }
 
 
-def test_wide_columns_of_few_rows_are_read_when_it_is_known_which():
+def test_wide_columns_are_read_only_for_the_rows_found():
     data = table_of(x=pa.int64(), v=pa.list_(pa.float32(), 16))
-    dataset = Scanning(lance.write_dataset(data, "memory://"))
+    dataset = RecordingDataset(lance.write_dataset(data, "memory://"))
     scanner(dataset, query(filter="x > 0", k=5))
     assert dataset.seen[0]["late_materialization"] == ["v"]
 
@@ -235,7 +237,7 @@ def test_wide_columns_of_few_rows_are_read_when_it_is_known_which():
         ({"k": 1, "full_text_query": {"string_query": {"query": "a"}}}, False),
     ],
 )
-def test_a_few_rows_are_read_at_once(more, is_one_table):
+def test_a_few_rows_are_read_as_one_table(more, is_one_table):
     dataset = lance.write_dataset(pa.table({"x": range(100), "s": ["a"] * 100}), "memory://")
     run = few_rows(dataset, query(**more))
     assert (run is not None) is is_one_table
@@ -267,7 +269,7 @@ def test_a_failure_while_rows_are_read_is_translated(tmp_path):
         ([21], [("0", 0, 20), ("0", 20, 1)]),
     ],
 )
-def test_fragments_are_read_together_up_to_a_number_of_rows(fragments, ranges):
+def test_fragments_are_grouped_up_to_a_number_of_rows(fragments, ranges):
     class Fragment:
         def __init__(self, number, rows):
             self.number, self.count_rows = number, lambda: rows
@@ -295,8 +297,8 @@ ORDER = {ORDER_BY: '[{"column_name": "x", "ascending": false}]'}
         ({"full_text_query": {"string_query": {"query": "a"}}, "k": 300}, True),
     ],
 )
-def test_only_a_plain_scan_is_made_in_parts(more, is_one_scan, tmp_path, monkeypatch):
-    """A search in each part would find too many rows, and in another order."""
+def test_only_a_plain_scan_is_split_into_ranges(more, is_one_scan, tmp_path, monkeypatch):
+    """A search in each range would find too many rows, in another order."""
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(range(600), pa.float32()), 2)
     data = pa.table({"x": range(300), "s": ["a"] * 300, "v": vectors})
     dataset = lance.write_dataset(data, str(tmp_path / "t"), max_rows_per_file=100)

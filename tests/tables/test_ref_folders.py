@@ -1,4 +1,4 @@
-"""Branches and tags, and the folders that they are in."""
+"""The folders in which branches and tags are stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = pa.table({"x": [1]})
 
 
 @pytest.mark.parametrize("name", ["če", "50%", "a%20b", "a#b", "a~b"])
-def test_a_branch_is_refused_rather_than_written_beside_the_table(name: str, tmp_path: Path):
+def test_a_branch_that_would_be_written_outside_the_table_is_rejected(name: str, tmp_path: Path):
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table({"id": [name]}, ROWS)
         with pytest.raises(UnsupportedError, match="another folder"):
@@ -26,7 +26,7 @@ def test_a_branch_is_refused_rather_than_written_beside_the_table(name: str, tmp
 
 
 @pytest.mark.parametrize("name", ["a b", "a.b", "a+b", "a$b", "a'b"])
-def test_a_branch_of_another_path_is_made_inside_the_table(name: str, tmp_path: Path):
+def test_a_branch_is_created_inside_the_table(name: str, tmp_path: Path):
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table({"id": [name]}, ROWS)
         namespace.create_table_branch({"id": [name], "name": "side"})
@@ -50,7 +50,7 @@ def test_a_table_that_had_tags_and_branches_is_dropped(tmp_path: Path) -> None:
         namespace.create_table({"id": ["t"]}, ROWS)
 
 
-def test_an_empty_folder_of_someone_else_keeps_a_table_from_being_dropped(tmp_path: Path) -> None:
+def test_a_foreign_empty_folder_prevents_the_drop_of_a_table(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table({"id": ["t"]}, ROWS)
         (tmp_path / "t.lance" / "_refs" / "mine").mkdir(parents=True)

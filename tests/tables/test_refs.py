@@ -1,4 +1,4 @@
-"""Tags and branches that another changes at the same moment, and those that are not there."""
+"""Tags and branches that do not exist, or that another client changes concurrently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = pa.table({"x": [1]})
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Any:
-    """A dataset of two versions, with a tag, a branch, and one that was made from that."""
+    """A dataset with two versions, a tag, a branch, and a branch that starts from this branch."""
     made = lance.write_dataset(ROWS, str(tmp_path / "t.lance"))
     made.insert(ROWS)
     made.create_branch("side").insert(ROWS)
@@ -63,7 +63,7 @@ MISSING: dict[str, tuple[int, str, Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_what_is_not_there_is_named(dataset: Any, name: str) -> None:
+def test_an_error_names_the_missing_ref(dataset: Any, name: str) -> None:
     code, said, call = MISSING[name]
     assert refused(code, lambda: call(dataset)).endswith(f"{said} does not exist")
     assert (list(refs.tags(dataset)), list(refs.branches(dataset))) == (
@@ -72,7 +72,7 @@ def test_what_is_not_there_is_named(dataset: Any, name: str) -> None:
     )
 
 
-def test_what_is_there_already_is_named(dataset: Any) -> None:
+def test_an_error_names_the_existing_ref(dataset: Any) -> None:
     assert "tag 'first' already exists" in refused(
         9, lambda: refs.create_tag(dataset, "first", 2, None)
     )
@@ -82,7 +82,7 @@ def test_what_is_there_already_is_named(dataset: Any) -> None:
     assert "the main branch" in refused(13, lambda: refs.delete_branch(dataset, "main"))
 
 
-def test_one_tag_is_read_alone(dataset: Any) -> None:
+def test_one_tag_is_read(dataset: Any) -> None:
     storage = TableStorage(location=dataset.uri, options={})
     assert refs.tag(storage, "first") == refs.tags(dataset)["first"]
     for name in ("none", "../tags/first", "a/b"):
@@ -103,14 +103,14 @@ def test_one_tag_is_read_alone(dataset: Any) -> None:
 def test_any_version_is_opened(
     dataset: Any, version: int | str | None, branch: str | None, found: int
 ) -> None:
-    """Each has as many rows as its number says."""
+    """Each version has as many rows as its number."""
     storage = TableStorage(location=dataset.uri, options={})
     opened = open_dataset(storage, version=version, branch=branch)
     assert (opened.version, opened.count_rows()) == (found, found)
 
 
 class Over:
-    """Stands before an object of pylance's, and has some attributes of its own."""
+    """A proxy of a pylance object that overrides some of its attributes."""
 
     def __init__(self, inner: Any, **own: Any) -> None:
         self._inner = inner
@@ -121,7 +121,10 @@ class Over:
 
 
 def failing(dataset: Any, path: str, *said: str) -> Any:
-    """Return the dataset with a method that fails so often, as where another was faster."""
+    """Return the dataset with a method that fails with each message once, then succeeds.
+
+    The failures are those that a concurrent client causes.
+    """
     errors = [OSError(each) for each in reversed(said)]
     owner, _, method = path.rpartition(".")
     inner = getattr(dataset, owner) if owner else dataset
@@ -145,7 +148,7 @@ def failing(dataset: Any, path: str, *said: str) -> Any:
         ("Version not found: 2", 11),
     ],
 )
-def test_what_pylance_says_of_a_tag(dataset: Any, said: str, code: int) -> None:
+def test_pylance_errors_about_a_tag(dataset: Any, said: str, code: int) -> None:
     update = failing(dataset, "tags.update", said)
     refused(code, lambda: refs.update_tag(update, "first", 2, None))
     with pytest.raises(OSError, match="the disk is full"):
@@ -160,7 +163,7 @@ def test_what_pylance_says_of_a_tag(dataset: Any, said: str, code: int) -> None:
         ("Ref conflict error: deeper", 19, "is in use: a branch or clone refers to it"),
     ],
 )
-def test_what_pylance_says_of_a_branch(dataset: Any, said: str, code: int, shown: str) -> None:
+def test_pylance_errors_about_a_branch(dataset: Any, said: str, code: int, shown: str) -> None:
     delete = failing(dataset, "branches.delete", said)
     assert shown in refused(code, lambda: refs.delete_branch(delete, "deeper"))
     with pytest.raises(OSError, match="the disk is full"):
@@ -171,7 +174,7 @@ def test_what_pylance_says_of_a_branch(dataset: Any, said: str, code: int, shown
     "said",
     ["Dataset already exists: /t/tree/new", "Clone operation should not enter build_manifest"],
 )
-def test_a_branch_that_another_made_meanwhile_is_there_already(dataset: Any, said: str) -> None:
+def test_a_branch_created_concurrently_already_exists(dataset: Any, said: str) -> None:
     made = failing(dataset, "create_branch", said)
     assert "already exists" in refused(23, lambda: refs.create_branch(made, "new", None, None))
     made = failing(dataset, "create_branch", "the disk is full")
@@ -179,7 +182,7 @@ def test_a_branch_that_another_made_meanwhile_is_there_already(dataset: Any, sai
         refs.create_branch(made, "new", None, None)
 
 
-def test_branches_are_listed_again_where_one_goes_meanwhile(dataset: Any) -> None:
+def test_branches_are_listed_again_if_one_is_deleted_concurrently(dataset: Any) -> None:
     gone = "Not found: /t.lance/_refs/branches/{}.json"
     again = failing(dataset, "branches.list", gone.format("a"), gone.format("b"))
     assert list(refs.branches(again)) == ["deeper", "side"]
@@ -190,7 +193,7 @@ def test_branches_are_listed_again_where_one_goes_meanwhile(dataset: Any) -> Non
         refs.branches(failing(dataset, "branches.list", "the disk is full"))
 
 
-def test_a_version_or_branch_that_goes_while_it_is_opened_is_missing(dataset: Any) -> None:
+def test_a_version_or_branch_deleted_while_it_is_opened_is_missing(dataset: Any) -> None:
     said = "Not found: /t.lance/tree/side/_versions"
 
     def lose(*_: Any) -> None:
@@ -206,7 +209,7 @@ def test_a_version_or_branch_that_goes_while_it_is_opened_is_missing(dataset: An
         refs.checkout(opened, 2, "side")
 
 
-def test_tags_beside_files_that_are_none(dataset: Any) -> None:
+def test_tags_next_to_foreign_files(dataset: Any) -> None:
     folder = Path(dataset.uri, "_refs", "tags")
     folder.joinpath("readme.txt").write_text("mine")
     folder.joinpath("%C3%A9.json").write_text("{}")

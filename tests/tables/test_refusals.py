@@ -1,4 +1,4 @@
-"""What is refused: the code, the table's name, and nothing of pylance's insides."""
+"""Rejected requests: the error code, the table's name, and no internals of pylance in messages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def namespace(tmp_path: Path) -> DirectoryNamespace:
 
 
 def refusal(code: int, call: Callable[..., Any], request: dict[str, Any], *data: Any) -> str:
-    """Return a refusal's message, which names the table and shows nothing of pylance's source."""
+    """Return the message of a rejection; it must name the table and no pylance internals."""
     with pytest.raises(LanceNamespaceError) as caught:
         call({**T, **request}, *data)
     message = caught.value.message
@@ -81,18 +81,18 @@ def query(**more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["a" * 200, "v1.0", "A-_.9"])
-def test_a_tag_that_can(namespace: DirectoryNamespace, name: str) -> None:
+def test_a_valid_tag_name(namespace: DirectoryNamespace, name: str) -> None:
     namespace.create_table_tag({**T, "tag": name, "version": 1})
     assert namespace.get_table_tag_version({**T, "tag": name}).version == 1
 
 
 @pytest.mark.parametrize("name", ["a" * 200, "é" * 20, "team/side"])
-def test_a_branch_with_a_name_that_fits(namespace: DirectoryNamespace, name: str) -> None:
+def test_a_valid_branch_name(namespace: DirectoryNamespace, name: str) -> None:
     namespace.create_table_branch({**T, "name": name})
     assert namespace.count_table_rows({**T, "branch": name}).count == 3
 
 
-def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace) -> None:
+def test_tags_next_to_one_that_pylance_cannot_read(namespace: DirectoryNamespace) -> None:
     dataset = lance.dataset(namespace.describe_table(T).location)
     dataset.create_branch("side")
     namespace.create_table_tag({**T, "tag": "first", "version": 1})
@@ -102,7 +102,7 @@ def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace)
     left_out = "a tag at .* is omitted, because pylance cannot read its name"
     with pytest.warns(UserWarning, match=f"{left_out}: 'é'"):
         assert namespace.list_table_tags(T).tags == before
-    with warnings.catch_warnings(action="error"):  # a call about one tag reads no other
+    with warnings.catch_warnings(action="error"):  # a call about one tag does not read the others
         assert namespace.describe_table({**T, "tag": "first"}).version == 1
         namespace.create_table_tag({**T, "tag": "second", "version": 1})
         namespace.update_table_tag({**T, "tag": "second", "version": 1})
@@ -114,7 +114,7 @@ def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace)
     "name",
     ["é", "tag-ß", "\u0661", "a b", "", "a" * 201, ".", "..", ".a", "a.", "a..b", "t.lock", "a/b"],
 )
-def test_a_name_that_no_tag_can_have(namespace: DirectoryNamespace, name: str) -> None:
+def test_an_invalid_tag_name(namespace: DirectoryNamespace, name: str) -> None:
     message = refusal(13, namespace.create_table_tag, {"tag": name, "version": 1})
     assert "ASCII letters, digits, '-', '_' and single '.'" in message
     refusal(8, namespace.get_table_tag_version, {"tag": name})
@@ -126,15 +126,15 @@ def test_a_name_that_no_tag_can_have(namespace: DirectoryNamespace, name: str) -
 @pytest.mark.parametrize(
     "name", ["a" * 201, "é" * 21, "é" * 33, ".", "a/.", "./a", "..", "t.lock", "a//b"]
 )
-def test_a_name_that_no_branch_can_have(namespace: DirectoryNamespace, name: str) -> None:
+def test_an_invalid_branch_name(namespace: DirectoryNamespace, name: str) -> None:
     message = refusal(13, namespace.create_table_branch, {"name": name})
     assert ("too long" in message) is (len(name) > 20)
     refusal(22, namespace.delete_table_branch, {"name": name})
     assert namespace.list_table_branches(T).branches == {}
 
 
-def test_a_branch_that_another_lies_below(namespace: DirectoryNamespace) -> None:
-    """Lance would leave its files, which neither a new branch nor a drop of the table comes past."""
+def test_a_branch_with_a_branch_nested_below_it(namespace: DirectoryNamespace) -> None:
+    """Lance would leave files behind that block a new branch and a drop of the table."""
     for name in ("a/b", "a"):
         namespace.create_table_branch({**T, "name": name})
     assert "'a/b'" in refusal(19, namespace.delete_table_branch, {"name": "a"})
@@ -144,11 +144,11 @@ def test_a_branch_that_another_lies_below(namespace: DirectoryNamespace) -> None
     namespace.drop_table(T)
 
 
-def test_a_branch_that_a_tag_alone_refers_to(namespace: DirectoryNamespace) -> None:
+def test_a_branch_that_only_a_tag_refers_to(namespace: DirectoryNamespace) -> None:
     namespace.create_table_branch({**T, "name": "side"})
     namespace.create_table_tag({**T, "tag": "kept", "version": 1, "branch": "side"})
     (Path(namespace.describe_table(T).location) / "_refs/tags/%C3%A9.json").write_text(
-        json.dumps({"version": 1, "manifestSize": 1})  # as another program leaves it
+        json.dumps({"version": 1, "manifestSize": 1})  # as written by another program
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -156,7 +156,7 @@ def test_a_branch_that_a_tag_alone_refers_to(namespace: DirectoryNamespace) -> N
 
 
 def test_a_branch_whose_files_cannot_be_deleted(namespace: DirectoryNamespace) -> None:
-    """The failure is told; that the branch is missing would hide it."""
+    """The failure itself is reported; an error about a missing branch would hide it."""
     namespace.create_table_branch({**T, "name": "side"})
     files = Path(namespace.describe_table(T).location) / "tree/side"
     files.rename(files.with_name("elsewhere"))
@@ -218,7 +218,7 @@ def test_versions_that_others_refer_to(
     ],
     ids=["tag", "branch"],
 )
-def test_one_of_several_makes_one(
+def test_one_of_several_concurrent_creations_succeeds(
     namespace: DirectoryNamespace, create: str, request_: Any, there: type[Exception], number: int
 ) -> None:
     answers = at_once([lambda: getattr(namespace, create)({**T, **request_})] * 6)
@@ -228,8 +228,8 @@ def test_one_of_several_makes_one(
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("kind", ["tag", "branch"])
-def test_several_delete_one(tmp_path: Path, kind: str, number: int) -> None:
-    """Those that are too late find none; nobody hears of the file that went."""
+def test_concurrent_deletions_of_one_tag_or_branch(tmp_path: Path, kind: str, number: int) -> None:
+    """Late deletions report a missing tag or branch, and do not mention its missing file."""
     namespace = DirectoryNamespace.from_properties({"path": str(tmp_path / "my lake")})
     namespace.create_table(T, ROWS)
     namespace.create_table_tag({**T, "tag": "x", "version": 1})
@@ -244,7 +244,7 @@ def test_several_delete_one(tmp_path: Path, kind: str, number: int) -> None:
     }
 
 
-# --- arguments that pylance refuses
+# --- arguments that pylance rejects
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_versions_that_are_too_large(namespace: DirectoryNamespace) -> None:
 
 
 @pytest.mark.parametrize("column", ["text", "id"])
-def test_a_search_in_what_is_no_vector(namespace: DirectoryNamespace, column: str) -> None:
+def test_a_search_in_a_column_without_vectors(namespace: DirectoryNamespace, column: str) -> None:
     request = query(vector=NEAR, vector_column=column)
     assert "must be a vector" in refusal(13, namespace.query_table, request)
 
@@ -285,7 +285,9 @@ def test_a_search_in_what_is_no_vector(namespace: DirectoryNamespace, column: st
         ("text", "RTREE"),
     ],
 )
-def test_an_index_that_does_not_fit(namespace: DirectoryNamespace, column: str, kind: str) -> None:
+def test_an_index_that_does_not_fit_its_column(
+    namespace: DirectoryNamespace, column: str, kind: str
+) -> None:
     request = {"column": column, "index_type": kind}
     message = refusal(13, namespace.create_table_index, request)
     assert "('" not in message
@@ -309,7 +311,7 @@ MISSPELT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("operation", MISSPELT)
-def test_a_misspelt_column_is_one_code_everywhere(
+def test_a_misspelled_column_has_the_same_code_everywhere(
     namespace: DirectoryNamespace, operation: str
 ) -> None:
     message = refusal(12, getattr(namespace, operation), MISSPELT[operation])
@@ -326,7 +328,7 @@ def test_a_misspelt_column_is_one_code_everywhere(
         query(columns={"column_names": ["id", "txt"]}),
     ],
 )
-def test_a_search_of_a_misspelt_column(
+def test_a_search_of_a_misspelled_column(
     namespace: DirectoryNamespace, request_: dict[str, Any]
 ) -> None:
     assert refusal(12, namespace.query_table, request_).endswith("column 'txt' does not exist")
@@ -341,12 +343,12 @@ def test_words_are_found_without_an_index(namespace: DirectoryNamespace) -> None
         numbers.search("b").to_list()
 
 
-def test_a_column_like_the_misspelt_one_is_named(namespace: DirectoryNamespace) -> None:
+def test_a_similar_column_is_suggested(namespace: DirectoryNamespace) -> None:
     message = refusal(12, namespace.count_table_rows, {"predicate": "vektor IS NULL"})
     assert message.endswith("column 'vektor' does not exist; did you mean 'vector'?")
 
 
-def test_why_a_small_file_was_not_written_is_not_cut_off() -> None:
+def test_the_reason_for_a_failed_small_write_is_not_truncated() -> None:
     file = f"lake/{'d' * 120}/t.lance/data/1101.lance"
     reason = f"Unable to open file /{file}: No space left on device (os error 28)"
     text = (
@@ -370,7 +372,7 @@ def test_a_panic_of_pylance_is_an_internal_error(
         with pytest.raises(LanceNamespaceError) as refused:
             remote.count_table_rows({"id": ["damaged"]})
         assert refused.value.code == 18
-    # The rest of the catalog is still there.
+    # The rest of the catalog remains available.
     assert list(namespace.iter_tables()) == ["damaged", "letters"]
 
 
@@ -378,14 +380,14 @@ def test_a_panic_of_pylance_is_an_internal_error(
 
 
 @pytest.mark.parametrize("kind", UNKEEPABLE)
-def test_a_type_that_lance_does_not_keep(namespace: DirectoryNamespace, kind: str) -> None:
+def test_a_type_that_lance_cannot_store(namespace: DirectoryNamespace, kind: str) -> None:
     rows = pa.table({"x": UNKEEPABLE[kind]})
     request = {"id": ["letters2"]}
     assert "Lance has no type" in refusal(20, namespace.create_table, request, rows)
     assert list(namespace.iter_tables()) == ["letters"]
 
 
-def test_two_columns_of_one_name(namespace: DirectoryNamespace) -> None:
+def test_two_columns_with_the_same_name(namespace: DirectoryNamespace) -> None:
     rows = pa.table([[1], [2]], names=["a", "a"])
     refusal(20, namespace.create_table, {"id": ["letters2"]}, rows)
     with pytest.raises(TableSchemaValidationError, match="two columns are named 'a'"):
@@ -393,7 +395,7 @@ def test_two_columns_of_one_name(namespace: DirectoryNamespace) -> None:
 
 
 @pytest.mark.parametrize("name", BAD_COLUMNS)
-def test_a_column_that_could_not_be_read(namespace: DirectoryNamespace, name: str) -> None:
+def test_an_invalid_column_name(namespace: DirectoryNamespace, name: str) -> None:
     rows = pa.table({"id": [1], name: [1]})
     new = {"new_columns": [{"name": name, "expression": "id"}]}
     renamed = {"alterations": [{"path": "text", "rename": name}]}
@@ -408,7 +410,7 @@ def test_a_column_that_could_not_be_read(namespace: DirectoryNamespace, name: st
     assert namespace.describe_table({**T, "load_detailed_metadata": True}).version == 1
 
 
-def test_columns_with_uncommon_names_that_can() -> None:
+def test_uncommon_valid_column_names() -> None:
     check_columns(pa.schema([(name, pa.int64()) for name in ("a b", "é", "A", "a", "_distance")]))
 
 
@@ -430,7 +432,7 @@ def test_one_of_several_vectors_is_empty(namespace: DirectoryNamespace) -> None:
 
 
 @pytest.mark.parametrize("none", [None, {}, {"single_vector": []}])
-def test_how_clients_say_that_there_is_no_vector(
+def test_forms_of_a_request_without_a_vector(
     namespace: DirectoryNamespace, none: dict[str, Any] | None
 ) -> None:
     rows = namespace.query_table({**T, **query(vector=none)}).read_all()
@@ -457,7 +459,7 @@ def test_how_clients_say_that_there_is_no_vector(
         ),
     ],
 )
-def test_the_table_is_named(
+def test_messages_name_the_table(
     namespace: DirectoryNamespace, code: int, method: str, request_: dict[str, Any], expected: str
 ) -> None:
     message = refusal(code, getattr(namespace, method), request_)
@@ -481,15 +483,17 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
         ({"column_names": [], "column_aliases": {"x": "id"}}, ["x"]),
     ],
 )
-def test_the_form_of_columns_that_is_empty_counts_as_left_out(
+def test_an_empty_form_of_columns_is_ignored(
     namespace: DirectoryNamespace, columns: Any, found: list[str]
 ) -> None:
-    """Clients that are generated may send both, the one that is not used empty."""
+    """Generated clients may send both forms, the unused one empty."""
     rows = namespace.query_table({**T, **query(columns=columns)}).read_all()
     assert rows.column_names == found
 
 
-def test_of_two_indices_the_first_says_how_to_measure(namespace: DirectoryNamespace) -> None:
+def test_the_first_of_two_indices_determines_the_distance_type(
+    namespace: DirectoryNamespace,
+) -> None:
     vectors = pa.array([[9.0, 1.0], [2.0, 2.0], [1.0, 9.0]], pa.list_(pa.float32(), 2))
     namespace.create_table({"id": ["near"]}, pa.table({"v": vectors}))
     for name, metric in (("z", "cosine"), ("a", "dot")):

@@ -1,4 +1,4 @@
-"""Storage options that expire are renewed in the middle of a read."""
+"""Storage options that expire are renewed during a read."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ T: Identifier = ("ns", "t")
 FRAGMENTS = 4
 ROWS = 10
 LIFE = 0.3
-"""Seconds that a key says it lives. The store refuses it only when a test, which waits for that
-time to pass, has ended it: how long a request takes then does not matter."""
+"""Lifetime that a key reports, in seconds. The store rejects a key only after the test has waited
+for this time and ended the key, so the duration of a request does not matter."""
 
 
 class Vending(Mixed):
-    """A key of its own with each look-up, which soon expires, and may say so or not."""
+    """A catalog that vends a new short-lived key per lookup, with or without its expiry time."""
 
     store: ClassVar[GuardedS3]
     says_when: ClassVar[bool]
     ends: ClassVar[dict[str, float]]
-    """When each key says that it ends, in seconds since 1970."""
+    """The expiry time of each key, in seconds since 1970."""
     ended: ClassVar[set[str]]
-    """The keys that the store takes no more."""
+    """The keys that the store no longer accepts."""
     refused: ClassVar[list[Asked]]
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
@@ -84,13 +84,13 @@ def _refuses(asked: Asked) -> bool:
 
 
 def end_keys() -> None:
-    """Wait until every key that was given has passed its time, and let the store take it no more."""
+    """Wait until every vended key has expired, and make the store reject these keys."""
     given = dict(Vending.ends)
     time.sleep(max(0.0, max(given.values()) - time.time()))
     Vending.ended.update(given)
 
 
-# --- the ways to open a table
+# --- ways to open a table
 
 
 @contextmanager
@@ -148,7 +148,7 @@ OPENERS = [
 
 
 def read_slowly(dataset: Any) -> list[int]:
-    """Read a dataset part by part, and end the keys between."""
+    """Read a dataset fragment by fragment, and end all keys after each fragment."""
     found = []
     for fragment in dataset.get_fragments():
         found += fragment.to_table()["x"].to_pylist()
@@ -172,7 +172,7 @@ def test_a_read_outlives_its_keys(
 
 
 @pytest.mark.parametrize("opener", [_open_table, _the_table_operations, _a_spark_worker])
-def test_without_a_time_it_cannot(
+def test_a_read_fails_if_its_keys_have_no_expiry_time(
     vending: Vending,
     s3: GuardedS3,
     monkeypatch: pytest.MonkeyPatch,
@@ -187,9 +187,7 @@ def test_without_a_time_it_cannot(
 
 
 @pytest.mark.parametrize("vends", [False, True])
-def test_a_server_that_keeps_its_keys_does_not_say_when_they_expire(
-    vending: Vending, vends: bool
-) -> None:
+def test_a_server_that_vends_no_keys_returns_no_expiry_time(vending: Vending, vends: bool) -> None:
     with (
         serving(vending, ServerOptions(vend_storage_options=vends)) as uri,
         connect("rest", {"uri": uri}) as rest,
@@ -198,7 +196,7 @@ def test_a_server_that_keeps_its_keys_does_not_say_when_they_expire(
     assert ("aws_secret_access_key" in options) is (EXPIRES_AT_MILLIS in options) is vends
 
 
-def test_options_without_a_time_are_not_asked_for_again(tmp_path: Path) -> None:
+def test_options_without_an_expiry_time_are_not_requested_again(tmp_path: Path) -> None:
     class Counting(Mixed):
         described = 0
 

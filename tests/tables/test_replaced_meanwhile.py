@@ -1,4 +1,4 @@
-"""A table is dropped, and may be made again, while it is changed: the change comes to no other table."""
+"""A change to a table that is concurrently dropped or replaced does not affect any other table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLACES = {"dir": {}, "dir-s3": {}, "memory": {}, "memory-managed": {"managed": "
 
 @define
 class Two:
-    """A catalog, as two processes see it."""
+    """A catalog, as seen by two processes."""
 
     one: Namespace
     others: Namespace
@@ -48,14 +48,14 @@ class Two:
         assert self.others.describe_table(T).location == location
 
     def replace(self, versions: int) -> None:
-        """Make the table again with so many versions, or only drop it for none."""
+        """Create the table again with this many versions, or only drop it if there are none."""
         if versions:
             self.make_again(versions)
         else:
             self.drop()
 
     def assert_replaced(self, versions: int) -> None:
-        """The new table is as it was made, and can be changed; or there is none."""
+        """Check that the new table is unmodified and can be changed, or that there is no table."""
         if versions:
             self.assert_new(versions)
         else:
@@ -69,7 +69,7 @@ class Two:
         assert self.others.count_table_rows(T).count == 5
 
     def assert_gone(self) -> None:
-        """No table is there, and nothing keeps one of its name from its place."""
+        """Check that there is no table, and that a table with the same name can be created."""
         assert self.others.list_tables({"id": []}).tables == []
         assert self.others.create_table(T, NEW).version == 1
         assert self.others.open_table(["t"]).to_table() == NEW
@@ -92,13 +92,13 @@ def two(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Two]:
 
 
 def apart(act: Callable[[], Any]) -> None:
-    """Do something in another thread: pylance asks for rows from within its own runtime."""
+    """Call a function in another thread, because pylance requests rows within its own runtime."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(act).result()
 
 
 def arriving(others_do: Callable[[], Any]) -> pa.RecordBatchReader:
-    """Return rows that come when others have done something."""
+    """Return rows that arrive after other clients have done something."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         apart(others_do)
@@ -107,8 +107,10 @@ def arriving(others_do: Callable[[], Any]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(OLD.schema, batches())
 
 
-def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[[], Any]) -> None:
-    """Let others do something when rows are written and the place was looked at."""
+def act_just_before_the_commit(
+    monkeypatch: pytest.MonkeyPatch, others_do: Callable[[], Any]
+) -> None:
+    """Let other clients act once, after the rows are written and the location was checked."""
     state, left = OpenedVersion.state, [others_do]
 
     def looked(self: OpenedVersion) -> LocationState:
@@ -120,14 +122,16 @@ def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[
     monkeypatch.setattr(OpenedVersion, "state", looked)
 
 
-# The table that is dropped has two versions: the new one has fewer, as many, or more. With none it is
-# only dropped.
+# The dropped table has two versions; the new one has fewer, as many, or more. With 0 versions, the
+# table is only dropped.
 VERSIONS = pytest.mark.parametrize("versions", range(4))
 
 
 @VERSIONS
 @pytest.mark.parametrize("mode", ["Append", "Overwrite"])
-def test_rows_on_their_way_do_not_come_to_a_later_table(two: Two, mode: str, versions: int) -> None:
+def test_rows_in_transit_are_not_written_to_a_later_table(
+    two: Two, mode: str, versions: int
+) -> None:
     rows = arriving(lambda: two.replace(versions))
     code = code_of(lambda: two.one.insert_into_table({**T, "mode": mode}, rows))
     assert code == (14 if versions else 4)
@@ -135,16 +139,16 @@ def test_rows_on_their_way_do_not_come_to_a_later_table(two: Two, mode: str, ver
 
 
 @VERSIONS
-def test_rows_that_are_committed_to_a_later_table_are_taken_back(
+def test_rows_committed_to_a_later_table_are_reverted(
     two: Two, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    just_before_the_commit(monkeypatch, lambda: two.replace(versions))
+    act_just_before_the_commit(monkeypatch, lambda: two.replace(versions))
     assert code_of(lambda: two.one.insert_into_table(T, OLD)) == (14 if versions else 4)
     two.assert_replaced(versions)
 
 
-def when_opened(others_do: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let others do something when the next dataset has been opened."""
+def act_when_opened(others_do: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let other clients act once, after the next dataset has been opened."""
     opened, left = lineage.open_dataset, [others_do]
 
     def then_replaced(*args: Any, **more: Any) -> Any:
@@ -176,7 +180,7 @@ CHANGES: dict[str, Callable[[Namespace], Any]] = {
         {**T, "alterations": [{"path": "y", "data_type": {"type": "int32"}}]}
     ),
     "delete rows": lambda n: n.delete_from_table({**T, "predicate": "x = 1"}),
-    # That leaves no data file by which it could be told that the table was dropped.
+    # After this change no data file is left that would show whether the table was dropped.
     "delete all rows": lambda n: n.delete_from_table({**T, "predicate": "true"}),
     "update": lambda n: n.update_table({**T, "updates": [["x", "x + 1"]]}),
     "update two columns": lambda n: n.update_table({**T, "updates": [["x", "y"], ["y", "x"]]}),
@@ -191,7 +195,7 @@ CHANGES: dict[str, Callable[[Namespace], Any]] = {
 }
 
 
-# An object store is slow, and what is told apart there is the same for all changes.
+# An object store is slow, and the detection there is the same for all changes.
 CASES = [
     *itertools.product(["dir", "memory", "memory-managed"], CHANGES, range(4)),
     *itertools.product(["dir-s3"], ["set metadata of columns", "update"], range(2)),
@@ -206,17 +210,17 @@ CASES = [
 def test_a_change_does_not_come_to_a_later_table(
     two: Two, name: str, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table is replaced when it has been opened."""
-    when_opened(lambda: two.replace(versions), monkeypatch)
+    """The table is replaced right after it has been opened."""
+    act_when_opened(lambda: two.replace(versions), monkeypatch)
     assert code_of(lambda: CHANGES[name](two.one)) == (14 if versions else 4)
     monkeypatch.undo()
     two.assert_replaced(versions)
 
 
-def test_of_two_commits_the_one_to_the_later_table_is_taken_back(
+def test_only_the_commit_to_the_later_table_is_reverted(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other was version 3 of the table that was dropped; the new one has its own."""
+    """The other commit is version 3 of the dropped table; the new table has its own version 3."""
     second, left = lance.LanceDataset.update_field_metadata, [lambda: two.make_again(3)]
 
     def then_second(*args: Any, **more: Any) -> Any:
@@ -230,16 +234,16 @@ def test_of_two_commits_the_one_to_the_later_table_is_taken_back(
     two.assert_new(3)
 
 
-def test_an_update_that_finds_no_rows_in_a_later_table_takes_none_of_its_versions_back(
+def test_an_update_without_matches_in_a_later_table_reverts_none_of_its_versions(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It conflicts with what made the third version, and looks for its rows in that one."""
+    """The update conflicts with version 3, and then looks for its rows in that version."""
 
     def make_again() -> None:
         two.make_again(2)
         two.others.update_table({**T, "updates": [["x", "x + 1"]]})
 
-    when_opened(make_again, monkeypatch)
+    act_when_opened(make_again, monkeypatch)
     change = {**T, "updates": [["x", "y"], ["y", "x"]], "predicate": "x = 1"}
     assert code_of(lambda: two.one.update_table(change)) == 14
     monkeypatch.undo()
@@ -247,9 +251,9 @@ def test_an_update_that_finds_no_rows_in_a_later_table_takes_none_of_its_version
     assert two.others.open_table(["t"]).version == 3
 
 
-# A flat directory on an object store cannot rename.
+# A flat directory on an object store cannot rename tables.
 @pytest.mark.parametrize("two", ["dir", "memory", "memory-managed"], indirect=True)
-def test_a_table_that_is_renamed_after_its_change_keeps_it(
+def test_a_table_renamed_after_its_change_keeps_the_change(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, left = OpenedVersion.state, [True, False]
@@ -265,8 +269,8 @@ def test_a_table_that_is_renamed_after_its_change_keeps_it(
     assert two.others.count_table_rows({"id": ["u"]}).count == 9
 
 
-def test_a_version_that_is_cleaned_up_meanwhile_is_no_other_table(two: Two) -> None:
-    """As a table does by itself that is not written to for weeks, when it is."""
+def test_a_version_cleaned_up_concurrently_does_not_imply_another_table(two: Two) -> None:
+    """Automatic cleanup does this when a table is written to after several weeks."""
 
     def clean_up() -> None:
         two.others.insert_into_table(T, OLD)
@@ -279,7 +283,7 @@ def test_a_version_that_is_cleaned_up_meanwhile_is_no_other_table(two: Two) -> N
     assert two.others.count_table_rows(T).count == 12
 
 
-# --- where it cannot be told what became of a table
+# --- failures to determine what happened to a table
 
 
 def fail_to(monkeypatch: pytest.MonkeyPatch, method: str, failure: Exception) -> None:
@@ -290,7 +294,7 @@ def fail_to(monkeypatch: pytest.MonkeyPatch, method: str, failure: Exception) ->
 
 
 @pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
-def test_a_change_whose_place_cannot_be_looked_at_counts(
+def test_a_change_succeeds_if_its_location_cannot_be_checked(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail_to(monkeypatch, "state", OSError("the network is down"))
@@ -304,11 +308,11 @@ def test_a_change_whose_place_cannot_be_looked_at_counts(
 
 @pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
 @pytest.mark.parametrize("method", ["state", "misplaced"])
-def test_a_slip_while_looking_is_not_swallowed(
+def test_an_unexpected_error_during_the_check_is_reported(
     two: Two, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     if method == "misplaced":
-        when_opened(two.make_again, monkeypatch)
+        act_when_opened(two.make_again, monkeypatch)
     fail_to(monkeypatch, method, AttributeError("no such thing"))
     with pytest.raises(LanceNamespaceError, match="no such thing") as caught:
         two.one.delete_from_table({**T, "predicate": "x = 1"})
@@ -316,8 +320,10 @@ def test_a_slip_while_looking_is_not_swallowed(
 
 
 @pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
-def test_what_cannot_be_taken_back_is_told(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    when_opened(two.make_again, monkeypatch)
+def test_a_commit_that_cannot_be_reverted_causes_a_warning(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act_when_opened(two.make_again, monkeypatch)
     fail_to(monkeypatch, "misplaced", OSError("the network is down"))
     with pytest.warns(UserWarning, match=r"cannot be removed from t: .*the network is down"):
         assert code_of(lambda: two.one.delete_from_table({**T, "predicate": "x = 1"})) == 14

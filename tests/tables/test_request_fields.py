@@ -1,4 +1,4 @@
-"""Every field of every request does what the protocol says of it, in process and over REST."""
+"""Every field of every request has its documented effect, in process and over REST."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ TABLE = [
 ]
 
 OF_ALL = frozenset({"identity", "context"})
-"""Fields of every request, which one test of every operation is about."""
+"""Fields that every request has; one test covers them for all operations."""
 REFUSED_WHOLE = {
     "AddVirtualColumnEntry": "AddColumnsEntry.virtual_column",
     "AddVirtualColumnOutputEntry": "AddColumnsEntry.virtual_column",
     "AlterVirtualColumnEntry": "AlterColumnsEntry.virtual_column",
 }
-"""Models that are refused as they stand, whatever they hold, and the row that shows it."""
+"""Models that are always rejected, whatever they contain, and the row that shows it."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def direct() -> Iterator[Namespace]:
 
 @pytest.fixture(scope="module")
 def far(direct: Namespace) -> Iterator[Namespace]:
-    """The same over REST."""
+    """The same namespace over REST."""
     from lance_namespace_impls.server import Reach, ServerOptions, serving
 
     options = ServerOptions(reach=Reach(storage_options={"region"}))
@@ -64,7 +64,7 @@ def far(direct: Namespace) -> Iterator[Namespace]:
 
 
 FIRST = {row.key: row for row in reversed(TABLE)}
-"""A row of each field, which is run over REST too: what else a field can hold travels alike."""
+"""One row per field, which is also run over REST: other values of a field are sent the same way."""
 
 
 def check(row: Row, namespace: Namespace, direct: Namespace) -> None:
@@ -76,17 +76,19 @@ def check(row: Row, namespace: Namespace, direct: Namespace) -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_a_field_does_what_it_says(row: Row, direct: Namespace) -> None:
+def test_a_field_has_its_documented_effect(row: Row, direct: Namespace) -> None:
     check(row, direct, direct)
 
 
 @pytest.mark.parametrize("row", FIRST.values(), ids=str)
-def test_a_field_does_what_it_says_over_rest(row: Row, far: Namespace, direct: Namespace) -> None:
+def test_a_field_has_its_documented_effect_over_rest(
+    row: Row, far: Namespace, direct: Namespace
+) -> None:
     check(row, far, direct)
 
 
 @pytest.mark.parametrize("row", PLAN_ROWS, ids=str)
-def test_a_plan_shows_what_a_query_asks_for(row: Row, direct: Namespace) -> None:
+def test_a_plan_shows_the_fields_of_its_query(row: Row, direct: Namespace) -> None:
     without = row.run(Stage(direct, direct), having=False)
     if row.without is SAME:
         assert not isinstance(without, Code), without
@@ -104,7 +106,7 @@ def test_a_plan_shows_what_a_query_asks_for(row: Row, direct: Namespace) -> None
         assert agrees(having, row.having), having
 
 
-# --- no field without a row
+# --- every field has a row
 
 MANAGED = {
     "CreateTableVersion": "tests/catalog/test_managed.py",
@@ -113,7 +115,7 @@ MANAGED = {
     "DescribeTransaction": "tests/catalog/test_managed.py",
     "AlterTransaction": "tests/catalog/test_managed.py",
 }
-"""Operations of tables that the catalog manages, and the test that each of their fields is in."""
+"""Operations for tables that the catalog manages, and the test file that covers their fields."""
 
 
 def _supported() -> set[str]:
@@ -126,7 +128,7 @@ UNSUPPORTED = sorted(set(OPERATIONS) - SUPPORTED)
 
 
 def fields_of(name: str, wires: tuple[Wire, ...]) -> Iterator[tuple[str, str]]:
-    """Return what a row is needed for: fields of a request, and of the models within it."""
+    """Yield the fields that need a row, and add the models nested in them to `seen`."""
     for wire in wires:
         if wire.key in OF_ALL:
             continue
@@ -162,14 +164,14 @@ def test_every_field_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("name", MANAGED)
-def test_every_field_of_a_managed_table_is_in_its_test(name: str) -> None:
+def test_every_field_of_a_managed_operation_is_in_its_test(name: str) -> None:
     text = Path(MANAGED[name]).read_text("utf-8")
     missing = [field for _, field in needed({name}) if f'"{field}"' not in text]
     assert missing == [], f"fields that {MANAGED[name]} is not about"
 
 
 @pytest.mark.parametrize("model", REFUSED_WHOLE)
-def test_what_is_refused_whole_has_a_row_that_says_so(model: str) -> None:
+def test_a_model_that_is_always_rejected_has_a_row(model: str) -> None:
     of, _, field = REFUSED_WHOLE[model].partition(".")
     rows = [row for row in TABLE if row.key == (of, field)]
     assert rows and all(row.having.code == 0 for row in rows)
@@ -182,11 +184,11 @@ def test_a_new_field_fails_without_a_row(monkeypatch: pytest.MonkeyPatch) -> Non
         test_every_field_has_a_row()
 
 
-# --- what is unsupported, whatever the request says
+# --- operations that are unsupported, whatever the request contains
 
 
 def some_value(wire: Wire) -> Any:
-    """Return a value that a field takes."""
+    """Return a value that a field accepts."""
     for value in ("query", "udtf", ["x"], 1, {"k": "v"}, True, {}, [], [{}], [["x", "1"]]):
         try:
             wire.decode(value, wire.key)
@@ -206,7 +208,7 @@ def _inner(wire: Wire) -> tuple[Wire, ...]:
     ("name", "key"),
     [(name, wire.key) for name in UNSUPPORTED for wire in OPERATIONS[name].request_type._wire],
 )
-def test_no_field_makes_an_operation_work_that_is_unsupported(
+def test_no_field_makes_an_unsupported_operation_work(
     name: str, key: str, direct: Namespace
 ) -> None:
     row = OPERATIONS[name]
@@ -221,8 +223,8 @@ def test_no_field_makes_an_operation_work_that_is_unsupported(
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_who_calls_and_the_context_travel_as_headers(name: str) -> None:
-    """In process the catalog's own credentials count; a server reads them, and gets them so."""
+def test_identity_and_context_are_sent_as_headers(name: str) -> None:
+    """In process, the catalog's own credentials count; a server reads the caller's from headers."""
     row = OPERATIONS[name]
     given = {wire.key: some_value(wire) for wire in row.request_type._wire if wire.required}
     given |= {field: ["t"] if field == "id" else "x" for field in row.path_fields}

@@ -1,4 +1,4 @@
-"""A described schema says of each column what the table has: null or not, and its metadata."""
+"""A described schema contains the nullability and the metadata of each column."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def described(request: pytest.FixtureRequest) -> Iterator[Any]:
             yield far.describe_table(asked).schema
 
 
-def test_what_a_description_says(described: Any) -> None:
+def test_a_description_contains_nullability_and_metadata(described: Any) -> None:
     fields = {field.name: field for field in described.fields}
     assert [field.name for field in described.fields] == ["key", "text", "inner"]
     assert {name: field.nullable for name, field in fields.items()} == {
@@ -56,7 +56,7 @@ def test_what_a_description_says(described: Any) -> None:
     assert (item.nullable, item.type.type) == (False, "utf8")
 
 
-def test_a_type_comes_back_from_its_json() -> None:
+def test_a_type_round_trips_through_json() -> None:
     found = to_json_schema(SCHEMA).fields[2]
     assert isinstance(found, JsonArrowField)
     again = from_json_type(found.type.to_dict(), "inner")
@@ -66,7 +66,7 @@ def test_a_type_comes_back_from_its_json() -> None:
 @pytest.mark.parametrize(
     ("path", "renamed"), [("key", None), ("key", "number"), ("inner.a", None), ("inner.a", "c")]
 )
-def test_a_column_of_another_type_keeps_its_metadata(path: str, renamed: str | None) -> None:
+def test_a_column_keeps_its_metadata_when_its_type_changes(path: str, renamed: str | None) -> None:
     other = pa.int32() if path == "key" else pa.int64()
     change = {"path": path, "data_type": {"type": str(other)}, "rename": renamed}
     with connect("memory", {}) as namespace:
@@ -83,7 +83,7 @@ def test_a_column_of_another_type_keeps_its_metadata(path: str, renamed: str | N
     assert field.metadata == before.metadata
 
 
-def test_metadata_is_the_schemas_and_the_datasets() -> None:
+def test_metadata_combines_that_of_the_schema_and_of_the_dataset() -> None:
     with connect("memory", {}) as namespace:
         namespace.create_table({"id": ["t"]}, ROWS)
         asked = {"id": ["t"], "load_detailed_metadata": True}

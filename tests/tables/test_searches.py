@@ -1,4 +1,4 @@
-"""What pylance is asked for by a search."""
+"""The arguments that a search passes to pylance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS: dict[str, Any] = {"full_text_query": {"string_query": {"query": "a"}}, "k
 
 
 class Searched:
-    """A dataset that notes what it is asked for."""
+    """A fake dataset that records the arguments of its scans."""
 
     def __init__(self, *indices: Any, **kinds: pa.DataType) -> None:
         self.schema = pa.schema(
@@ -77,8 +77,8 @@ def index(column: str, metric: str | None, *days: int | None) -> Any:
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_what_is_asked_of_the_nearest(more: dict[str, Any], nearest: dict[str, Any]) -> None:
-    """test_request_fields shows the effect of the other fields."""
+def test_arguments_of_a_vector_search(more: dict[str, Any], nearest: dict[str, Any]) -> None:
+    """The effect of the other fields is tested in test_request_fields."""
     found = asked(**{**NEAR, **more})
     assert found["nearest"] == {"column": "v", "q": ONE, "k": 3, **nearest}
     assert found["limit"] == 3
@@ -86,7 +86,7 @@ def test_what_is_asked_of_the_nearest(more: dict[str, Any], nearest: dict[str, A
     assert "full_text_query" not in found and "batch_size" not in found
 
 
-def test_several_vectors_have_so_many_neighbours_each() -> None:
+def test_several_vectors_have_k_neighbors_each() -> None:
     found = asked(vector={"multi_vector": [ONE, TWO]})
     assert (found["nearest"]["q"], found["nearest"]["k"]) == ([ONE, TWO], 3)
     assert "limit" not in found
@@ -104,7 +104,7 @@ def test_several_vectors_have_so_many_neighbours_each() -> None:
     ],
 )
 @pytest.mark.parametrize("search", [NEAR, WORDS], ids=["near", "words"])
-def test_what_is_asked_of_any_search(
+def test_arguments_of_any_search(
     search: dict[str, Any], more: dict[str, Any], key: str, value: Any
 ) -> None:
     assert key not in asked(**search) or asked(**search)[key] in (None, False)
@@ -115,7 +115,7 @@ def test_what_is_asked_of_any_search(
 @pytest.mark.parametrize(
     ("search", "score"), [(NEAR, "_distance"), (WORDS, "_score")], ids=["near", "words"]
 )
-def test_a_score_is_a_column_of_each_search(search: dict[str, Any], score: str) -> None:
+def test_the_score_is_a_column_of_each_search(search: dict[str, Any], score: str) -> None:
     for names, columns in ((["x"], ["x", score]), ([score, "x"], [score, "x"]), ([], [score])):
         assert asked(**search, columns={"column_names": names})["columns"] == columns
     for aliases in ({"y": "x + 1"}, {score: "x"}):
@@ -130,7 +130,7 @@ def test_a_score_is_a_column_of_each_search(search: dict[str, Any], score: str) 
      ([SimpleNamespace(index_type="BTree")], ["s", "l"])],
     ids=["no index", "of words", "another"],
 )  # fmt: skip
-def test_where_words_are_looked_for(indices: list[Any], columns: list[str] | None) -> None:
+def test_the_columns_of_a_full_text_search(indices: list[Any], columns: list[str] | None) -> None:
     kinds = {"x": pa.int64(), "s": pa.utf8(), "l": pa.large_utf8(), "b": pa.binary()}
     found = asked(Searched(*indices, **kinds), **WORDS)
     assert (found["full_text_query"].get("columns"), found["limit"]) == (columns, 3)
@@ -152,7 +152,7 @@ def test_where_words_are_looked_for(indices: list[Any], columns: list[str] | Non
     ],
     ids=["none", "one", "another column's", "of no metric", "two", "segments", "of no time"],
 )
-def test_past_the_index_distances_are_those_of_the_oldest(
+def test_a_search_that_bypasses_indices_uses_the_distance_type_of_the_oldest(
     indices: list[Any], metric: str | None
 ) -> None:
     for column in ("v", "`v`"):
@@ -166,12 +166,12 @@ def test_past_the_index_distances_are_those_of_the_oldest(
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float64())], ids=str)
 @pytest.mark.parametrize("column", [None, "v"])
-def test_lists_that_may_differ_in_length_are_refused(kind: pa.DataType, column: str | None) -> None:
+def test_variable_length_lists_are_rejected(kind: pa.DataType, column: str | None) -> None:
     with pytest.raises(InvalidInputError, match=r"column 'v' is .* needs a fixed-size list"):
         asked(Searched(x=pa.int64(), v=kind), **NEAR, vector_column=column)
 
 
-def test_what_pylance_refuses_is_left_to_it() -> None:
+def test_columns_that_pylance_rejects_are_passed_to_it() -> None:
     for kind in (pa.list_(pa.int64()), pa.int64(), pa.utf8()):
         assert asked(Searched(v=kind), **NEAR, vector_column="v")["nearest"]["column"] == "v"
         assert asked(Searched(v=kind), **NEAR, vector_column="w")["nearest"]["column"] == "w"
@@ -180,14 +180,14 @@ def test_what_pylance_refuses_is_left_to_it() -> None:
 @pytest.mark.parametrize(
     ("kinds", "count"), [({"x": pa.int64()}, 0), ({"v": VECTOR, "w": VECTOR}, 2)]
 )
-def test_the_column_to_search_has_to_be_plain(kinds: dict[str, Any], count: int) -> None:
+def test_an_ambiguous_vector_column_is_rejected(kinds: dict[str, Any], count: int) -> None:
     message = f"the table has {count} vector columns; specify vector_column$"
     with pytest.raises(InvalidInputError, match=message):
         asked(Searched(**kinds), **NEAR)
 
 
 @pytest.mark.parametrize("more", [NEAR, WORDS, {**NEAR, **WORDS}], ids=["near", "words", "both"])
-def test_plans_of_both_searches_of_a_hybrid_one(more: dict[str, Any]) -> None:
+def test_plans_of_a_hybrid_search(more: dict[str, Any]) -> None:
     dataset = Searched()
     is_both = len(more) == 3
     plan, run = explain(dataset, request(**more), True), analyze(dataset, request(**more))
@@ -215,7 +215,7 @@ def test_plans_of_both_searches_of_a_hybrid_one(more: dict[str, Any]) -> None:
         ({"context": {"order_by": "{}x"}}, "order_by must be a JSON list"),
     ],
 )
-def test_a_search_that_cannot_be(more: dict[str, Any], said: str) -> None:
+def test_an_invalid_search_is_rejected(more: dict[str, Any], said: str) -> None:
     dataset = Searched()
     with pytest.raises(InvalidInputError, match=f"^{said}"):
         scanner(dataset, request(**more))

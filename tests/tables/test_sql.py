@@ -1,4 +1,4 @@
-"""Bounds of SQL expressions."""
+"""Limits of SQL expressions."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from lance_namespace_impls.tables.sql_parser import (
         ("a /* /* */ b */ = 1", r"an unclosed /\*"),
     ],
 )
-def test_what_is_not_an_expression_is_rejected_where_it_ends(sql: str, said: str) -> None:
+def test_invalid_syntax_is_rejected_with_its_position(sql: str, said: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^the filter .*{said}"):
         check_sql(sql, "the filter")
 
 
 @pytest.mark.parametrize("group", ["(a)", "CASE a WHEN 1 THEN 2 END", "f(a)", "a[0]"])
-def test_brackets_that_are_closed_are_no_levels(group: str) -> None:
+def test_closed_brackets_do_not_count_as_levels(group: str) -> None:
     check_sql(" > 0 OR ".join([group] * (2 * MAX_LEVELS)), "t")
     with pytest.raises(InvalidInputError, match=f"more than {MAX_LEVELS} levels"):
         check_sql("(" * (MAX_LEVELS + 1) + group + ")" * (MAX_LEVELS + 1), "t")
@@ -58,7 +58,7 @@ def in_a_row(part: str) -> Callable[[int], str]:
     return lambda n: part * n + " "
 
 
-# What makes a text of a size, the largest that fits, and the message for the next larger one.
+# A function from a size to a text, the largest accepted size, and the error for the next size.
 DEPTH = f"more than {MAX_DEPTH} nested operators and calls"
 ORS = f"more than {MAX_CONNECTIVES} nested AND and OR"
 LEVELS = f"more than {MAX_LEVELS} levels of brackets"
@@ -104,7 +104,7 @@ BOUNDS: dict[str, tuple[Callable[[int], str], int, str]] = {
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_bound_is_where_it_is_said_to_be(name: str) -> None:
+def test_bounds_are_exact(name: str) -> None:
     make, most, said = BOUNDS[name]
     check_sql(make(most), "the filter")
     with pytest.raises(InvalidInputError, match=f"^the filter .*{said}"):
@@ -133,7 +133,7 @@ def test_a_bound_is_where_it_is_said_to_be(name: str) -> None:
     ],
     ids=lambda sql: sql[:30],
 )
-def test_what_stands_side_by_side_does_not_add_up(sql: str) -> None:
+def test_the_sizes_of_adjacent_parts_are_not_added(sql: str) -> None:
     check_sql(sql, "the filter")
 
 
@@ -157,7 +157,7 @@ def test_what_stands_side_by_side_does_not_add_up(sql: str) -> None:
         "array_replace_all(c, 'x', b)",
     ],
 )
-def test_a_size_that_no_number_says_is_any_size(sql: str) -> None:
+def test_a_size_that_is_not_a_number_is_unbounded(sql: str) -> None:
     with pytest.raises(InvalidInputError, match="the filter can produce values of any length"):
         check_sql(sql, "the filter")
 
@@ -177,6 +177,6 @@ def test_a_size_that_no_number_says_is_any_size(sql: str) -> None:
         ),
     ],
 )
-def test_what_is_no_sql_of_lance_is_named(sql: str, said: str) -> None:
+def test_unsupported_syntax_is_named(sql: str, said: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^the filter {said}"):
         check_sql(sql, "the filter")

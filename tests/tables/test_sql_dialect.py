@@ -1,4 +1,4 @@
-"""One dialect in every entry point: double quotes are text, and never a column by mistake."""
+"""All entry points use one SQL dialect: double quotes delimit strings, never columns."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_every_condition_is_checked(namespace: Namespace, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", VALUES)
-def test_a_column_in_double_quotes_is_no_value(namespace: Namespace, way: str) -> None:
+def test_a_value_in_double_quotes_is_not_a_column(namespace: Namespace, way: str) -> None:
     for text in ('"n"', 'coalesce("N", 1)', 'CAST("n" AS bigint)'):
         with pytest.raises(InvalidInputError, match="write `n` for the column"):
             VALUES[way](namespace, text)
@@ -123,7 +123,7 @@ def test_a_column_in_double_quotes_is_no_value(namespace: Namespace, way: str) -
         ("home[\"City\"] = 'x'", 1), ("`home`.`City` <> \"x\"", 2), ("Party IN (\"D\", 'x')", 1),
     ],
 )  # fmt: skip
-def test_texts_and_backticks_are_understood(namespace: Namespace, text: str, count: int) -> None:
+def test_strings_and_backticks_are_accepted(namespace: Namespace, text: str, count: int) -> None:
     assert namespace.count_table_rows({"id": ["t"], "predicate": text}).count == count
 
 
@@ -132,7 +132,7 @@ def test_a_column_alias_may_be_a_plain_name(namespace: Namespace) -> None:
     assert found["z"].to_pylist() == [1, 2, 3]
 
 
-def test_the_command_line_says_so_too(tmp_path: Any) -> None:
+def test_the_command_line_rejects_a_column_in_double_quotes(tmp_path: Any) -> None:
     from lance_namespace_impls.cli.app import app
 
     with connect("dir", {"path": str(tmp_path)}) as own:
@@ -164,7 +164,7 @@ UNBOUNDED = {
         *(("products of lengths", way) for way in CONDITIONS),
     ],
 )
-def test_remote_callers_use_bounded_functions_alone(name: str, way: str) -> None:
+def test_remote_callers_can_use_only_bounded_functions(name: str, way: str) -> None:
     with connect("memory") as own:
         own.create_table({"id": ["t"]}, ROWS)
         with (
@@ -205,7 +205,7 @@ def test_an_operator_may_allow_a_function() -> None:
 
 
 class Foreign:
-    """A namespace that is not one of this package's, which checks nothing."""
+    """A third-party namespace, which checks nothing."""
 
     def __init__(self, inner: Namespace) -> None:
         self.inner = inner
@@ -215,7 +215,7 @@ class Foreign:
 
 
 @pytest.mark.parametrize("way", ["query", "count", "update value", "alias", "new column"])
-def test_a_server_of_another_namespace_checks_sql_too(way: str) -> None:
+def test_a_server_of_a_third_party_namespace_checks_sql(way: str) -> None:
     with connect("memory") as own:
         own.create_table({"id": ["t"]}, ROWS)
         with (

@@ -1,4 +1,4 @@
-"""The functions that remote callers may use: they exist, and nothing that is sent with them is fatal."""
+"""Functions that remote callers may use: they exist, and hostile calls are not fatal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEAREST = re.compile(r"Invalid function '[^']*'.\nDid you mean '([^']*)'")
 
 @pytest.fixture(scope="module")
 def nearest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Return the registered function whose name is nearest to a text; the text if it is one itself."""
+    """Return a function that finds the registered function with the name nearest to a text."""
     import lance
 
     path = str(tmp_path_factory.mktemp("functions"))
@@ -45,8 +45,8 @@ def test_every_listed_function_is_registered(nearest: Callable[[str], str]) -> N
     assert not set(FUNCTIONS) & set(NOT_ALLOWED)
 
 
-def neighbours(known: list[str]) -> Iterator[str]:
-    """Yield names that a function which is not listed may be the nearest to."""
+def neighbors(known: list[str]) -> Iterator[str]:
+    """Yield names to which an unlisted function may be the nearest."""
     words = sorted({word for name in known for word in name.split("_")})
     heads = ("array", "date", "json", "list", "map", "regexp", "st", "to")
     yield from (f"{head}_{word}" for head in heads for word in words)
@@ -60,15 +60,15 @@ def neighbours(known: list[str]) -> Iterator[str]:
 
 def test_no_function_of_the_engine_is_missing(nearest: Callable[[str], str]) -> None:
     known = {*FUNCTIONS, *NOT_ALLOWED}
-    found = {nearest(name) for name in neighbours(sorted(known))}
-    # A name that is not a function is never its own nearest: what is found is registered.
+    found = {nearest(name) for name in neighbors(sorted(known))}
+    # A name that is not a function is never returned unchanged, so every name found is registered.
     assert found - known == set(), "list these functions in sql_functions"
 
 
-def test_a_function_is_found_by_its_neighbours(nearest: Callable[[str], str]) -> None:
+def test_a_function_is_found_by_its_neighbors(nearest: Callable[[str], str]) -> None:
     removed = {"levenshtein", "json_get", "array_sort", "st_x"}
     known = {*FUNCTIONS, *NOT_ALLOWED} - removed
-    found = {nearest(name) for name in neighbours(sorted(known))}
+    found = {nearest(name) for name in neighbors(sorted(known))}
     assert len((found - known) & removed) >= 3
 
 
@@ -112,17 +112,17 @@ def test_stored_texts_and_bytes_are_not_parsed(engine: Engine, text: str, remote
     assert found["outcome"] == "rejected", found
 
 
-def test_a_death_is_a_failure() -> None:
+def test_the_death_of_the_child_is_a_failure() -> None:
     with Engine() as engine:
         with pytest.raises(DiedError, match="ended with 1: 'a'"):
             engine.run("a", table="one that the child does not have")
         assert engine.run("a")["outcome"] == "completed"
 
 
-def random_run(
+def run_random_expressions(
     engine: Engine, seed: int, *, count: int | None = None, seconds: float = float("inf")
 ) -> int:
-    """Run random expressions of a seed; return how many completed."""
+    """Run random expressions from a seed; return how many completed."""
     expressions = Expressions(seed, sorted(FUNCTIONS))
     until = time.monotonic() + seconds
     completed = done = 0
@@ -135,11 +135,11 @@ def random_run(
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_expressions_survive(engine: Engine, seed: int) -> None:
-    assert random_run(engine, seed, count=150) > 10
+    assert run_random_expressions(engine, seed, count=150) > 10
 
 
 @pytest.mark.slow
 def test_random_expressions_survive_for_long(engine: Engine) -> None:
     seed = int(os.environ.get("SQL_SEED", "101"))
     seconds = float(os.environ.get("SQL_SECONDS", "600"))
-    assert random_run(engine, seed, seconds=seconds) > 100
+    assert run_random_expressions(engine, seed, seconds=seconds) > 100

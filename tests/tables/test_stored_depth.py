@@ -1,4 +1,4 @@
-"""Ways around the check of depth: updates of JSON and geometries, and indices that parse geometries."""
+"""Ways around the depth check: updates of JSON and geometries, indices that parse geometries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types in JSON schemas: written as rest.yaml names them, read by Lance's names too."""
+"""Types in JSON schemas: written with the names in rest.yaml, read with Lance's names too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENTRY = {
         {"name": "value", "nullable": True, "type": {"type": "int8"}},
     ],
 }
-# Each Arrow type, its JSON, and what Lance calls it (None: it has no such name).
+# Each Arrow type, its JSON, and Lance's name for it (None if there is no such name).
 TYPES: list[tuple[pa.DataType, dict[str, Any], str | None]] = [
     (pa.null(), {"type": "null"}, "null"),
     (pa.bool_(), {"type": "bool"}, "bool"),
@@ -77,7 +77,7 @@ NAMED = [pytest.param(*row, id=str(row[0])) for row in TYPES]
 
 
 @pytest.mark.parametrize(("kind", "written", "of_lance"), NAMED)
-def test_a_type_is_written_by_arrows_name_and_read_by_either(
+def test_a_type_is_written_with_arrows_name_and_read_with_either(
     kind: pa.DataType, written: dict[str, Any], of_lance: str | None
 ) -> None:
     schema = to_json_schema(pa.schema([pa.field("x", kind)]))
@@ -102,11 +102,13 @@ def test_a_type_is_written_by_arrows_name_and_read_by_either(
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
 )
-def test_what_other_writers_leave_out_is_read(kind: pa.DataType, written: dict[str, Any]) -> None:
+def test_types_as_other_writers_write_them_are_read(
+    kind: pa.DataType, written: dict[str, Any]
+) -> None:
     assert from_json_type(written, "x") == kind
 
 
-def test_described_types_are_those_of_pylances_namespace(tmp_path: Path) -> None:
+def test_described_types_equal_those_of_pylances_namespace(tmp_path: Path) -> None:
     lance_types = [
         row for row in TYPES if not pa.types.is_map(row[0]) and not pa.types.is_null(row[0])
     ]
@@ -117,7 +119,7 @@ def test_described_types_are_those_of_pylances_namespace(tmp_path: Path) -> None
     theirs = DirectoryNamespace(root=str(tmp_path)).describe_table(
         DescribeTableRequest(id=["t"], load_detailed_metadata=True)
     )
-    own = {"unit", "timezone", "index_type"}  # pylance leaves these out
+    own = {"unit", "timezone", "index_type"}  # pylance omits these
     assert ours is not None
     assert [without(field.type.to_dict(), own) for field in ours.fields] == [
         field.type.to_dict() for field in theirs.var_schema.fields
@@ -145,14 +147,14 @@ EVERY_KIND = [*(row[0] for row in TYPES), *OF_TIME, pa.struct([("a", pa.int8()),
 @pytest.mark.parametrize(
     "kind", [kind for kind in EVERY_KIND if not pa.types.is_map(kind)], ids=str
 )
-def test_a_schema_for_lance_is_what_lance_writes(kind: pa.DataType) -> None:
+def test_a_schema_for_lance_equals_the_one_that_lance_writes(kind: pa.DataType) -> None:
     field = pa.field("x", kind, nullable=pa.types.is_null(kind), metadata={"comment": "of x"})
     schema = pa.schema([field, pa.field("y", kind)], metadata={"owner": "me"})
     assert to_lance_schema(to_json_schema(schema)) == schema_to_json(schema)
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND, ids=str)
-def test_a_type_in_sql_is_that_type_to_lance(kind: pa.DataType) -> None:
+def test_lance_reads_the_sql_name_of_a_type_as_this_type(kind: pa.DataType) -> None:
     dataset = lance.write_dataset(pa.table({"a": [1]}), "memory://")
     try:
         named = sql_type_name(kind)
@@ -160,7 +162,7 @@ def test_a_type_in_sql_is_that_type_to_lance(kind: pa.DataType) -> None:
         assert pa.types.is_map(kind)
         return
     found = dataset.to_table(columns={"a": "a", "x": f"arrow_cast(NULL, '{named}')"})
-    # Lance's SQL has no names for fields that cannot be null, nor for their metadata.
+    # Lance's SQL has no syntax for fields that cannot be null, nor for the metadata of fields.
     assert str(found.schema.field("x").type) == str(kind).replace(" not null", "")
 
 
@@ -186,7 +188,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("kind", "shown"), SHOWN, ids=[shown for _, shown in SHOWN])
-def test_a_type_as_people_read_it(kind: pa.DataType, shown: str) -> None:
+def test_human_readable_types(kind: pa.DataType, shown: str) -> None:
     assert column_types(pa.schema([("x", kind), ("y", pa.bool_())])) == {"x": shown, "y": "bool"}
 
 
@@ -213,12 +215,12 @@ def test_a_type_as_people_read_it(kind: pa.DataType, shown: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_why_it_is_no_type_is_said(written: dict[str, Any], said: str) -> None:
+def test_an_invalid_type_is_explained(written: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         from_json_type(written, "x")
     assert caught.value.message.startswith(said)
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(1, 0), (38, 38), (10, -128), (76, 127), (5, -1)])
-def test_a_decimals_length_holds_two_numbers(precision: int, scale: int) -> None:
+def test_the_length_of_a_decimal_contains_precision_and_scale(precision: int, scale: int) -> None:
     assert unpack_decimal(precision * 1000 + scale) == (precision, scale)

@@ -1,4 +1,4 @@
-"""Expressions of one update see the values from before it."""
+"""All expressions of an update see the values from before the update."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rows_of(namespace: Namespace, **more: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["given"])
 
 
-def test_two_columns_swap(table: Namespace) -> None:
+def test_two_columns_are_swapped(table: Namespace) -> None:
     answer = table.update_table({**T, **SWAP})
     assert (answer.updated_rows, answer.version) == (4, 2)
     assert rows_of(table) == [{**row, "a": row["b"], "b": row["a"]} for row in ROWS.to_pylist()]
@@ -74,7 +74,7 @@ def test_the_order_of_the_updates_makes_no_difference(table: Namespace, turn: in
     assert rows_of(table) == expected
 
 
-def test_on_a_branch_the_main_one_stays(table: Namespace) -> None:
+def test_an_update_of_a_branch_does_not_change_the_main_branch(table: Namespace) -> None:
     table.create_table_branch({**T, "name": "side"})
     answer = table.update_table({**T, "branch": "side", **SWAP})
     assert answer.updated_rows == 4
@@ -96,7 +96,7 @@ def test_on_a_branch_the_main_one_stays(table: Namespace) -> None:
     ],
     ids=["too large", "null where none may be", "no such column", "no SQL", "sets no column"],
 )
-def test_what_does_not_fit_changes_nothing(
+def test_an_invalid_update_changes_nothing(
     table: Namespace, tmp_path: Path, updates: list[list[str]], code: int
 ) -> None:
     with pytest.raises(LanceNamespaceError) as caught:
@@ -114,7 +114,7 @@ def test_an_index_finds_the_new_values(table: Namespace) -> None:
     assert rows_of(table, filter="a = 2") == []
 
 
-def test_writers_at_the_same_time_lose_nothing(table: Namespace) -> None:
+def test_concurrent_updates_lose_nothing(table: Namespace) -> None:
     def swap() -> int:
         try:
             request = {**T, **SWAP, "predicate": "given <= 3"}
@@ -131,7 +131,7 @@ def test_writers_at_the_same_time_lose_nothing(table: Namespace) -> None:
     assert kept == (swapped if done % 2 else before)
 
 
-def test_an_update_whose_answer_is_lost_keeps_its_files_and_is_not_repeated(
+def test_an_update_whose_response_is_lost_keeps_its_files_and_is_not_repeated(
     table: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = lance.LanceDataset.commit
@@ -166,7 +166,7 @@ def data_files(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("branch", [None, "side"])
 @pytest.mark.parametrize("times", [1, 9])
-def test_an_update_that_another_was_faster_than_is_made_onto_what_is_there_then(
+def test_an_update_after_a_conflict_is_applied_to_the_latest_version(
     table: Namespace, times: int, branch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.create_table_branch({**T, "name": "side"})
@@ -212,7 +212,7 @@ def test_an_update_that_cannot_be_committed_leaves_no_files(
 
 
 def test_a_column_that_is_read_as_another_type_is_not_written_back(tmp_path: Path) -> None:
-    """The content of a blob is not read along with the other columns."""
+    """The content of a blob is not read with the other columns."""
     blob = pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
     schema = pa.schema([("a", pa.int64()), ("b", pa.int64()), blob])
     lance.write_dataset(pa.table([[1], [2], [b"x"]], schema=schema), tmp_path / "t.lance")
@@ -236,11 +236,13 @@ def test_a_column_that_is_read_as_another_type_is_not_written_back(tmp_path: Pat
         ({"a": "'a text'"}, False),
     ],
 )
-def test_an_expression_may_read_what_another_sets(updates: dict[str, str], reads: bool) -> None:
+def test_an_expression_may_read_a_column_that_another_sets(
+    updates: dict[str, str], reads: bool
+) -> None:
     assert reads_own_columns(updates) is reads
 
 
-def test_an_update_of_a_field_within_another_is_pylances(tmp_path: Path) -> None:
+def test_an_update_of_nested_fields_is_passed_to_pylance(tmp_path: Path) -> None:
     rows = pa.table({"n": [{"k": 1, "l": 2}], "a": [5]})
     lance.write_dataset(rows, tmp_path / "t.lance")
     with connect("dir", {"path": str(tmp_path)}) as namespace:

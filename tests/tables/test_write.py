@@ -1,4 +1,4 @@
-"""First rows, and rows for a dataset that has gone meanwhile."""
+"""Writing the first rows of a table, and rows for a dataset that was dropped concurrently."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def data(storage: TableStorage) -> list[str]:
         ("the disk is full", False),
     ],
 )
-def test_another_writer_was_faster(said: str, is_overtaken: bool) -> None:
+def test_errors_caused_by_a_faster_writer(said: str, is_overtaken: bool) -> None:
     assert write.is_overtaken(OSError(said)) is is_overtaken
 
 
@@ -70,7 +70,7 @@ def test_first_rows_are_version_one(storage: TableStorage, overwrite: bool) -> N
     assert lance.dataset(storage.location).to_table() == ROWS
 
 
-def test_rows_come_in_the_place_of_others_only_where_that_is_asked_for(
+def test_rows_replace_others_only_if_requested(
     storage: TableStorage,
 ) -> None:
     write.create(storage, stream(), overwrite=False)
@@ -83,13 +83,13 @@ def test_rows_come_in_the_place_of_others_only_where_that_is_asked_for(
     assert lance.dataset(storage.location, version=1).to_table() == ROWS
 
 
-def test_rows_that_nobody_else_writes_are_version_one(storage: TableStorage) -> None:
+def test_create_alone_writes_version_one(storage: TableStorage) -> None:
     assert write.create_alone(storage, stream()) == 1
     assert lance.dataset(storage.location).to_table() == ROWS
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_commit_that_is_refused_makes_no_version(storage: TableStorage, overwrite: bool) -> None:
+def test_a_rejected_commit_creates_no_version(storage: TableStorage, overwrite: bool) -> None:
     @contextmanager
     def refusing() -> Iterator[None]:
         raise PermissionDeniedError("not now")
@@ -101,7 +101,7 @@ def test_a_commit_that_is_refused_makes_no_version(storage: TableStorage, overwr
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_first_rows_that_were_deleted_meanwhile_are_not_committed(
+def test_first_rows_deleted_concurrently_are_not_committed(
     storage: TableStorage, overwrite: bool
 ) -> None:
     @contextmanager
@@ -117,7 +117,7 @@ def test_first_rows_that_were_deleted_meanwhile_are_not_committed(
     assert not Path(storage.location, "_versions").exists()
 
 
-def test_of_data_files_only_those_named_are_deleted(storage: TableStorage) -> None:
+def test_only_the_named_data_files_are_deleted(storage: TableStorage) -> None:
     blobs = pa.table([lance.blob_array([b"x" * 100_000])], pa.schema([lance.blob_field("b")]))
     files = []
     for mode in ("create", "append"):
@@ -133,7 +133,7 @@ def test_of_data_files_only_those_named_are_deleted(storage: TableStorage) -> No
 
 @pytest.mark.parametrize("mode", InsertMode)
 @pytest.mark.parametrize("there", [LocationState.OTHER, LocationState.NOTHING])
-def test_rows_for_a_dataset_that_has_gone_are_deleted(
+def test_rows_for_a_dropped_dataset_are_deleted(
     storage: TableStorage, mode: InsertMode, there: LocationState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lance.write_dataset(ROWS, storage.location)
@@ -149,7 +149,7 @@ def test_rows_for_a_dataset_that_has_gone_are_deleted(
     ("mode", "rows"), [(InsertMode.APPEND, [1, 2, 1, 2]), (InsertMode.OVERWRITE, [1, 2])]
 )
 @pytest.mark.parametrize("error", [None, OSError, ValueError])
-def test_rows_are_added_where_the_place_is_the_same_or_cannot_be_read(
+def test_rows_are_added_if_the_location_is_unchanged_or_unreadable(
     storage: TableStorage, mode: InsertMode, rows: list[int], error: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -166,7 +166,7 @@ def test_rows_are_added_where_the_place_is_the_same_or_cannot_be_read(
     assert lance.dataset(storage.location).version == 2
 
 
-def test_rows_that_replace_others_have_columns_that_can_be_read(storage: TableStorage) -> None:
+def test_rows_that_replace_others_need_valid_column_names(storage: TableStorage) -> None:
     lance.write_dataset(ROWS, storage.location)
     refused = pytest.raises(TableSchemaValidationError, match="a dot")
     with open_version(storage) as (dataset, opened), refused:

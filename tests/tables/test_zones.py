@@ -1,4 +1,4 @@
-"""Time zones that readers do not know are refused before a table has them."""
+"""Unknown time zones are rejected before a table contains them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lake() -> Any:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Etc/GMT+5", "+05:30", "-23:59"])
-def test_zones(zone: str) -> None:
+def test_known_zones(zone: str) -> None:
     assert is_zone(zone)
 
 

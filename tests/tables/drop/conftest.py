@@ -1,4 +1,4 @@
-"""A dataset on a local disk or in an S3 stand-in, and what ends a drop half-way."""
+"""A dataset on a local disk or in an S3 stand-in, and helpers that interrupt a drop."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tests.servers.s3 import GuardedS3
 
 ROWS = pa.table({"x": list(range(10))})
 UNFINISHED = f"{'01' * 12}{'0a' * 13}.lance"
-"""A data file as Lance names it."""
+"""A data file with a name in Lance's format."""
 T = {"id": ["ns", "t"]}
 
 
 class Killed(BaseException):
-    """What ends a call as if its process had been killed there."""
+    """Ends a call as if its process had been killed at this point."""
 
 
 @attrs.frozen
 class Lake:
-    """A storage root, on a local disk or in the bucket, and how to look into it."""
+    """A storage root, on a local disk or in the bucket, and a way to list its files."""
 
     root: str
     storage: dict[str, str]
@@ -72,7 +72,7 @@ def put_file(lake: Lake, folder: str, name: str, content: str) -> None:
 def killed(
     monkeypatch: pytest.MonkeyPatch, namespace: MemoryNamespace, owner: type, name: str
 ) -> None:
-    """Start to drop the table, and die when a method is reached."""
+    """Start to drop the table, and raise `Killed` when a method is called."""
 
     def die(*args: Any) -> None:
         raise Killed

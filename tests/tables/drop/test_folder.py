@@ -1,4 +1,4 @@
-"""What somebody who drops a table sees of its location."""
+"""The state of a table's location, as seen by a drop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = pa.table({"x": [1]})
 ID = ("ns", "t")
 
 
-# The second is looked at as an object store is.
+# Files at file-object-store:// are accessed like those of an object store.
 @pytest.fixture(params=["", "file://", "file-object-store://"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
     return TableStorage(location=f"{request.param}{tmp_path}/t", options={})
@@ -57,7 +57,7 @@ def put(path: Path, *names: str) -> None:
         ([DROP_MARKER], False, True, True),
     ],
 )
-def test_whether_a_place_is_taken(
+def test_the_state_of_a_location(
     storage: TableStorage, path: Path, names: list[str],
     is_empty: bool, has_marker: bool, is_occupied: bool,
 ) -> None:  # fmt: skip
@@ -82,7 +82,7 @@ def test_whether_a_place_is_taken(
         ([f"tree/oak/data/{UNFINISHED}", "_refs/tags/oak.json"], f"tree/oak/data/{UNFINISHED}"),
     ],
 )
-def test_what_is_not_lances(
+def test_the_first_foreign_file_is_found(
     storage: TableStorage, path: Path, names: list[str], foreign: str | None
 ) -> None:
     put(path, *names)
@@ -100,14 +100,14 @@ def test_what_is_not_lances(
         ({"data"}, [], ["data/empty/"], False),
     ],
 )
-def test_whether_all_has_names_of_lance(
+def test_whether_all_names_are_in_lances_format(
     folders: set[str], files: list[str], below: list[str], alone: bool
 ) -> None:
     assert is_lances_alone(folders, files, below) is alone
 
 
 def marked(storage: TableStorage, **more: Any) -> bool:
-    """Return whether a marker with some changes counts for the dataset that is there."""
+    """Return whether a drop marker with these changes is valid for the dataset at the location."""
     state = TableFolder(storage).state() or FolderState(version=0, written=0)
     content = {"id": list(ID), "version": state.version, "written": state.written}
     content |= {"removed": True, **more}
@@ -116,7 +116,7 @@ def marked(storage: TableStorage, **more: Any) -> bool:
     return TableFolder(storage).has_drop_marker(ID)
 
 
-def test_a_marker_counts_while_nothing_was_written_since(storage: TableStorage, path: Path) -> None:
+def test_a_marker_is_valid_until_something_is_written(storage: TableStorage, path: Path) -> None:
     lance.write_dataset(ROWS, str(path)).insert(ROWS)
     assert not TableFolder(storage).has_drop_marker(ID)
     state = TableFolder(storage).state()
@@ -139,7 +139,7 @@ def test_a_marker_counts_while_nothing_was_written_since(storage: TableStorage, 
     assert not marked(storage, named=5)
 
 
-def test_a_marker_is_written_where_there_is_something_to_delete(
+def test_a_marker_is_written_if_there_is_something_to_delete(
     storage: TableStorage, path: Path
 ) -> None:
     put(path, "data/notes.txt", "_indices/notes.txt")
@@ -163,7 +163,7 @@ def test_a_marker_is_written_where_there_is_something_to_delete(
     assert json.loads((path / DROP_MARKER).read_text())["version"] == 1
 
 
-def test_a_marker_keeps_a_place_once_the_entry_is_removed(
+def test_a_marker_reserves_a_location_once_the_entry_is_removed(
     storage: TableStorage, path: Path
 ) -> None:
     put(path, f"data/{UNFINISHED}")
@@ -182,17 +182,17 @@ def test_a_marker_keeps_a_place_once_the_entry_is_removed(
     assert TableFolder(storage).is_occupied
     TableFolder(storage).withdraw_drop_marker()
     assert DROP_MARKER not in files_below(path)
-    TableFolder(storage).withdraw_drop_marker()  # there is none
+    TableFolder(storage).withdraw_drop_marker()  # there is no marker
 
 
-def test_a_place_that_is_reserved_has_a_file(storage: TableStorage, path: Path) -> None:
+def test_a_reserved_location_has_a_file(storage: TableStorage, path: Path) -> None:
     TableFolder(storage).reserve()
     assert files_below(path) == {".lance-reserved"}
     assert TableFolder(storage).is_occupied
 
 
 @pytest.mark.parametrize("kept", [None, "notes.txt", "data/notes.txt"])
-def test_all_that_is_lances_is_deleted(tmp_path: Path, path: Path, kept: str | None) -> None:
+def test_all_files_of_lance_are_deleted(tmp_path: Path, path: Path, kept: str | None) -> None:
     lance.write_dataset(ROWS, str(path))
     put(path, ".lance-reserved", ".lance-deregistered", DROP_MARKER, *([kept] if kept else []))
     folder = TableFolder(TableStorage(location=str(path), options={}))
@@ -203,7 +203,7 @@ def test_all_that_is_lances_is_deleted(tmp_path: Path, path: Path, kept: str | N
     assert TableFolder(TableStorage(location=str(path), options={})).delete() is False
 
 
-def test_what_cannot_be_deleted_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lance.write_dataset(ROWS, str(path))
 
     def refuse(*_: Any) -> None:
@@ -232,7 +232,7 @@ def test_what_cannot_be_deleted_is_said(path: Path, monkeypatch: pytest.MonkeyPa
         (["data/notes.txt"], True),
     ],
 )
-def test_what_came_after_a_drop_is_deleted_where_the_place_is_free(
+def test_files_written_after_a_drop_are_deleted_if_the_location_is_free(
     storage: TableStorage, path: Path, names: list[str], stays: bool
 ) -> None:
     put(path, *names)
@@ -242,7 +242,7 @@ def test_what_came_after_a_drop_is_deleted_where_the_place_is_free(
         assert path.exists() is stays
 
 
-def test_a_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
+def test_a_folder_is_deleted_with_its_contents(tmp_path: Path) -> None:
     put(tmp_path, "t/my part/notes.txt", "t/my part/deeper/notes.txt", "t/other/notes.txt")
     delete_folder(TableStorage(location=f"file-object-store://{tmp_path}/t", options={}), "my part")
     assert files_below(tmp_path) == {"t/other/notes.txt"}
@@ -252,7 +252,7 @@ def test_a_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     ("said", "kind"),
     [("Refusing to drop a folder", ConcurrentModificationError), ("the disk is full", OSError)],
 )
-def test_who_deletes_a_folder_at_the_same_moment_is_told(
+def test_a_concurrent_deletion_of_a_folder_is_reported(
     tmp_path: Path, said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
@@ -263,7 +263,7 @@ def test_who_deletes_a_folder_at_the_same_moment_is_told(
         delete_folder(TableStorage(location=str(tmp_path), options={}), "data")
 
 
-def test_what_is_damaged_has_no_state(storage: TableStorage, path: Path) -> None:
+def test_a_damaged_dataset_has_no_state(storage: TableStorage, path: Path) -> None:
     assert TableFolder(storage).state() is None
     lance.write_dataset(ROWS, str(path))
     (manifest,) = (path / "_versions").glob("*.manifest")

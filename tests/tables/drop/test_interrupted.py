@@ -1,4 +1,4 @@
-"""A drop that was interrupted is resumed, or has changed nothing."""
+"""An interrupted drop is resumed, or has changed nothing."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .conftest import ROWS, UNFINISHED, Lake, T, files_below, killed, put_file
 pytestmark = pytest.mark.s3
 
 
-# --- interrupted before the catalog
+# --- interrupted before the entry is removed from the catalog
 
 
-def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
+def test_a_drop_that_does_not_reach_the_catalog_changes_nothing(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed(monkeypatch, ns, Mixed, "remove_table")
@@ -91,7 +91,7 @@ def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
         _written_with_a_clock_behind,
     ],
 )
-def test_data_that_is_kept_afterwards_is_never_taken(
+def test_data_kept_after_an_interrupted_drop_is_never_deleted(
     lake: Lake,
     ns: MemoryNamespace,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,7 +101,7 @@ def test_data_that_is_kept_afterwards_is_never_taken(
     location = str(ns.describe_table(T).location)
     entry = ns.load_table(("ns", "t"))
     killed(monkeypatch, ns, *((TableFolder, "delete") if was_removed else (Mixed, "remove_table")))
-    if was_removed:  # and added again by other tools
+    if was_removed:  # other tools add the entry again
         catalog(ns.config.root).tables["ns", "t"] = entry
     keep(ns)
     before = lake.names()
@@ -111,7 +111,9 @@ def test_data_that_is_kept_afterwards_is_never_taken(
     assert lance.dataset(location, storage_options=lake.storage).count_rows() >= 10
 
 
-def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryNamespace) -> None:
+def test_a_marker_of_another_table_or_an_invalid_marker_is_ignored(
+    lake: Lake, ns: MemoryNamespace
+) -> None:
     location = str(ns.deregister_table(T).location)
     other = {"id": ["ns", "u"], "version": 9, "written": 9999999999999999, "removed": True}
     for content in (json.dumps(other), "[]", "?"):
@@ -122,8 +124,8 @@ def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryName
     assert lance.dataset(location, storage_options=lake.storage).count_rows() == 10
 
 
-class Stubborn(Mixed):
-    """Fails to take a table out; `after` says whether it is out all the same."""
+class FailingCatalog(Mixed):
+    """A catalog that fails to remove a table, either before or after the removal (`after`)."""
 
     after = False
 
@@ -134,13 +136,13 @@ class Stubborn(Mixed):
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_catalog_that_fails(
+def test_a_catalog_that_fails_to_remove_a_table(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    with lake.connect(Stubborn) as stubborn, monkeypatch.context() as patched:
-        patched.setattr(Stubborn, "after", after)
+    with lake.connect(FailingCatalog) as stubborn, monkeypatch.context() as patched:
+        patched.setattr(FailingCatalog, "after", after)
         assert code_of(stubborn.drop_table, T) == 17
-    # The marker stays where the table is out after all, and the next run needs it.
+    # The marker remains if the table was removed nevertheless, because the next drop needs it.
     assert (f"ns/t/{DROP_MARKER}" in lake.names()) is after
     ns.drop_table(T)
     assert lake.names() == set()
@@ -148,7 +150,7 @@ def test_a_catalog_that_fails(
 
 @pytest.mark.parametrize("cut", cut_off.CUTS)
 @pytest.mark.parametrize("data", ["whole", "remains"])
-def test_data_stays_until_the_drop_has_removed_the_entry(
+def test_data_remains_until_the_drop_has_removed_the_entry(
     lake: Lake, ns: MemoryNamespace, cut: str, data: str
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -163,7 +165,7 @@ def test_data_stays_until_the_drop_has_removed_the_entry(
         assert code_of(ns.drop_table, T) == 4
         assert before <= lake.names()
     created = ns.create_table(T, ROWS)
-    # Files that no manifest names keep no place, and a marker of that state keeps none either.
+    # Files that no manifest refers to do not occupy a location, and neither does their marker.
     assert (created.location != location) is (data == "whole")
     assert before <= lake.names()
     assert ns.count_table_rows(T).count == ROWS.num_rows
@@ -187,7 +189,7 @@ def test_an_entry_that_another_tool_removes_during_a_drop_authorizes_nothing(
     assert lake.names() == before
 
 
-def test_a_marker_that_cannot_be_written_again_keeps_the_data(
+def test_the_data_remains_if_the_marker_cannot_be_updated(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -213,10 +215,10 @@ def test_a_marker_that_cannot_be_written_again_keeps_the_data(
     assert lake.names() == set()
 
 
-# --- interrupted after the catalog
+# --- interrupted after the entry was removed from the catalog
 
 
-def test_the_next_drop_goes_on(
+def test_the_next_drop_resumes_an_interrupted_drop(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = ns.describe_table(T).location
@@ -229,19 +231,19 @@ def test_the_next_drop_goes_on(
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
-def test_creating_it_anew_goes_on(
+def test_creating_the_table_again_resumes_an_interrupted_drop(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     old = lake.names()
     killed(monkeypatch, ns, TableFolder, "delete")
     assert ns.create_table({**T, "mode": mode}, pa.table({"y": [1]})).version == 1
     assert ns.open_table(["ns", "t"]).to_table() == pa.table({"y": [1]})
-    # A manifest's name is its version; all else has names of its own.
+    # The name of a manifest is its version; all other files have unique names.
     assert {name for name in lake.names() & old if "_versions" not in name} == set()
     assert f"ns/t/{DROP_MARKER}" not in lake.names()
 
 
-def test_manifests_go_first_and_the_mark_last(
+def test_manifests_are_deleted_first_and_the_marker_last(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delete_folder = TableFolder._delete_folder
@@ -258,7 +260,7 @@ def test_manifests_go_first_and_the_mark_last(
     assert lake.names() == set()
 
 
-def test_manifests_that_are_half_gone_are_gone_on_with(
+def test_an_interrupted_deletion_of_manifests_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(str(tmp_path), {}, lambda: files_below(tmp_path))
@@ -274,7 +276,7 @@ def test_manifests_that_are_half_gone_are_gone_on_with(
         assert lake.names() == set()
 
 
-def test_half_deleted_data_is_no_table(
+def test_partially_deleted_data_is_not_a_table(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -287,7 +289,7 @@ def test_half_deleted_data_is_no_table(
     assert lake.names() == set()
 
 
-def test_data_that_was_rescued_stays(
+def test_data_registered_as_another_table_remains(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -298,7 +300,7 @@ def test_data_that_was_rescued_stays(
     assert ns.count_table_rows({"id": ["ns", "rescued"]}).count == 10
 
 
-def test_who_has_the_data_by_now_is_asked_of_many_tables_at_once(
+def test_many_tables_are_checked_concurrently_for_use_of_the_data(
     ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed(monkeypatch, ns, TableFolder, "delete")

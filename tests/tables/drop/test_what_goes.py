@@ -1,4 +1,4 @@
-"""DropTable deletes what is the table's, and nothing else."""
+"""DropTable deletes the table's own files, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .conftest import ROWS, UNFINISHED, Killed, Lake, T, files_below, killed, pu
 pytestmark = pytest.mark.s3
 
 
-# --- all of it, and nothing else
+# --- all files of the table, and no others
 
 
 def everything(location: str, options: dict[str, str]) -> lance.LanceDataset:
-    """Write a dataset with one of everything that a dataset can have."""
+    """Write a dataset with every kind of file that a dataset can have."""
     rows = pa.table({"x": list(range(300)), "s": ["some text"] * 300})
     dataset = lance.write_dataset(rows, location, storage_options=options)
     dataset.insert(rows)
@@ -40,7 +40,7 @@ def everything(location: str, options: dict[str, str]) -> lance.LanceDataset:
     return dataset
 
 
-def test_nothing_is_left_of_a_dataset_with_one_of_everything(
+def test_nothing_remains_of_a_dataset_with_every_kind_of_file(
     lake: Lake, ns: MemoryNamespace
 ) -> None:
     location = str(ns.declare_table({"id": ["ns", "all"]}).location)
@@ -87,7 +87,7 @@ def test_files_that_lance_did_not_write_stay_among_its_own(lake: Lake, ns: Memor
     assert ns.count_table_rows({"id": ["ns", "all"]}).count == 10
 
 
-def test_what_is_broken_off_among_foreign_files_is_gone_on_with(
+def test_an_interrupted_drop_among_foreign_files_is_resumed(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -99,7 +99,7 @@ def test_what_is_broken_off_among_foreign_files_is_gone_on_with(
 
 
 def _file_of_any_name(lake: Lake, location: str) -> None:
-    """Append a fragment whose data file has a name that a writer chose."""
+    """Append a fragment whose data file has a name chosen by its writer."""
     from lance.file import LanceFileWriter
 
     with LanceFileWriter(
@@ -117,7 +117,7 @@ def _file_of_any_name(lake: Lake, location: str) -> None:
     )
 
 
-def test_a_data_file_of_any_name_goes_where_a_manifest_names_it(
+def test_a_data_file_of_any_name_is_deleted_if_a_manifest_refers_to_it(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -128,7 +128,7 @@ def test_a_data_file_of_any_name_goes_where_a_manifest_names_it(
     assert lake.names() == {f"ns/t/{DROP_MARKER}", "ns/t/data/unknown.lance"}
 
 
-def test_a_named_file_goes_where_the_manifests_are_gone_already(
+def test_a_referenced_file_is_deleted_even_if_the_manifests_are_already_deleted(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
@@ -163,7 +163,7 @@ def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
         assert sorted(path.name for path in location.iterdir()) == ["_indices", "data"]
 
 
-def test_tables_below_a_table_stay(lake: Lake, ns: MemoryNamespace) -> None:
+def test_tables_below_a_dropped_table_remain(lake: Lake, ns: MemoryNamespace) -> None:
     lance.write_dataset(ROWS, f"{lake.root}/ns", storage_options=lake.storage)
     ns.register_table({"id": ["ns", "above"], "location": f"{lake.root}/ns"})
     ns.drop_table({"id": ["ns", "above"]})
@@ -184,7 +184,9 @@ def test_iceberg_tables_share_a_location(tmp_path: Path) -> None:
         assert namespace.count_table_rows(second).count == 10
 
 
-def test_a_declared_table_leaves_what_is_at_its_location(lake: Lake, ns: MemoryNamespace) -> None:
+def test_dropping_a_declared_table_leaves_files_at_its_location(
+    lake: Lake, ns: MemoryNamespace
+) -> None:
     location = f"{lake.root}/somebody"
     put_file(lake, f"{location}/data", "notes.txt", "keep me")
     ns.declare_table({"id": ["ns", "d"], "location": location})
@@ -193,7 +195,7 @@ def test_a_declared_table_leaves_what_is_at_its_location(lake: Lake, ns: MemoryN
     assert not any(name.endswith(DROP_MARKER) for name in lake.names())
 
 
-def test_what_a_killed_first_write_left_goes_with_the_table(
+def test_files_of_a_killed_first_write_are_deleted_with_the_table(
     lake: Lake, ns: MemoryNamespace
 ) -> None:
     location = ns.declare_table({"id": ["ns", "d"]}).location
@@ -214,10 +216,10 @@ def test_a_damaged_dataset_can_be_dropped(tmp_path: Path) -> None:
         assert lake.names() == set()
 
 
-# --- storage that refuses, or is away
+# --- storage that rejects requests, or is unavailable
 
 
-def test_storage_that_cannot_be_written_keeps_the_table(s3: GuardedS3, tmp_path: Path) -> None:
+def test_a_table_on_read_only_storage_is_not_dropped(s3: GuardedS3, tmp_path: Path) -> None:
     root = f"s3://{s3.bucket}/{tmp_path.name}"
     with Mixed(MemoryConfig(root=root, storage=s3.options())) as ns:
         ns.create_namespace({"id": ["ns"]})
@@ -229,7 +231,9 @@ def test_storage_that_cannot_be_written_keeps_the_table(s3: GuardedS3, tmp_path:
         assert s3.objects() == before
 
 
-def test_what_cannot_be_deleted_is_said_and_goes_next_time(s3: GuardedS3, tmp_path: Path) -> None:
+def test_a_failed_deletion_is_reported_and_completed_by_the_next_drop(
+    s3: GuardedS3, tmp_path: Path
+) -> None:
     options = s3.options()
     with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/{tmp_path.name}", storage=options)) as ns:
         ns.create_namespace({"id": ["ns"]})
@@ -244,8 +248,8 @@ def test_what_cannot_be_deleted_is_said_and_goes_next_time(s3: GuardedS3, tmp_pa
         assert s3.objects() == set()
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # as it is away
-def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) -> None:
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # storage is unavailable
+def test_unavailable_storage_is_reported_if_the_table_is_missing(s3: GuardedS3) -> None:
     options = s3.options() | {"aws_endpoint": "http://127.0.0.1:9", "client_max_retries": "0"}
     with Mixed(MemoryConfig(root="s3://away/lake", storage=options)) as ns:
         ns.create_namespace({"id": ["ns"]})
@@ -258,7 +262,7 @@ def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) 
         assert list(ns.iter_tables(["ns"])) == []
 
 
-def test_it_takes_few_calls(s3: GuardedS3, tmp_path: Path) -> None:
+def test_a_drop_makes_few_calls(s3: GuardedS3, tmp_path: Path) -> None:
     with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/calls", storage=s3.options())) as ns:
         ns.create_namespace({"id": ["ns"]})
         ns.create_table(T, ROWS)
@@ -275,7 +279,7 @@ def test_it_takes_few_calls(s3: GuardedS3, tmp_path: Path) -> None:
         assert of_marker == ["PUT", "PUT", "HEAD"]  # S3 deletes in bulk
         s3.asked.clear()
         ns.declare_table(T)
-        assert len(s3.asked) == 1  # is the place free?
+        assert len(s3.asked) == 1  # checks whether the location is free
         s3.asked.clear()
         ns.describe_table(T)
         assert s3.asked == []

@@ -41,11 +41,11 @@ def _merged_branch(stage: Stage, request: dict[str, Any]) -> Any:
 
 
 def _merged_with(name: str, left: Sequence[int] = (1, 2, 3, 4)) -> Any:
-    """Return a look that reports the arguments of a call of pylance's merge builder.
+    """Return a look that reports an argument of each call of pylance's merge builder.
 
     Args:
         name: the builder's method.
-        left: column x after the merge.
+        left: the values of column x after the merge.
     """
 
     def look(stage: Stage, request: dict[str, Any]) -> Any:

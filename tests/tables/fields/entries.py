@@ -16,12 +16,12 @@ _SECRET = {"storage.aws_secret_access_key": "s3cret", "storage.region": "eu"}
 
 
 def elsewhere(stage: Stage) -> list[str]:
-    """Return the identifier of a table that is not there."""
+    """Return the identifier of a table that does not exist."""
     return [*stage.home, "none"]
 
 
 def _other(stage: Stage) -> str:
-    """Return the location of a table of other rows."""
+    """Create a table with other rows, and return its location."""
     return str(stage.table(ROWS.slice(1), name="other").location)
 
 
@@ -72,7 +72,7 @@ def _uri_of_table(stage: Stage, request: dict[str, Any]) -> Any:
 
 
 def vended(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
-    """Return the storage options that a server that vends them answers with."""
+    """Return the names of the storage options in a response of a server that vends them."""
     request = {"id": ["t"], **request}
     with connect("memory", _SECRET) as owner:
         if of == "DescribeTable":
@@ -95,9 +95,9 @@ def _vends(of: str) -> Row:
     def look(stage: Stage, request: dict[str, Any]) -> Any:
         found = vended(stage, request, of=of)
         if stage.namespace is not stage.direct:
-            # Secrets that leave the server say how long they hold.
+            # Secrets that leave the server have an expiry time.
             return [key for key in found if key != EXPIRES_AT_MILLIS]
-        # In process nothing is sent anywhere: the caller has the options already.
+        # In process, nothing is sent: the caller already has the options.
         assert found == both
         return both if "vend_credentials" not in request else ["region"]
 

@@ -45,7 +45,7 @@ def _kind(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
 
 
 def _search(*words: str) -> Any:
-    """Return a look that searches a new full-text index, and tells which rows are found."""
+    """Return a look that searches a new full-text index, and reports which rows are found."""
 
     def look(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
         stage.table(_WORDS)
@@ -67,7 +67,7 @@ def _phrase(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
 
 
 def _built(stage: Stage, request: dict[str, Any], *, what: str) -> Any:
-    """Return what the statistics of a new vector index say."""
+    """Return an entry of the statistics of a new vector index."""
     clusters(stage, **request)
     stats = stage.dataset().stats.index_stats("v_idx")["indices"][0]
     inner = stats["sub_index"]
@@ -75,7 +75,7 @@ def _built(stage: Stage, request: dict[str, Any], *, what: str) -> Any:
 
 
 def _built_with(stage: Stage, request: dict[str, Any], *, what: str) -> Any:
-    """Return what pylance is told when it builds an index; no index shows it."""
+    """Return an argument that pylance receives when it builds an index; no statistics show it."""
     note = partial(spying, lance.LanceDataset, "create_index", lambda args, more: more.get(what))
     with note() as seen:
         _built(stage, request, what="index_type")
@@ -83,7 +83,7 @@ def _built_with(stage: Stage, request: dict[str, Any], *, what: str) -> Any:
 
 
 def _scalar(stage: Stage, request: dict[str, Any]) -> Any:
-    """Return the statistics of a B-tree, which takes no options."""
+    """Return the statistics of a B-tree, which has no options."""
     stage.table()
     stage.call("CreateTableScalarIndex", {"column": "x", "index_type": "BTREE", **request})
     stats = stage.dataset().stats.index_stats("x_idx")
@@ -119,7 +119,7 @@ _TEXT = [
 
 
 def _indexed(stage: Stage) -> None:
-    """Make a table of an index, a later version that has two, and a branch with one."""
+    """Create a table with an index, a branch with this index, and later versions with three."""
     stage.table()
     stage.direct.create_table_index({"id": stage.id, "column": "x", "index_type": "BTREE"})
     stage.branch()

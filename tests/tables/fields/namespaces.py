@@ -83,7 +83,7 @@ def _listed(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
         return stage.call(of, request).namespaces
     _make_tables(stage)
     found = stage.call(of, request).tables
-    # Of all tables those of the other tests are among them.
+    # The list of all tables includes those of other tests.
     return [name.removeprefix(f"{stage.home[0]}$") for name in found]
 
 
@@ -92,7 +92,7 @@ def _own(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
 
 
 def _token(of: str, **more: Any) -> Any:
-    """Return a function that makes the token of a page of one entry of another stage's listing."""
+    """Return a function that lists one entry of this or another stage for its page token."""
 
     def make(stage: Stage) -> str:
         other = Stage(stage.namespace, stage.direct) if more.get("elsewhere") else stage
@@ -104,7 +104,7 @@ def _token(of: str, **more: Any) -> Any:
 
 
 def _paged(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
-    """List what the token's listing has made already."""
+    """List the entries; the request of a page token has already created them."""
     if "page_token" not in request:
         return _listed(stage, request, of=of)
     answer = stage.call(of, request)
@@ -112,7 +112,7 @@ def _paged(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
 
 
 def _paged_all(stage: Stage, request: dict[str, Any]) -> Any:
-    """Take the second page of all tables; the first one has one entry."""
+    """Read all tables in two pages, the first of which has one entry."""
     _make_tables(stage)
     if request.pop("page_token", None) is None:
         return "a whole listing" if stage.call("ListAllTables", request).page_token is None else ""

@@ -10,7 +10,7 @@ from .row import ROWS, Code, Row, Stage, nested
 
 
 def prepare(stage: Stage) -> None:
-    """Make a table of three versions, a branch of it, tags of it."""
+    """Create a table with three versions, four branches and three tags."""
     stage.table()
     stage.branch()
     stage.direct.insert_into_table({"id": stage.id}, ROWS.slice(0, 1))

@@ -1,4 +1,4 @@
-"""A row says what one field of one request does: the result without it, and with it."""
+"""A row specifies the effect of one field of one request: the results without it and with it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ ROWS = pa.table({"x": [1, 2, 3], "s": ["a", "b", "c"]})
 
 
 class Code(NamedTuple):
-    """A refusal: its code, and what its message has to say."""
+    """An error: its code, and a text that its message must contain."""
 
     code: int
     says: str = ""
 
 
 class Differs:
-    """Stands for any result but that without the field."""
+    """Stands for any result that differs from the result without the field."""
 
     def __repr__(self) -> str:
         return "another result"
 
 
 class Same:
-    """Stands for a result that two calls without the field have alike."""
+    """Stands for a result that is the same for two calls without the field."""
 
     def __repr__(self) -> str:
         return "the same each time"
@@ -56,27 +56,27 @@ Look = Callable[["Stage", dict[str, Any]], Any]
 
 @frozen
 class Row:
-    """What a field does."""
+    """The effect of a field."""
 
     operation: str
     field: str
-    """Field of the request, or ``Model.field`` of a model within it."""
+    """Field of the request, or ``Model.field`` of a model nested in it."""
     value: Any
-    """The field's value; a function makes it of the stage."""
+    """The field's value, or a function that makes it from the stage."""
     given: Mapping[str, Any] | Callable[[Stage], Mapping[str, Any]] = field(
         factory=dict, kw_only=True
     )
-    """The other fields."""
+    """The other fields of the request."""
     instead: Any = field(default=ABSENT, kw_only=True)
-    """Value of a required field in the call that stands for the one without it."""
+    """Value of a required field in the call that replaces the one without the field."""
     within: Callable[[dict[str, Any]], dict[str, Any]] = field(default=dict, kw_only=True)
-    """Makes the request of the fields of a model within it."""
+    """Makes the request from the fields of a model nested in it."""
     look: Look = field(kw_only=True)
-    """Makes the call on a fresh stage, and returns what is seen."""
+    """Makes the call on a fresh stage, and returns the observed result."""
     without: Any = field(kw_only=True)
     having: Any = field(kw_only=True)
     why: str = field(default="", kw_only=True)
-    """Why the field has no effect, where the results with and without it are the same."""
+    """Why the field has no effect, if the results with and without it are the same."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -89,7 +89,7 @@ class Row:
         return f"{self.operation}-{self.field}-{value}"
 
     def run(self, stage: Stage, *, having: bool) -> Any:
-        """Return what is seen with the field or without it."""
+        """Return the observed result with the field or without it."""
         given = dict(self.given(stage) if callable(self.given) else self.given)
         value = self.value if having else self.instead
         if value is not ABSENT:
@@ -99,18 +99,18 @@ class Row:
         except LanceNamespaceError as error:
             return Code(int(error.code), error.message)
         finally:
-            stage.strike()
+            stage.tear_down()
 
 
 def agrees(seen: Any, expected: Any) -> bool:
-    """Return whether a result is the one that a row has."""
+    """Return whether a result is the one that a row expects."""
     if isinstance(expected, Code):
         return isinstance(seen, Code) and seen.code == expected.code and expected.says in seen.says
     return bool(seen == expected)
 
 
 def nested(operation: str, model: str, within: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Return a function that makes rows of a model's fields."""
+    """Return a function that makes rows for the fields of a model."""
 
     def make(name: str, **more: Any) -> Row:
         return Row(operation=operation, field=f"{model}.{name}", within=within, **more)
@@ -119,23 +119,23 @@ def nested(operation: str, model: str, within: Callable[[dict[str, Any]], dict[s
 
 
 class Stage:
-    """A namespace of its own with nothing in it, reached in process or over REST."""
+    """A new, empty namespace, used in process or over REST."""
 
     def __init__(self, namespace: Namespace, direct: Namespace) -> None:
         self.namespace = namespace
         self.direct = direct
-        """The same in process."""
+        """The same namespace in process."""
         self.home = [f"n{uuid4().hex[:12]}"]
         self.id = [*self.home, "t"]
         direct.create_namespace({"id": self.home})
 
-    def strike(self) -> None:
-        """Take the namespace out again, so that listings of everything stay short."""
+    def tear_down(self) -> None:
+        """Drop the namespace, so that listings of all tables stay short."""
         with suppress(NamespaceNotFoundError):
             self.direct.drop_namespace({"id": self.home, "behavior": "Cascade"})
 
     def call(self, operation: str, request: Mapping[str, Any], *data: Any) -> Any:
-        """Call an operation, on the table ``t`` unless the request says otherwise."""
+        """Call an operation, on the table ``t`` unless the request specifies another one."""
         row = OPERATIONS[operation]
         given = dict(request)
         if "id" not in given and "/table/{id}" in row.path:
@@ -143,7 +143,7 @@ class Stage:
         return getattr(self.namespace, row.method_name)(given, *data)
 
     def table(self, data: pa.Table = ROWS, name: str = "t", **more: Any) -> Any:
-        """Create a table; `t` unless named."""
+        """Create a table, named `t` by default."""
         return self.direct.create_table({"id": [*self.home, name], **more}, data)
 
     def rows(self, name: str = "t", **more: Any) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ class Stage:
         return found.schema if branch is None else found.checkout_version((branch, None)).schema
 
     def branch(self, name: str = "dev") -> None:
-        """Start a branch of `t` that has one row more than the main one."""
+        """Create a branch of `t` with one row more than the main branch."""
         self.direct.create_table_branch({"id": self.id, "name": name})
         self.direct.insert_into_table({"id": self.id, "branch": name}, ROWS.slice(0, 1))
 
@@ -177,7 +177,7 @@ class Stage:
 
 
 def spying(owner: type, name: str, read: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Any:
-    """Return a context manager that notes what a method of pylance is called with."""
+    """Return a context manager that records the arguments of a pylance method."""
     seen: list[Any] = []
     original = getattr(owner, name)
 
@@ -200,7 +200,7 @@ def spying(owner: type, name: str, read: Callable[[tuple[Any, ...], dict[str, An
 
 
 def models_within(decode: Any) -> Iterator[str]:
-    """Return the names of the models that a field of a request is read as."""
+    """Yield the names of the models as which a field of a request is decoded."""
     for cell in getattr(decode, "__closure__", None) or ():
         inner = cell.cell_contents
         if isinstance(inner, str) and decode.__qualname__.startswith("model."):

@@ -1,4 +1,4 @@
-"""Fields of the operations that read rows: scans, vector and full-text searches, their plans."""
+"""Fields of the operations that read rows: scans, vector and full-text searches, plans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAR = 10.0
 
 
 def _vectors(points: list[float]) -> pa.Array:
-    """Return vectors on a line."""
+    """Return a vector for each point on a line."""
     flat = [value for point in points for value in (point, *[0.0] * (_WIDTH - 1))]
     return pa.FixedSizeListArray.from_arrays(pa.array(flat, pa.float32()), _WIDTH)
 
@@ -40,7 +40,7 @@ def at(point: float) -> dict[str, Any]:
 
 
 def line(stage: Stage) -> None:
-    """Make a table of ten vectors without an index, with a version and a branch of one row more."""
+    """Create a table with ten unindexed vectors, and a branch with one row more."""
     stage.table(_LINE)
     stage.direct.create_table_branch({"id": stage.id, "name": "dev"})
     more = pa.table({"x": [100], "v": _vectors([0.0])})
@@ -58,14 +58,14 @@ def two_columns(stage: Stage) -> None:
 
 
 def clusters(stage: Stage, kind: str = "IVF_FLAT", **more: Any) -> None:
-    """Make a table whose two clusters are a partition each of a vector index."""
+    """Create a table whose two clusters are the two partitions of a vector index."""
     stage.table(_CLUSTERS)
     request = {"id": stage.id, "column": "v", "index_type": kind, "num_partitions": 2, **more}
     stage.direct.create_table_index(request)
 
 
 def outdated(stage: Stage) -> None:
-    """Make a table with an index and a row that is not in it."""
+    """Create a table with an index, and a row that the index does not contain."""
     clusters(stage)
     more = pa.table({"x": [999], "v": _vectors([0.0])})
     stage.direct.insert_into_table({"id": stage.id}, more)
@@ -82,7 +82,7 @@ Make = Callable[[Stage], None]
 
 
 def _found(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
-    """Return the rows that a query finds: columns ``x`` in order."""
+    """Return the rows that a query finds: column ``x``, in order."""
     make(stage)
     rows = stage.call("QueryTable", request).read_all()
     return [row["x"] for row in rows.to_pylist()]
@@ -94,7 +94,7 @@ def _columns(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
 
 
 def _distances(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
-    """Return distances of rows far from the middle of their partition: compressed or exact."""
+    """Return whether the distances are exact, for rows far from the center of their partition."""
     make(stage)
     rows = stage.call("QueryTable", request).read_all()
     exact = [(_POINTS[row["x"]] - 3.3) ** 2 for row in rows.to_pylist()]
@@ -109,7 +109,7 @@ def _scores(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
 
 
 def _ranking(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
-    """Return the rows that a search finds, the best ones first."""
+    """Return the rows that a search finds, best first."""
     found = _scores(make, stage, request)
     return sorted(found, key=lambda x: (-found[x], x))
 
@@ -117,7 +117,7 @@ def _ranking(make: Make, stage: Stage, request: dict[str, Any]) -> Any:
 _NO_SEARCH = {"k": 3, "vector": None}
 _NEAR = {"k": 3, "vector": at(0.0)}
 _BETWEEN = {"k": 3, "vector": at(6.4)}
-# From between the clusters the nearest partition has the rows of one alone.
+# Searched from between the clusters, the nearest partition contains rows of only one cluster.
 _WIDE = {"k": 500, "vector": at(6.4)}
 
 
@@ -298,7 +298,7 @@ NOT_IN_PLANS = {"ef": "no plan says how long the list of candidates is"}
 
 
 def _plan(text: str) -> str:
-    """Return a plan without what differs from run to run."""
+    """Return a plan without the parts that differ from run to run."""
     text = re.sub(r"elapsed\w*=[^,\]]+|\b\w*(time|compute)\w*=[^,\]]+|/\S+|uuid=\S+", "", text)
     return re.sub(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|metrics=\[(?!output_rows).*", "", text)
 
@@ -315,7 +315,7 @@ def analyzed(stage: Stage, request: dict[str, Any], *, make: Make) -> str:
 
 
 def _verbose(stage: Stage, request: dict[str, Any]) -> Any:
-    """Return what pylance is told; its plans of one table are alike."""
+    """Return the arguments that pylance receives; its plans for one table are the same."""
     note = partial(spying, LanceScanner, "explain_plan")
     with note(lambda args, more: [*args[1:], *more.values()]) as seen:
         explained(stage, request, make=line)
@@ -323,7 +323,7 @@ def _verbose(stage: Stage, request: dict[str, Any]) -> Any:
 
 
 def planned(row: Row, operation: str) -> Row:
-    """Return the row of a query's field as the same of its plan."""
+    """Convert a row for a field of a query to a row for the field of its plan."""
     look: Any = row.look
     make = look.args[0] if isinstance(look, partial) else texts
 
@@ -333,7 +333,7 @@ def planned(row: Row, operation: str) -> Row:
 
     show = explained if operation == "ExplainTableQueryPlan" else analyzed
     having = row.having if isinstance(row.having, Code) else Differs()
-    if having == Code(11, "9"):  # a code that plans do not have
+    if having == Code(11, "9"):  # plans do not use this code
         having = Code(4, "9")
     without = row.without if isinstance(row.without, Code) else SAME
     of_query = operation == "ExplainTableQueryPlan"

@@ -1,4 +1,4 @@
-"""Places in which several create the same table at once."""
+"""Namespaces in which several writers create the same table concurrently."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def stream_of(rows: pa.Table) -> RowStream:
 
 @attrs.frozen
 class Place:
-    """A namespace to make tables in, and how to connect to it once more."""
+    """A namespace to create tables in, and a way to connect to it again."""
 
     parent: list[str]
     connect: Callable[[], Any]
     storage: Mapping[str, str] = attrs.Factory(dict)
     folder: str | None = None
-    """Where requests want their tables to be, if they say so."""
+    """The folder in which requests place their tables, if they specify it."""
 
     def request(self, name: str, **more: Any) -> dict[str, Any]:
         if self.folder is not None:
@@ -72,7 +72,7 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
 
 
 LISTED_FIRST = [on_server(name) for name in ("dir on S3", "memory", "memory on S3", "iceberg")]
-"""Where a table is listed before its rows are written."""
+"""Namespaces that list a table before its rows are written."""
 
 
 @pytest.fixture(params=["dir", *LISTED_FIRST])
@@ -90,22 +90,22 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 @pytest.fixture(params=["dir", "memory"])
 def local(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """A place on local storage where a table is listed before its rows are written."""
+    """A namespace on local storage that lists a table before its rows are written."""
     root = str(tmp_path / "lake")
     if request.param == "memory":
         return _in_memory(root, {})
     return attrs.evolve(_directory(root, {}), folder=root)
 
 
-def create_at_once(namespace: Any, request: dict[str, Any]) -> list[Any]:
-    """Let every writer create the table with its own rows."""
+def create_concurrently(namespace: Any, request: dict[str, Any]) -> list[Any]:
+    """Let all writers create the table concurrently, each with its own rows."""
     return at_once(
         [partial(namespace.create_table, request, rows_of(writer)) for writer in range(WRITERS)]
     )
 
 
 def winner_of(outcomes: list[Any]) -> int:
-    """Return the one writer that succeeded."""
+    """Return the number of the only writer that succeeded."""
     winners = [n for n, each in enumerate(outcomes) if not isinstance(each, Exception)]
     assert len(winners) == 1, outcomes
     return winners[0]

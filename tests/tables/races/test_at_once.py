@@ -1,4 +1,4 @@
-"""Of several that create or drop a table at once, one wins and no row of a winner is lost."""
+"""Of several concurrent creations or drops of a table, one succeeds and loses no rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import (
     ROUNDS,
     WRITERS,
     Place,
-    create_at_once,
+    create_concurrently,
     failures_of,
     rows_of,
     stream_of,
@@ -36,11 +36,11 @@ pytestmark = pytest.mark.s3
 # --- real races
 
 
-def test_one_of_several_creates(place: Place) -> None:
+def test_one_of_several_creations_succeeds(place: Place) -> None:
     with place.connect() as namespace:
         for number in range(ROUNDS):
             request = place.request(f"t{number}")
-            outcomes = create_at_once(namespace, request)
+            outcomes = create_concurrently(namespace, request)
             winner = winner_of(outcomes)
             assert outcomes[winner].version == 1
             dataset = namespace.open_table(request["id"])
@@ -50,11 +50,11 @@ def test_one_of_several_creates(place: Place) -> None:
             assert all(f"t{number}" in str(each) for each in failures), failures
 
 
-def test_all_who_are_content_with_the_table_get_it(place: Place) -> None:
+def test_all_creations_with_exist_ok_succeed(place: Place) -> None:
     with place.connect() as namespace:
         for number in range(ROUNDS):
             request = place.request(f"t{number}", mode="ExistOk")
-            outcomes = create_at_once(namespace, request)
+            outcomes = create_concurrently(namespace, request)
             assert [getattr(each, "version", each) for each in outcomes] == [1] * WRITERS
             assert namespace.count_table_rows({"id": request["id"]}).count == 1
 
@@ -84,10 +84,10 @@ def held_files(storage: TableStorage) -> set[str]:
     return {file.path for fragment in fragments for file in fragment.data_files()}
 
 
-def test_of_writers_that_commit_at_once_one_wins(
+def test_one_of_several_simultaneous_commits_succeeds(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All have their rows in storage before the first commits."""
+    """All writers have stored their rows before the first one commits."""
     commit = write.commit_onto
     written = threading.Barrier(WRITERS, timeout=WAIT_SECONDS)
 
@@ -112,7 +112,7 @@ def test_of_writers_that_commit_at_once_one_wins(
     assert data_files(storage) == held_files(storage)
 
 
-def test_a_loser_deletes_its_blobs_too(
+def test_a_writer_that_loses_deletes_its_blobs_too(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = write.commit_onto
@@ -131,10 +131,10 @@ def test_a_loser_deletes_its_blobs_too(
     assert data_files(storage) == held_files(storage) != set()
 
 
-def test_a_commit_whose_answer_was_lost_is_no_loss(
+def test_a_commit_whose_response_was_lost_succeeds(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store's client sends a request again, and then meets the file that it has made itself."""
+    """An object store's client repeats a request, then finds the file that it created itself."""
     commit = lance.LanceDataset.commit
 
     def commit_twice(*args: Any, **more: Any) -> Any:
@@ -146,7 +146,7 @@ def test_a_commit_whose_answer_was_lost_is_no_loss(
     assert data_files(storage) == held_files(storage) != set()
 
 
-def test_what_a_loser_cannot_delete_is_named(
+def test_files_that_a_losing_writer_cannot_delete_are_named(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:
@@ -211,17 +211,17 @@ def _look(dataset: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rows", SHAPES.values(), ids=SHAPES)
-def test_a_first_version_is_what_pylance_makes(tmp_path: Path, rows: pa.Table) -> None:
+def test_a_first_version_equals_that_of_pylance(tmp_path: Path, rows: pa.Table) -> None:
     theirs = lance.write_dataset(rows, str(tmp_path / "theirs"))
     ours = TableStorage(location=str(tmp_path / "ours"), options={})
     assert write.create(ours, stream_of(rows), overwrite=False) == 1
     assert _look(lance.dataset(ours.location)) == _look(theirs)
 
 
-# --- two that drop
+# --- two concurrent drops
 
 
-def test_a_mark_that_went_meanwhile_is_none(storage: TableStorage) -> None:
+def test_a_marker_deleted_concurrently_is_ignored(storage: TableStorage) -> None:
     write.create(storage, stream_of(rows_of(1)), overwrite=False)
     dropping = TableFolder(storage)
     dropping.write_drop_marker(("t",))
@@ -232,7 +232,7 @@ def test_a_mark_that_went_meanwhile_is_none(storage: TableStorage) -> None:
     assert not folder.has_drop_marker(("t",))
 
 
-def test_files_that_another_drop_took_are_no_failure(storage: TableStorage) -> None:
+def test_files_deleted_by_another_drop_are_not_a_failure(storage: TableStorage) -> None:
     write.create(storage, stream_of(rows_of(1)), overwrite=False)
     TableFolder(storage).write_drop_marker(("t",))
     folder = TableFolder(storage)
@@ -243,13 +243,13 @@ def test_files_that_another_drop_took_are_no_failure(storage: TableStorage) -> N
     assert TableFolder(storage).is_empty
 
 
-# On local storage files go one by one, and who finds none is not hindered.
+# On local storage files are deleted one by one, and a file that is already deleted is no error.
 @pytest.mark.parametrize("storage", ["S3"], indirect=True)
-def test_a_drop_in_the_middle_of_another_is_said(
+def test_a_drop_during_another_drop_is_reported(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write.create(storage, stream_of(rows_of(1)), overwrite=False)
-    # The other deletes the file that makes pylance drop the folder.
+    # The other drop deletes the file that makes pylance drop the folder.
     real = TableFolder._write
 
     def write_and_lose(self: TableFolder, name: str, content: bytes) -> None:
@@ -262,7 +262,7 @@ def test_a_drop_in_the_middle_of_another_is_said(
 
 
 def test_creating_against_dropping(place: Place) -> None:
-    """Whatever comes first, every outcome says so, and the table is whole or not there."""
+    """In any order, every outcome is reported correctly, and the table is complete or missing."""
     with place.connect() as namespace, place.connect() as other:
         for number in range(ROUNDS):
             request = place.request(f"t{number}")

@@ -1,4 +1,4 @@
-"""What a create that fails takes back, and what it leaves."""
+"""Files and catalog entries that a failed create removes or leaves."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .conftest import LISTED_FIRST, Place, _directory, rows_of
 pytestmark = pytest.mark.s3
 
 
-# --- what is taken back, and what is not
+# --- removal after a failed create
 
 
 def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> Any:
-    """Return the rows as a stream in whose middle something happens; it ends with `end`."""
+    """Return rows as a stream that ends with a call of `meanwhile` and maybe the error `end`."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from rows.to_batches()
@@ -42,7 +42,7 @@ def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> 
 
 
 @pytest.mark.parametrize("place", LISTED_FIRST, indirect=True)
-def test_rows_that_others_committed_outlive_a_create_that_breaks_off(place: Place) -> None:
+def test_rows_committed_by_others_survive_an_interrupted_create(place: Place) -> None:
     request = place.request("t")
     with place.connect() as namespace:
 
@@ -55,10 +55,10 @@ def test_rows_that_others_committed_outlive_a_create_that_breaks_off(place: Plac
         assert namespace.open_table(request["id"]).to_table() == rows_of(7)
 
 
-def test_rows_that_others_are_writing_outlive_a_create_that_breaks_off(
+def test_rows_being_written_by_others_survive_an_interrupted_create(
     s3: GuardedS3, tmp_path: Path
 ) -> None:
-    """An object store keeps nobody out, so files may be those of a commit that is yet to come."""
+    """An object store has no locks, so another writer may still be going to commit the files."""
     place = _directory(f"s3://{s3.bucket}/{tmp_path.name}", s3.options())
     request, options = place.request("t"), s3.options()
     with place.connect() as namespace:
@@ -90,7 +90,7 @@ def test_rows_that_others_are_writing_outlive_a_create_that_breaks_off(
         assert namespace.open_table(["t"]).to_table() == rows_of(7)
 
 
-def test_a_create_that_breaks_off_alone_leaves_nothing(place: Place) -> None:
+def test_an_interrupted_create_leaves_nothing(place: Place) -> None:
     request = place.request("t")
     with place.connect() as namespace:
         with pytest.raises(InvalidInputError, match="went away"):
@@ -100,10 +100,10 @@ def test_a_create_that_breaks_off_alone_leaves_nothing(place: Place) -> None:
         assert list(namespace.iter_tables(place.parent)) == []
 
 
-def after_adding(
+def call_after_adding(
     monkeypatch: pytest.MonkeyPatch, namespace: CatalogNamespace, then: Callable[[], Any]
 ) -> None:
-    """Let something happen when the namespace has added a table and not looked at it yet."""
+    """Call a function once the namespace has added a table, before it checks the location."""
     add = Placement.add_at_new_location
 
     def add_and_pause(self: Placement, *args: Any) -> TableEntry:
@@ -120,7 +120,7 @@ def after_adding(
     ("mode", "expected"),
     [("Create", rows_of(7)), ("ExistOk", rows_of(7)), ("Overwrite", rows_of(1))],
 )
-def test_who_fills_a_table_that_was_just_added_keeps_it(
+def test_rows_written_by_others_to_a_table_just_added_are_kept(
     place: Place, monkeypatch: pytest.MonkeyPatch, mode: str, expected: pa.Table
 ) -> None:
     with place.connect() as namespace, place.connect() as other:
@@ -129,7 +129,7 @@ def test_who_fills_a_table_that_was_just_added_keeps_it(
         def fill() -> None:
             other.create_table(place.request("t"), rows_of(7))
 
-        after_adding(monkeypatch, namespace, fill)
+        call_after_adding(monkeypatch, namespace, fill)
         rows = rows_of(1)
         if mode == "Create":
             with pytest.raises(TableAlreadyExistsError, match="another writer"):
@@ -140,7 +140,7 @@ def test_who_fills_a_table_that_was_just_added_keeps_it(
         assert list(other.iter_tables(place.parent, include_declared=False)) == ["t"]
 
 
-def test_a_table_that_is_dropped_before_its_first_rows_is_said(
+def test_a_drop_before_the_first_rows_is_reported(
     local: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with local.connect() as namespace, local.connect() as other:
@@ -153,13 +153,13 @@ def test_a_table_that_is_dropped_before_its_first_rows_is_said(
         if local.parent:
             rows = interrupted(rows_of(1), lose)
         else:
-            after_adding(monkeypatch, namespace, lose)
+            call_after_adding(monkeypatch, namespace, lose)
         with pytest.raises(ConcurrentModificationError, match=r"table (ns\$)?t was dropped"):
             namespace.create_table(request, rows)
         assert list(other.iter_tables(local.parent)) == []
 
 
-def test_a_slip_while_taking_back_is_not_swallowed(
+def test_an_unexpected_error_during_the_removal_is_reported(
     local: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slip(*_: Any) -> None:
@@ -173,7 +173,7 @@ def test_a_slip_while_taking_back_is_not_swallowed(
     assert isinstance(caught.value.__cause__, AttributeError)
 
 
-def test_a_failure_to_take_back_does_not_hide_the_first(
+def test_a_failed_removal_does_not_hide_the_first_error(
     local: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:
