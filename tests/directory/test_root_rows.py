@@ -133,7 +133,7 @@ MAKES: dict[str, Callable[[Any, list[str]], Any]] = {
 
 
 @pytest.mark.parametrize("make", MAKES)
-def test_a_table_does_not_take_the_name_of_a_namespace(
+def test_a_table_cannot_have_the_name_of_a_namespace(
     lake: DirectoryNamespace, tmp_path: Path, make: str
 ) -> None:
     before = manifest_rows(tmp_path)
