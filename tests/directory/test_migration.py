@@ -30,7 +30,7 @@ def lake(root: Path, **properties: str) -> DirectoryNamespace:
     return DirectoryNamespace.from_properties({"root": str(root), **properties})
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_migration_to_a_manifest_and_back(tmp_path: Path) -> None:
     with lake(tmp_path) as namespace:
         namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
         namespace.declare_table({"id": ["d"]})
