@@ -261,7 +261,7 @@ def results() -> Iterator[dict[tuple[str, str, str], str]]:
 
 
 def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
-    """Return a table for each store: a row for each form, a column for each backend and for files."""
+    """Return a table for each store: a row per form, and a column per backend and for files."""
     columns = [*BACKENDS, "import", "export"]
     lines = []
     for store, forms in (("Local storage", LOCAL), ("S3", S3)):
@@ -292,7 +292,7 @@ def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
 def _prepared(
     store: str, tmp_path: Path, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, Mapping[str, str], Callable[[], set[str]], list[Form]]]:
-    """Yield the folder or bucket, storage options, a function that lists its files, and the forms."""
+    """Yield the folder or bucket, its options, a function that lists its files, and the forms."""
     lake = tmp_path / "at"
     lake.mkdir()
     if store == "S3":
@@ -461,7 +461,7 @@ def test_files_at_every_form_of_address(
 def test_failures_of_the_store_of_a_catalog_server_are_reported(
     backend: str, tmp_path: Path
 ) -> None:
-    """Hive and Iceberg servers open a location themselves, so their store's failures are reported."""
+    """Hive and Iceberg servers open a location themselves; their store's failures are reported."""
     with ExitStack() as stack:
         own = stack.enter_context(GuardedS3())
         address = f"s3://{own.bucket}/t"
@@ -494,7 +494,7 @@ def _rooted(impl: str, folder: Path, root: str, storage: Mapping[str, str]) -> d
 def test_a_create_in_a_missing_bucket_declares_nothing(
     impl: str, operation: str, tmp_path: Path, s3: GuardedS3
 ) -> None:
-    """DeclareTable of the SQL catalog does not access the storage, so it only warns."""
+    """DeclareTable of the SQL catalog does not require the storage: it succeeds with a warning."""
     properties = _rooted(impl, tmp_path, f"s3://missing-{s3.bucket}/lake", _storage(s3))
     with connect(impl, properties) as namespace:
         if operation == "create":

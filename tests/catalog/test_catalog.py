@@ -1,4 +1,4 @@
-"""Behavior that every catalog inherits from the shared base class, tested on an in-memory catalog."""
+"""Behavior that catalogs inherit from the shared base class, tested on an in-memory catalog."""
 
 from __future__ import annotations
 

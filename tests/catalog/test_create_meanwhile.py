@@ -131,7 +131,7 @@ def test_pending_rows_are_not_written_to_a_later_table_of_the_same_name(
 def test_a_write_failure_on_a_dropped_table_reports_the_drop(
     watched: Watched, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder is deleted during the write, for which the writer itself reports another error."""
+    """The folder is deleted during the write; the error of the writer itself is different."""
 
     def fail(*_: Any) -> None:
         GONE["dropped"](watched.others)

@@ -1,4 +1,4 @@
-"""If a new table's default location is occupied, it gets a fresh one, and old rows are untouched."""
+"""A new table gets a fresh location if the default one is occupied; old rows are untouched."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def rows_at(subject: Subject, location: str) -> int:
 
 
 def assert_refused(namespace: Namespace, table: list[str], location: str | None) -> None:
-    """Assert that the catalog rejects a rename with code 0, and that the table keeps its location."""
+    """Assert that the catalog rejects a rename with code 0 and the table keeps its location."""
     with pytest.raises(UnsupportedError):
         LEAVES["rename"](namespace, table)
     assert namespace.describe_table({"id": table}).location == location

@@ -287,7 +287,7 @@ def test_a_registered_table_keeps_its_versions(managed: Namespace, tmp_path: Pat
     assert lance.dataset(place).count_rows() == 12
 
 
-def test_many_writers_lose_nothing(managed: Namespace) -> None:
+def test_concurrent_writers_lose_nothing(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     failures: list[Exception] = []
 
@@ -295,7 +295,7 @@ def test_many_writers_lose_nothing(managed: Namespace) -> None:
         try:
             for _ in range(5):
                 managed.insert_into_table({"id": ["t"]}, ROWS)
-        except Exception as error:  # noqa: BLE001 whatever it is
+        except Exception as error:  # noqa: BLE001 any failure
             failures.append(error)
 
     writers = [threading.Thread(target=write) for _ in range(4)]

@@ -194,7 +194,7 @@ COMMITS: dict[str, Callable[[Any, list[dict[str, Any]]], Any]] = {
 def test_only_the_conflicting_manifest_of_a_commit_is_deleted(
     managed: Any, monkeypatch: pytest.MonkeyPatch, commit: str
 ) -> None:
-    """Another writer commits after the checks. Manifests without a conflict can be committed again."""
+    """Another writer commits after the checks. Manifests without a conflict remain usable."""
     staged, theirs = [stage(managed, "s"), stage(managed, "t")], stage(managed, "t")
     store = managed.version_store
     real = store.commit

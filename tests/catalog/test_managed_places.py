@@ -1,4 +1,4 @@
-"""Versions of managed tables stay within the table: no branch or path reaches another table's files."""
+"""Versions of a managed table stay within it: no branch or path reaches another table's files."""
 
 from __future__ import annotations
 

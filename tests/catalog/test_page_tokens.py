@@ -31,7 +31,7 @@ def filled(path: Path, **more: str) -> Any:
         ("list_table_tags", {"id": ["a"]}, "tags"),
     ],
 )
-def test_a_token_of_another_catalog_is_refused(
+def test_a_token_of_another_catalog_is_rejected(
     tmp_path: Path, listing: str, request_: dict[str, Any], names: str
 ) -> None:
     with filled(tmp_path / "one") as one, filled(tmp_path / "two") as two:

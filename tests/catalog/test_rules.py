@@ -1,4 +1,4 @@
-"""Calls that capabilities and location bounds forbid, warnings on unavailable storage, and clones."""
+"""Calls that capabilities and bounds forbid, warnings about unavailable storage, and clones."""
 
 from __future__ import annotations
 

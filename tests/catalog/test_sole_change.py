@@ -18,7 +18,7 @@ from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 
 
 class CheckThenRemove(MemoryNamespace):
-    """A catalog that checks first and removes later, so that concurrent removals could all succeed."""
+    """A catalog that checks first and removes later, so concurrent removals could all succeed."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
@@ -56,7 +56,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("calls", [[name] * 3 for name in CALLS] + [list(CALLS)[1:]])
-def test_one_at_a_time_and_one_succeeds(calls, tmp_path):
+def test_calls_run_one_at_a_time_and_one_succeeds(calls, tmp_path):
     namespace = CheckThenRemove(MemoryConfig(root=str(tmp_path)))
     namespace.create_namespace({"id": ["n"]})
     namespace.declare_table({"id": ["t"]})
@@ -74,7 +74,7 @@ def test_one_at_a_time_and_one_succeeds(calls, tmp_path):
     assert namespace.most == 1
 
 
-class Late(MemoryNamespace):
+class SlowFirstAddition(MemoryNamespace):
     """A catalog whose first addition is slow, so that another thread can add and remove a table."""
 
     def __init__(self, config: MemoryConfig) -> None:
@@ -90,7 +90,7 @@ class Late(MemoryNamespace):
 
 @pytest.mark.parametrize("make", ["declare_table", "create_table"])
 def test_a_table_does_not_reuse_the_location_of_a_concurrent_table(make, tmp_path):
-    namespace = Late(MemoryConfig(root=str(tmp_path)))
+    namespace = SlowFirstAddition(MemoryConfig(root=str(tmp_path)))
     rows = [pa.table({"new": [1]})] if make == "create_table" else []
     with ThreadPoolExecutor(1) as threads:
         made = threads.submit(getattr(namespace, make), {"id": ["t"]}, *rows)

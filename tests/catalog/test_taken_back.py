@@ -44,8 +44,8 @@ def test_data_of_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None
     assert some.open_table(["ns", "b"]).to_table() == ROWS
 
 
-class Overtaken(MemoryNamespace):
-    """A catalog in which another client writes the first rows of every table just before the caller."""
+class LosesFirstWrite(MemoryNamespace):
+    """A catalog in which another client always writes a table's first rows before the caller."""
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Any:
         import lance
@@ -55,7 +55,7 @@ class Overtaken(MemoryNamespace):
 
 
 def test_a_create_that_loses_a_race_keeps_the_other_table(tmp_path: Path) -> None:
-    with connected(Overtaken, tmp_path) as namespace:
+    with connected(LosesFirstWrite, tmp_path) as namespace:
         namespace.create_namespace({"id": ["ns"]})
         assert code_of(lambda: namespace.create_table({"id": ["ns", "t"]}, ROWS))[0] == 5
         assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 1
@@ -85,7 +85,7 @@ def test_a_failed_registration_restores_the_old_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", ["declare_table", "register_table"])
-def test_an_empty_location_is_refused(some: MemoryNamespace, operation: str) -> None:
+def test_an_empty_location_is_rejected(some: MemoryNamespace, operation: str) -> None:
     request = {"id": ["ns", "t"], "location": ""}
     code, message = code_of(lambda: getattr(some, operation)(request))
     assert (code, "location is empty" in message) == (13, True)

@@ -1,4 +1,4 @@
-"""Every version store separates the versions of tables, branches and later tables of the same name."""
+"""Version stores separate the versions of tables, branches and later tables of the same name."""
 
 from __future__ import annotations
 

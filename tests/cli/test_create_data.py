@@ -39,7 +39,7 @@ def rows(root: Path, table: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "json", "jsonl", "ndjson", "parquet"])
-def test_both_create_the_same_table(tmp_path: Path, ending: str) -> None:
+def test_create_and_import_produce_the_same_table(tmp_path: Path, ending: str) -> None:
     data, root = tmp_path / f"a.{ending}", tmp_path / "lake"
     if ending == "parquet":
         moments = pa.array([-(2**55), None], pa.timestamp("us"))  # outside the range of nanoseconds

@@ -137,7 +137,7 @@ def chosen(folder: Path) -> Around:
         yield {}
 
 
-def with_words(folder: Path) -> Around:
+def with_text_index(folder: Path) -> Around:
     lance_ns("index", "create", "notes", "text", "--type", "FTS", "--profile", "prod")
     yield {}
 
@@ -267,7 +267,7 @@ def reported(folder: Path) -> Around:
 
 AROUND: dict[str, Callable[[Path], Around]] = {
     "lance-ns ls --all": chosen,
-    "lance-ns query notes --vector '[": with_words,
+    "lance-ns query notes --vector '[": with_text_index,
     "lance-ns properties unset ": with_properties,
     "lance-ns create sales ": without_sales,
     "lance-ns create flights --data flights.parquet": without_flights,

@@ -79,7 +79,7 @@ def test_the_options_of_every_command_are_grouped() -> None:
     assert options["General"] == ["--json", "--debug", "-v, --verbose", "--log-level", "--log-json"]
 
 
-def test_options_of_every_command_may_come_before_it() -> None:
+def test_options_of_every_command_can_precede_it() -> None:
     flags = ("--json", "--debug", "--verbose", "-v", "--log-json")
     valued = ("--impl", "--property", "-p", "--profile", "--config", "--delimiter", "--log-level")
     group = typer.main.get_command(app)

@@ -117,7 +117,7 @@ def on_terminal(environment: dict[str, str], *args: str, columns: int = 100) -> 
 # --- starting
 
 
-def test_help_loads_nothing_heavy(environment: dict[str, str]) -> None:
+def test_help_loads_no_heavy_modules(environment: dict[str, str]) -> None:
     code = (
         "import atexit, json, sys\n"
         "atexit.register(lambda: json.dump(list(sys.modules), sys.stderr))\n" + MAIN
@@ -255,7 +255,7 @@ def test_warnings_are_one_line(environment: dict[str, str], tmp_path: Path) -> N
 def served(
     environment: dict[str, str], *args: str
 ) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """Start a server on a free port; yield the process, its address and its first line of output."""
+    """Start a server on a free port; yield the process, its address and its first output line."""
     process = subprocess.Popen(
         command("serve", "--port", "0", *args),
         env=environment,

@@ -18,7 +18,7 @@ def write_config(path: Path, text: str) -> Path:
     return path
 
 
-def test_no_namespace_at_all() -> None:
+def test_no_namespace_is_selected() -> None:
     assert "pass --impl NAME" in run("ls", status=Status.USAGE).stderr
 
 

@@ -1,4 +1,4 @@
-"""Options that lance-ns serve passes to the server, which is not started here, and lance-ns token."""
+"""Options that lance-ns serve passes to a server, which is not started, and lance-ns token."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ from lance_namespace_impls.cli import main; main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_signal_while_the_server_is_built_ends_it(
+def test_a_signal_while_the_server_starts_ends_it(
     tmp_path: Path, number: int, workers: int
 ) -> None:
     (tmp_path / "stopping.py").write_text(STOPPING)

@@ -232,7 +232,7 @@ def test_invalid_properties_are_rejected(properties: dict[str, str]) -> None:
     assert refused.value.code == 13
 
 
-def test_a_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_root_that_is_a_file_is_rejected(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.write_text("a file")
     with connect("dir", {"path": str(root)}) as namespace:

@@ -215,7 +215,7 @@ def test_lance_files_created_between_the_check_and_the_drop_are_deleted(
 def test_a_directory_that_concurrently_replaces_a_file_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has the name of a file that Lance wrote, so only a comparison with the first check helps."""
+    """Its name is that of a file from Lance. A drop deletes only files that its check has found."""
 
     def late(opened: OpenTree) -> bool:
         (data,) = tmp_path.glob(".dropped-*/data")
@@ -276,7 +276,7 @@ def test_a_foreign_file_is_not_swept_with_a_manifest(tmp_path: Path) -> None:
 
 
 def test_directories_in_use_by_another_process_are_not_swept(tmp_path: Path) -> None:
-    """A dropped directory may be moved back, and adding one may take long on a suspended machine."""
+    """A dropped directory may be moved back, and adding one may take long if a machine sleeps."""
     directory = Directory(str(tmp_path), {})
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in ("t", "u"):

@@ -256,7 +256,7 @@ def test_the_directory_is_created_with_its_first_table(tmp_path: Path) -> None:
     assert (root / "t.lance").is_dir()
 
 
-def test_a_rename_onto_an_empty_directory_is_refused(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_rename_onto_an_empty_directory_is_rejected(namespace: Namespace, tmp_path: Path) -> None:
     namespace.create_table({"id": ["t"]}, ROWS)
     (tmp_path / "u").mkdir()
     (tmp_path / "v.lance").mkdir()

@@ -87,7 +87,7 @@ def codes(namespace: Any) -> dict[str, int | None]:
         try:
             call()
             found[what] = None
-        except Exception as error:  # noqa: BLE001 its code is compared
+        except Exception as error:  # noqa: BLE001 any failure is compared
             found[what] = int(getattr(error, "code", -1))
     return found
 

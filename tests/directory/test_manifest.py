@@ -124,7 +124,7 @@ def test_a_table_created_by_a_listing_client_is_in_the_root(
     assert list(lake.iter_tables()) == peer.tables([]) == []
 
 
-def test_tables_of_the_root_are_only_in_the_manifest(tmp_path: Path) -> None:
+def test_tables_of_the_root_without_directory_listing(tmp_path: Path) -> None:
     with ours(tmp_path, dir_listing_enabled="false") as lake:
         peer = Peer.at(tmp_path, dir_listing_enabled="false")
         lake.create_table({"id": ["here"], "properties": {"k": "v"}}, ROWS)

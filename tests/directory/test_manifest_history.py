@@ -1,7 +1,7 @@
 """Check that concurrent changes of a manifest are linearizable, although processes are killed.
 
-Sixteen processes change one manifest for a minute, and every second one of them is killed. In a
-second run, sixteen more processes use the directory namespace of pylance.
+Sixteen processes change one manifest for a minute, and one of them is killed each second. In
+another run, sixteen more processes use the directory namespace of pylance.
 
 Each process logs its calls, with the time of the call and of the response, and the result. A call
 whose process was killed may or may not have taken effect. For every name there must be an order of
@@ -41,7 +41,7 @@ OPERATIONS = ("declare", "create", "drop", "deregister", "rename")
 BY_PYLANCE = ("create", "drop", "deregister")
 UNKNOWN = -1
 """The code of a call through pylance, which may or may not have taken effect. Its responses are not
-checked: even without this package, two concurrent drops or creates of one table both succeed."""
+checked: among pylance processes alone, two drops or two creates of one table can both succeed."""
 
 
 @frozen

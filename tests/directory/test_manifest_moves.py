@@ -54,7 +54,7 @@ def test_a_move_is_finished_once(
 def test_removed_properties_do_not_reappear_after_a_move_into_the_root(
     tmp_path: Path,
 ) -> None:
-    """A table of the root stores them in a file next to the data, which is moved with the table."""
+    """A table of the root stores properties in a file next to its data, which moves with it."""
     with opened(tmp_path) as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)

@@ -1,4 +1,4 @@
-"""Several processes change one manifest concurrently, here and through pylance: one of them wins."""
+"""Several processes change one manifest concurrently, here and through pylance: one wins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def race(properties: dict[str, str], start: Any, inbox: Any) -> None:
                     getattr(peer, method)(request["id"], **({} if rows is None else {"rows": rows}))
                 else:
                     getattr(namespace, method)(request, *([] if rows is None else [rows]))
-            except Exception as error:  # noqa: BLE001 sent on
+            except Exception as error:  # noqa: BLE001 returned to the caller
                 inbox.send((int(getattr(error, "code", -1)), str(error)))
             else:
                 inbox.send((None, ""))

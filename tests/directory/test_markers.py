@@ -15,7 +15,7 @@ from .test_filesystem import opened
 
 @pytest.fixture
 def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
-    """A directory in which every check for a path finds nothing, as if others were always faster."""
+    """A directory in which every check for a path finds nothing, as if others were faster."""
     found = opened(tmp_path, "local")
     monkeypatch.setattr(found, "kinds", lambda *paths: ["missing"] * len(paths))
     return found

@@ -275,7 +275,7 @@ def test_one_racer_renames(race: Race, rounds: Iterator[Namespace], place: Path)
 def test_one_of_several_tables_is_renamed_to_a_name(
     race: Race, rounds: Iterator[Namespace]
 ) -> None:
-    """Different tables are renamed to the same name: one rename succeeds, the others change nothing."""
+    """Different tables are renamed to one name: one rename succeeds, the others change nothing."""
     for namespace in rounds:
         for racer in range(RACERS):
             namespace.create_table({"id": [f"old{racer}"]}, rows_of(racer))

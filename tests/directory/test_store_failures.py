@@ -76,7 +76,7 @@ def test_listing_a_directory(s3: GuardedS3, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_listing_and_reading_tables_of_any_catalog(s3: GuardedS3, kind: str) -> None:
+def test_failures_while_listing_and_reading_tables_of_any_catalog(s3: GuardedS3, kind: str) -> None:
     canned, code = ANSWERS[kind]
     options = s3.options() | {"client_max_retries": "0", "client_retry_timeout": "1"}
     with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/{kind}", storage=options)) as namespace:
