@@ -40,7 +40,7 @@ ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
 @pytest.mark.parametrize(
     "impl", [name for name in implementations() if name not in ("rest", "hive")]
 )
-def test_an_implementation_declares_what_it_can_do(impl: str) -> None:
+def test_an_implementation_declares_its_capabilities(impl: str) -> None:
     declared = load(impl).capabilities
     assert isinstance(declared, Capabilities)
     assert set(declared.unsupported) <= set(OPERATIONS)

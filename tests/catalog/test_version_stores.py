@@ -146,7 +146,7 @@ def test_a_removed_table_leaves_no_versions_to_the_next(
         (1, True, []),
     ],
 )
-def test_versions_are_listed_after_a_given_one(
+def test_versions_are_listed_after_a_version(
     store: VersionStore,
     table: TableEntry,
     branch: str | None,

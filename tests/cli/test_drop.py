@@ -89,7 +89,7 @@ def test_drop_requires_yes_without_a_terminal(lake: Lake, rows: Path) -> None:
     assert lake.run("ls", "-t").stdout == "t\n"
 
 
-def test_drop_of_a_missing_table_fails_before_it_asks(lake: Lake) -> None:
+def test_drop_of_a_missing_table_fails_before_it_prompts(lake: Lake) -> None:
     lake.error("drop", "t", status=Status.NOT_FOUND)
 
 

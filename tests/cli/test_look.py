@@ -66,7 +66,7 @@ def test_version_and_tag_are_mutually_exclusive(notes: Lake) -> None:
     assert "--version and --tag" in message
 
 
-def test_csv_goes_to_stdout(notes: Lake) -> None:
+def test_csv_is_written_to_stdout(notes: Lake) -> None:
     text = notes.run("head", "notes", "--csv", "--select", "id,text").stdout
     assert list(csv.reader(io.StringIO(text))) == [
         ["id", "text"],

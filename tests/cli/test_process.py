@@ -166,7 +166,7 @@ def test_rich_is_required_only_on_a_terminal(environment: dict[str, str], tmp_pa
 
 
 @pytest.mark.parametrize(("answer", "status"), [("", 1), ("Y", 0)])
-def test_drop_asks_on_a_terminal(
+def test_drop_prompts_on_a_terminal(
     environment: dict[str, str], tmp_path: Path, answer: str, status: int
 ) -> None:
     make_tables(tmp_path, "t")

@@ -162,7 +162,7 @@ def test_a_location_maps_back_to_its_folder(
 # --- small files
 
 
-def test_a_file_is_read_as_it_was_written(directory: Directory, tmp_path: Path) -> None:
+def test_a_file_is_read_unchanged(directory: Directory, tmp_path: Path) -> None:
     directory.write("f", b"old")
     directory.write("f", b"new")
     assert directory.read("f") == b"new"
