@@ -1,4 +1,4 @@
-"""Namespaces with nothing in them."""
+"""Empty namespaces, and a namespace with three tables."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .memory import ROWS, connected
 
 CATALOG = "tests.behaviour.memory:Mixed"
 
-"""A catalog with namespaces and tables on every level."""
+"""A catalog that allows namespaces and tables on every level."""
 
 
 @pytest.fixture
 def namespace(tmp_path: Path) -> Iterator[Namespace]:
-    """A catalog with namespaces and tables on every level, and nothing in it."""
+    """An empty catalog that allows namespaces and tables on every level."""
     with connect(CATALOG, {"root": str(tmp_path / "catalog")}) as found:
         yield found
 
 
 @pytest.fixture(params=["dir", "catalog"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
-    """A directory and a catalog, each with nothing in it."""
+    """An empty directory, and an empty catalog."""
     impl = {"dir": "dir", "catalog": CATALOG}[request.param]
     with connect(impl, {"root": str(tmp_path / "tables")}) as found:
         yield found

@@ -1,4 +1,4 @@
-"""Catalogs that are kept in memory, and what is written to them."""
+"""In-memory catalogs, and rows to write to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits to managed tables as clients stage them, to be asked for one by one."""
+"""Stage commits to managed tables as clients do, so that tests can request them one by one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STORES = {
         "table_version_tracking_enabled": "true",
     },
 }
-"""Catalogs that keep the versions of their tables, by what connects to them."""
+"""Connection properties of catalogs that manage the versions of their tables, by implementation."""
 
 
 def stage(namespace: Namespace, table: str, rows: pa.Table = ROWS) -> dict[str, Any]:
-    """Write a commit as a client does, up to its staged manifest, and return how it is asked for."""
+    """Write a commit up to its staged manifest as a client does, and return the request for it."""
     where = Path(str(namespace.describe_table({"id": [table]}).location))
     found = namespace.list_table_versions({"id": [table], "descending": True, "limit": 1}).versions
     beside = where.with_name(f"{where.name}-beside")

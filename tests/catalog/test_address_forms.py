@@ -1,7 +1,7 @@
-"""Every form of an address, on each backend: both pyarrow and Lance find the same place, or
-neither.
+"""Create a table at every form of address on each backend.
 
-What comes out is written to ``build/addresses.md``, a line for each form.
+Either pyarrow and Lance both find the same location, or the address is rejected. The results are
+written to ``build/addresses.md``, with one line for each form.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ BUILD = Path(__file__).parents[2] / "build"
 
 
 class Form(NamedTuple):
-    """An address: `{at}` stands for a folder or a bucket."""
+    """An address, in which `{at}` stands for a folder or a bucket."""
 
     text: str
     leads_to: str | None = None
-    """The path below that folder or bucket; None where the address is refused."""
+    """The path below that folder or bucket; None if the address is rejected."""
     message: str = ""
-    """A part of the message of the refusal."""
+    """A part of the expected error message."""
 
 
 LOCAL = [
@@ -118,8 +118,8 @@ S3 = [
 ]
 
 Reached = Callable[[str], AbstractContextManager[tuple[Any, list[str], str | None]]]
-"""Yields a namespace for an address, a table to make, and its location where it is not the
-root's."""
+"""Yields a namespace for an address, the identifier of the table to create, and the location to
+declare, or None if the root determines it."""
 
 
 def _storage(s3: GuardedS3 | None) -> dict[str, str]:
@@ -249,7 +249,7 @@ def s3() -> Iterator[GuardedS3]:
 
 @pytest.fixture(scope="module")
 def results() -> Iterator[dict[tuple[str, str, str], str]]:
-    """What came out, by store, form and backend; written at the end."""
+    """Collect the outcomes by store, form and backend, and write them to files at the end."""
     found: dict[tuple[str, str, str], str] = {}
     yield found
     path = BUILD / "addresses.json"
@@ -261,7 +261,7 @@ def results() -> Iterator[dict[tuple[str, str, str], str]]:
 
 
 def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
-    """Return the table of a store's forms, with a column for each backend and for files."""
+    """Return a table for each store: a row per form, and a column per backend and for files."""
     columns = [*BACKENDS, "import", "export"]
     lines = []
     for store, forms in (("Local storage", LOCAL), ("S3", S3)):
@@ -292,7 +292,7 @@ def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
 def _prepared(
     store: str, tmp_path: Path, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, Mapping[str, str], Callable[[], set[str]], list[Form]]]:
-    """Yield the folder or bucket, options, what lists the files in it, and the forms."""
+    """Yield the folder or bucket, its options, a function that lists its files, and the forms."""
     lake = tmp_path / "at"
     lake.mkdir()
     if store == "S3":
@@ -343,7 +343,7 @@ def test_a_table_at_every_form_of_address(
             before = files()
             address = form.text.replace("{at}", at)
             try:
-                folders = _lives(reach, address, files)
+                folders = _create_use_and_drop(reach, address, files)
             except LanceNamespaceError as error:
                 outcome = re.sub(re.escape(at), "<at>", error.message)
                 results[store, form.text, backend] = outcome
@@ -357,7 +357,7 @@ def test_a_table_at_every_form_of_address(
                 results[store, form.text, backend] = "works"
                 if folders != {form.leads_to}:
                     wrong.append((form.text[:80], folders))
-            # Iceberg's own record of a table stays at its location, as Iceberg does not delete it.
+            # Iceberg does not delete its own metadata files from the table's location.
             endings = ("/", ".metadata.json", ".metadata.json.crc")
             if left := {each for each in files() - before if not each.endswith(endings)}:
                 wrong.append((form.text[:80], "is not empty after the drop", sorted(left)[:3]))
@@ -372,8 +372,8 @@ def _listed(reach: Reached, at: str) -> list[str]:
         return [error.message]
 
 
-def _lives(reach: Reached, address: str, files: Callable[[], set[str]]) -> set[str]:
-    """Make a table, look at it in every way, and drop it; return the folders that it was in."""
+def _create_use_and_drop(reach: Reached, address: str, files: Callable[[], set[str]]) -> set[str]:
+    """Create, use and drop a table; return the folders that contained its versions."""
     with reach(address) as (namespace, table, location):
         if location is not None:
             namespace.declare_table({"id": table, "location": location})
@@ -409,7 +409,7 @@ def test_files_at_every_form_of_address(
     results: dict[tuple[str, str, str], str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An import reads the file that an address names; an export writes it, on this machine."""
+    """An import reads the file at an address. An export writes it, but only to local storage."""
     wrong = []
     lake = str(tmp_path / "lake")
     with connect("dir", {"path": lake}) as namespace:
@@ -458,13 +458,15 @@ def test_files_at_every_form_of_address(
 
 
 @pytest.mark.parametrize("backend", SLOW_ON_S3)
-def test_a_store_that_the_catalog_can_and_cannot_use(backend: str, tmp_path: Path) -> None:
-    """The metastore and the Iceberg server open a location; their store's failure is reported."""
+def test_failures_of_the_store_of_a_catalog_server_are_reported(
+    backend: str, tmp_path: Path
+) -> None:
+    """Hive and Iceberg servers open a location themselves; their store's failures are reported."""
     with ExitStack() as stack:
         own = stack.enter_context(GuardedS3())
         address = f"s3://{own.bucket}/t"
         with BACKENDS[backend](tmp_path, own) as reach, reach(address) as reached:
-            assert _lives(reach, address, own.objects) == {"t"}
+            assert _create_use_and_drop(reach, address, own.objects) == {"t"}
             namespace, table, location = reached
             declaration = {"id": table, "location": location}
             own.refuses = lambda asked: True
@@ -476,7 +478,7 @@ def test_a_store_that_the_catalog_can_and_cannot_use(backend: str, tmp_path: Pat
             assert list(namespace.iter_tables(table[:-1], include_declared=True)) == []
 
 
-# --- the root, and options of the store
+# --- the root and storage options
 
 
 def _rooted(impl: str, folder: Path, root: str, storage: Mapping[str, str]) -> dict[str, str]:
@@ -492,7 +494,7 @@ def _rooted(impl: str, folder: Path, root: str, storage: Mapping[str, str]) -> d
 def test_a_create_in_a_missing_bucket_declares_nothing(
     impl: str, operation: str, tmp_path: Path, s3: GuardedS3
 ) -> None:
-    """A catalog that is told to declare a table does not look at its storage, and warns."""
+    """DeclareTable of the SQL catalog does not require the storage: it succeeds with a warning."""
     properties = _rooted(impl, tmp_path, f"s3://missing-{s3.bucket}/lake", _storage(s3))
     with connect(impl, properties) as namespace:
         if operation == "create":
@@ -514,7 +516,7 @@ def test_a_create_in_a_missing_bucket_declares_nothing(
 
 
 @pytest.mark.parametrize("impl", ["dir", "sql"])
-def test_plain_http_is_refused_at_connect_unless_it_is_allowed(
+def test_connect_rejects_plain_http_unless_it_is_allowed(
     impl: str, tmp_path: Path, s3: GuardedS3
 ) -> None:
     storage = {key: text for key, text in _storage(s3).items() if key != "storage.allow_http"}
@@ -526,7 +528,7 @@ def test_plain_http_is_refused_at_connect_unless_it_is_allowed(
     assert s3.asked == []
 
 
-def test_plain_http_of_a_single_table_is_refused_and_declares_nothing(
+def test_plain_http_for_a_single_table_is_rejected_and_declares_nothing(
     tmp_path: Path, s3: GuardedS3
 ) -> None:
     own = {key: text for key, text in _storage(s3).items() if key != "storage.allow_http"}
@@ -544,10 +546,10 @@ def test_plain_http_of_a_single_table_is_refused_and_declares_nothing(
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"])
 @pytest.mark.parametrize("manifest", ["true", "false"])
-def test_a_store_that_only_the_environment_names(
+def test_a_store_that_only_the_environment_configures(
     name: str, manifest: str, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Listings, markers and drops ask the same server as reads and writes, with the same key."""
+    """Listings, markers and drops use the same server and access key as reads and writes."""
     s3.clear()
     for key, text in {
         name: s3.uri,
@@ -562,7 +564,7 @@ def test_a_store_that_only_the_environment_names(
         assert list(namespace.iter_tables()) == ["t"]
         described = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True})
         assert described.version == 1
-        assert described.storage_options is None  # the environment's stay in this process
+        assert described.storage_options is None  # environment options are not returned
         assert namespace.open_table(["t"]).count_rows() == 3
         namespace.drop_table({"id": ["t"]})
         assert list(namespace.iter_tables()) == []

@@ -1,4 +1,4 @@
-"""Where a call enters and leaves: what it may fail with, what it asks once, and what is logged of it."""
+"""The boundary of operations: their error codes, cached responses, listing pages and log."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ T = {"id": ["n", "t"]}
 PanicException = type("PanicException", (BaseException,), {})
 
 
-class Slipping(Mixed):
-    """Fails to look a table up, with what a test chooses."""
+class FailingLookup(Mixed):
+    """A catalog whose table lookup raises an exception that the test sets."""
 
     failure: BaseException = RuntimeError()
 
@@ -44,9 +44,9 @@ class Slipping(Mixed):
 
 
 @pytest.fixture
-def slipping(tmp_path: Path) -> Iterator[Slipping]:
-    with connected(Slipping, tmp_path) as found:
-        assert isinstance(found, Slipping)
+def failing_lookup(tmp_path: Path) -> Iterator[FailingLookup]:
+    with connected(FailingLookup, tmp_path) as found:
+        assert isinstance(found, FailingLookup)
         yield found
 
 
@@ -87,8 +87,8 @@ MISSING, WRONG = ErrorCode.TABLE_NOT_FOUND, ErrorCode.INVALID_INPUT
         *((name, code, code) for name in CALLS for code in (MISSING, WRONG, ErrorCode.THROTTLING)),
     ],
 )
-def test_an_operation_fails_with_a_code_that_it_has(
-    slipping: Slipping,
+def test_an_operation_fails_with_a_code_that_it_defines(
+    failing_lookup: FailingLookup,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     failed: ErrorCode,
@@ -97,9 +97,9 @@ def test_an_operation_fails_with_a_code_that_it_has(
     failure = error_for(
         int(failed), "what it is", subject="whose it is", detail="more of it", instance="this time"
     )
-    monkeypatch.setattr(Slipping, "failure", failure)
+    monkeypatch.setattr(FailingLookup, "failure", failure)
     with pytest.raises(LanceNamespaceError) as caught:
-        CALLS[name](slipping)
+        CALLS[name](failing_lookup)
     found = caught.value
     assert found.code == said
     assert (found.text, found.subject) == ("what it is", "whose it is")
@@ -108,29 +108,29 @@ def test_an_operation_fails_with_a_code_that_it_has(
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_panic_is_an_error_of_ours_and_what_ends_the_program_is_not(
-    slipping: Slipping, monkeypatch: pytest.MonkeyPatch, name: str
+def test_a_panic_is_translated_and_exit_exceptions_are_not(
+    failing_lookup: FailingLookup, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(Slipping, "failure", PanicException("index out\nof bounds"))
+    monkeypatch.setattr(FailingLookup, "failure", PanicException("index out\nof bounds"))
     with pytest.raises(LanceNamespaceError, match=r"n\$t: pylance failed: index out of") as caught:
-        CALLS[name](slipping)
+        CALLS[name](failing_lookup)
     assert caught.value.code == ErrorCode.INTERNAL
     for end in (KeyboardInterrupt(), SystemExit(3)):
-        monkeypatch.setattr(Slipping, "failure", end)
+        monkeypatch.setattr(FailingLookup, "failure", end)
         with pytest.raises(type(end)) as ended:
-            CALLS[name](slipping)
+            CALLS[name](failing_lookup)
         assert ended.value is end
 
 
 class Dotted(Mixed):
-    """A catalog whose users join names with dots."""
+    """A catalog that joins names with dots in messages."""
 
     capabilities = Capabilities(
         namespace_depth=None, cascade=True, rename_across=True, shown_delimiter="."
     )
 
 
-def test_messages_join_names_as_the_catalog_does(tmp_path: Path) -> None:
+def test_messages_use_the_delimiter_of_the_catalog(tmp_path: Path) -> None:
     with connected(Dotted, tmp_path) as dotted, connected(Mixed, tmp_path / "m") as mixed:
         for namespace, said in ((dotted, r"table n\.t"), (mixed, r"table n\$t")):
             with pytest.raises(LanceNamespaceError, match=said):
@@ -138,11 +138,11 @@ def test_messages_join_names_as_the_catalog_does(tmp_path: Path) -> None:
             assert SHOWN_DELIMITER.get() == "$"
 
 
-# --- what is asked once
+# --- cached responses
 
 
-class Asking(Mixed):
-    """Asks for the parent of a table whenever it needs it, and notes when that is asked for."""
+class ParentLookups(Mixed):
+    """Looks up a table's parent several times, and records the lookups that are not cached."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
@@ -169,16 +169,16 @@ class Asking(Mixed):
         return super().load_table(identifier)
 
 
-def test_a_catalog_is_asked_once_an_operation(tmp_path: Path) -> None:
-    with connected(Asking, tmp_path) as namespace:
-        assert isinstance(namespace, Asking)
+def test_a_response_is_requested_once_per_operation(tmp_path: Path) -> None:
+    with connected(ParentLookups, tmp_path) as namespace:
+        assert isinstance(namespace, ParentLookups)
         namespace.create_namespace({"id": ["n"]})
         namespace.declare_table(T)
         namespace.asked.clear()
         for times in (1, 2):
             namespace.describe_table(T)
             assert namespace.asked == [("n",)] * times
-        namespace.fails = 1  # which is not remembered
+        namespace.fails = 1  # a failure is not cached
         namespace.describe_table(T)
         assert len(namespace.asked) == 4
         namespace.told = "what came with something else"
@@ -187,13 +187,13 @@ def test_a_catalog_is_asked_once_an_operation(tmp_path: Path) -> None:
         assert RESPONSES.get() is None
 
 
-def test_outside_of_operations_nothing_is_kept() -> None:
+def test_nothing_is_cached_outside_operations() -> None:
     answers = iter(range(3))
     record_response("key", "told")
     assert [cached_response("key", lambda: next(answers)) for _ in range(3)] == [0, 1, 2]
 
 
-# --- listings, and the log
+# --- listings and the log
 
 
 @pytest.mark.parametrize("change", ["declare_table", "drop_table", "fails"])
@@ -215,7 +215,7 @@ def test_a_change_shows_on_the_next_page(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_log_says_how_long_an_operation_took(
+def test_the_log_contains_the_duration_of_an_operation(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -240,7 +240,7 @@ def test_the_log_says_how_long_an_operation_took(
             assert [each.getMessage() for each in caplog.records] == said
 
 
-def test_an_operation_within_another_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_nested_operation_leaves_no_state_behind(tmp_path: Path) -> None:
     with connected(Dotted, tmp_path) as namespace:
         namespace.create_namespace({"id": ["n"]})
 

@@ -1,4 +1,4 @@
-"""The memory that a namespace keeps opened tables in is what its property says."""
+"""The size of a namespace's cache for opened tables follows its `cache_mib` property."""
 
 from __future__ import annotations
 

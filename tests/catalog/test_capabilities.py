@@ -1,4 +1,4 @@
-"""What capabilities refuse, and which properties of each catalog are places."""
+"""Operations that capabilities reject, and the location properties of each catalog."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ LOCATIONS: dict[type[Namespace], tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("kind", LOCATIONS, ids=lambda kind: kind.__name__)
-def test_which_properties_are_places(kind: type[Namespace]) -> None:
-    """They stay in the bounds of a catalog that is confined to its root."""
+def test_properties_that_contain_locations(kind: type[Namespace]) -> None:
+    """A catalog that is confined to its root checks the locations in these properties."""
     assert kind.capabilities.location_properties == LOCATIONS[kind]
 
 
@@ -56,7 +56,7 @@ WITHOUT_COUNTERPART = {
 }
 
 
-def test_what_no_catalog_of_tables_in_storage_has_is_refused_with_its_reason() -> None:
+def test_operations_without_a_counterpart_are_rejected_with_a_reason() -> None:
     plain = Capabilities(namespace_depth=None)
     for operation in OPERATIONS:
         reason, wanted = plain.reason(operation), WITHOUT_COUNTERPART.get(operation)
@@ -65,13 +65,13 @@ def test_what_no_catalog_of_tables_in_storage_has_is_refused_with_its_reason() -
         assert wanted is None or said == f"{operation} is not supported: {reason}"
 
 
-def test_a_catalog_that_keeps_versions_has_all_but_jobs() -> None:
+def test_a_catalog_that_manages_versions_supports_all_but_jobs() -> None:
     managed = Capabilities(namespace_depth=None, managed_versioning=True)
     refused = {operation for operation in OPERATIONS if managed.reason(operation) is not None}
     assert refused == {name for name, why in WITHOUT_COUNTERPART.items() if why == JOBS}
 
 
-def test_a_reason_of_its_own_comes_first() -> None:
+def test_a_custom_reason_comes_first() -> None:
     for operation in ("CreateTable", "CreateTableVersion"):
         own = Capabilities(namespace_depth=0, unsupported={operation: "it is read-only"})
         assert own.reason(operation) == "it is read-only"
@@ -81,7 +81,7 @@ def test_a_reason_of_its_own_comes_first() -> None:
     ("table_depth", "namespace_depth", "holding", "having"),
     [(0, 0, {0}, {0}), (1, 1, {1}, {0, 1}), (2, None, {2, 3, 4}, {0, 1, 2, 3, 4}), (1, 2, {1, 2}, {0, 1, 2})],
 )  # fmt: skip
-def test_which_levels_hold_what(
+def test_levels_that_hold_tables_and_namespaces(
     table_depth: int, namespace_depth: int | None, holding: set[int], having: set[int]
 ) -> None:
     found = Capabilities(table_depth=table_depth, namespace_depth=namespace_depth)

@@ -1,4 +1,4 @@
-"""What the shared base does for every catalog, on one that is kept in memory."""
+"""Behavior that catalogs inherit from the shared base class, tested on an in-memory catalog."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def held(tmp_path: Path) -> Catalog:
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
-def test_a_namespace_does_not_take_the_name_of_a_table(mixed: MemoryNamespace, mode: str) -> None:
+def test_a_namespace_cannot_have_the_name_of_a_table(mixed: MemoryNamespace, mode: str) -> None:
     mixed.create_table({"id": ["t"]}, ROWS)
     assert code_of(lambda: mixed.create_namespace({"id": ["t"], "mode": mode}))[0] == 2
     assert mixed.open_table(["t"]).to_table() == ROWS
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
-def test_a_table_does_not_take_the_name_of_a_namespace(mixed: MemoryNamespace, mode: str) -> None:
+def test_a_table_cannot_have_the_name_of_a_namespace(mixed: MemoryNamespace, mode: str) -> None:
     request = {"id": ["ns"], "mode": mode}
     assert code_of(lambda: mixed.create_table(request, ROWS))[0] == 5
     assert code_of(lambda: mixed.declare_table({"id": ["ns"]}))[0] == 5
@@ -66,7 +66,7 @@ def test_a_table_does_not_take_the_name_of_a_namespace(mixed: MemoryNamespace, m
     assert list(mixed.iter_tables()) == []
 
 
-def test_a_rename_takes_no_name_that_is_taken(mixed: MemoryNamespace) -> None:
+def test_a_rename_to_an_existing_name_is_rejected(mixed: MemoryNamespace) -> None:
     mixed.create_table({"id": ["t"]}, ROWS)
     mixed.declare_table({"id": ["ns", "u"]})
     for new in (["ns"], ["t"], ["ns", "u"]):
@@ -77,7 +77,7 @@ def test_a_rename_takes_no_name_that_is_taken(mixed: MemoryNamespace) -> None:
     assert mixed.open_table(["t"]).to_table() == ROWS
 
 
-# --- tables of other kinds
+# --- tables of other formats
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def with_other(mixed: MemoryNamespace, held: Catalog) -> MemoryNamespace:
     return mixed
 
 
-def test_a_table_of_another_kind_is_not_listed(with_other: MemoryNamespace) -> None:
+def test_a_table_of_another_format_is_not_listed(with_other: MemoryNamespace) -> None:
     assert list(with_other.iter_tables(["ns"])) == []
     assert with_other.list_all_tables({}).tables == []
 
@@ -96,20 +96,20 @@ def test_a_table_of_another_kind_is_not_listed(with_other: MemoryNamespace) -> N
     ["describe_table", "table_exists", "deregister_table", "drop_table", "alter_table",
      "count_table_rows", "get_table_stats"],
 )  # fmt: skip
-def test_a_table_of_another_kind_is_code_13(with_other: MemoryNamespace, operation: str) -> None:
+def test_a_table_of_another_format_is_code_13(with_other: MemoryNamespace, operation: str) -> None:
     call = getattr(with_other, operation)
     code, message = code_of(lambda: call({"id": ["ns", "other"]}))
     assert (code, "not a Lance table" in message) == (13, True)
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
-def test_a_table_of_another_kind_keeps_its_name(with_other: MemoryNamespace, mode: str) -> None:
+def test_a_table_of_another_format_keeps_its_name(with_other: MemoryNamespace, mode: str) -> None:
     request = {"id": ["ns", "other"], "mode": mode}
     code, message = code_of(lambda: with_other.create_table(request, ROWS))
     assert (code, "not a Lance table" in message) == (5, True)
 
 
-def test_a_table_of_another_kind_counts_when_a_namespace_is_dropped(
+def test_a_namespace_with_a_table_of_another_format_is_not_empty(
     with_other: MemoryNamespace, held: Catalog
 ) -> None:
     assert code_of(lambda: with_other.drop_namespace({"id": ["ns"]}))[0] == 3
@@ -119,12 +119,12 @@ def test_a_table_of_another_kind_counts_when_a_namespace_is_dropped(
     assert held.tables == {}
 
 
-# --- namespaces that are there by configuration
+# --- configured namespaces
 
 
 @pytest.mark.parametrize("names", [[], ["main"], ["other"]])
 @pytest.mark.parametrize("operation", ["create_namespace", "drop_namespace", "alter_namespace"])
-def test_what_is_configured_is_not_changed(
+def test_a_configured_namespace_cannot_be_changed(
     tmp_path: Path, operation: str, names: list[str]
 ) -> None:
     catalog(str(tmp_path)).namespaces[("main",)] = {"k": "v"}
@@ -151,7 +151,7 @@ def test_a_level_that_cannot_hold_tables_lists_none(tmp_path: Path) -> None:
             assert not wrong or "3 levels" in message
 
 
-def test_list_all_tables_goes_through_every_level_in_order(mixed: MemoryNamespace) -> None:
+def test_list_all_tables_lists_every_level_in_order(mixed: MemoryNamespace) -> None:
     expected = []
     for names in (["ns", "b"], ["ns", "a"], ["z"], ["m"], ["ns", "deep", "t"], ["ns!", "t"]):
         for depth in range(1, len(names)):
@@ -171,11 +171,11 @@ def test_list_all_tables_goes_through_every_level_in_order(mixed: MemoryNamespac
     assert dotted == [".".join(names) for names in sorted(expected)]
 
 
-# --- tables that go, and tables that cannot be read
+# --- tables that disappear, and tables that cannot be read
 
 
 class Unreadable(MemoryNamespace):
-    """One table goes between listing and loading, another cannot be read."""
+    """One table disappears between listing and loading, and another cannot be read."""
 
     def load_table(self, identifier: Identifier) -> TableEntry:
         if identifier[-1] == "goes":
@@ -185,14 +185,14 @@ class Unreadable(MemoryNamespace):
         return super().load_table(identifier)
 
 
-def test_a_table_that_goes_meanwhile_is_left_out(some: MemoryNamespace, tmp_path: Path) -> None:
+def test_a_concurrently_dropped_table_is_not_listed(some: MemoryNamespace, tmp_path: Path) -> None:
     with connected(Unreadable, tmp_path) as namespace:
         listed = namespace.list_tables({"id": ["ns"], "include_declared": False}).tables
         assert listed == ["a", "z"]
 
 
-class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
-    """Notes the tables that are looked at, of which so many are at the same moment."""
+class ConcurrentInspection(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
+    """Records the inspected tables, and waits until `AT_ONCE` tables are inspected concurrently."""
 
     max_concurrency = AT_ONCE
 
@@ -207,8 +207,8 @@ class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
         return True
 
 
-def test_many_tables_are_looked_at_at_once(tmp_path: Path) -> None:
-    with connected(Crowded, tmp_path) as namespace:
+def test_tables_are_inspected_concurrently(tmp_path: Path) -> None:
+    with connected(ConcurrentInspection, tmp_path) as namespace:
         names = [f"t{n}" for n in range(10, 10 + 2 * AT_ONCE)]
         namespace.create_namespace({"id": ["ns"]})
         for name in names:
@@ -218,7 +218,7 @@ def test_many_tables_are_looked_at_at_once(tmp_path: Path) -> None:
         assert sorted(namespace.looked) == names
         page = namespace.list_tables({**request, "limit": AT_ONCE - 1})
         assert page.tables == names[: AT_ONCE - 1]
-        # The page, and whether there is more.
+        # The tables of the page, and one more to detect another page.
         assert sorted(namespace.looked[len(names) :]) == names[:AT_ONCE]
 
 
@@ -243,7 +243,7 @@ def test_a_table_that_cannot_be_read_fails_the_listing(
 
 
 class Failing(MemoryNamespace):
-    """Fails to look a table up, in a way that a test chooses."""
+    """A catalog whose table lookup raises an exception that the test sets."""
 
     failure: Exception = RuntimeError()
 
@@ -262,7 +262,7 @@ class Failing(MemoryNamespace):
         (TableNotFoundError("as it is"), 4),
     ],
 )
-def test_a_failure_leaves_as_a_protocol_error(
+def test_a_failure_becomes_a_protocol_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception, code: int
 ) -> None:
     monkeypatch.setattr(Failing, "failure", failure)
@@ -286,7 +286,7 @@ def test_a_failure_does_not_show_secrets(tmp_path: Path, monkeypatch: pytest.Mon
 # --- storage options and properties
 
 
-def test_the_tables_own_storage_options_win(tmp_path: Path) -> None:
+def test_storage_options_of_the_table_take_precedence(tmp_path: Path) -> None:
     storage = {"region": "theirs", "endpoint": "https://theirs"}
     with connected(MemoryNamespace, tmp_path, storage=storage) as namespace:
         namespace.create_namespace({"id": ["ns"]})
@@ -301,7 +301,7 @@ def test_the_tables_own_storage_options_win(tmp_path: Path) -> None:
 # --- the forms of a request
 
 
-def test_a_request_can_be_a_model_a_dict_or_an_official_one(some: MemoryNamespace) -> None:
+def test_a_request_can_be_a_dict_a_model_or_an_official_model(some: MemoryNamespace) -> None:
     forms: list[Any] = [
         {"id": ["ns", "a"]},
         models.DescribeTableRequest(id=["ns", "a"]),
@@ -312,17 +312,15 @@ def test_a_request_can_be_a_model_a_dict_or_an_official_one(some: MemoryNamespac
 
 
 @pytest.mark.parametrize("request_", [None, 5, "a", ["ns", "a"], models.DropTableRequest(id=["a"])])
-def test_what_is_no_request_of_the_operation_is_refused(
-    some: MemoryNamespace, request_: Any
-) -> None:
+def test_a_request_of_the_wrong_type_is_rejected(some: MemoryNamespace, request_: Any) -> None:
     assert code_of(lambda: some.describe_table(request_))[0] == 13
 
 
-# --- walking, closing, pickling
+# --- iterating, closing, pickling
 
 
 class Counting(MemoryNamespace):
-    """Counts the pages that are asked for."""
+    """Counts the requested pages."""
 
     pages = 0
 
@@ -331,7 +329,7 @@ class Counting(MemoryNamespace):
         return super().list_tables(request)
 
 
-def test_a_walk_asks_for_a_page_when_it_is_needed(some: MemoryNamespace, tmp_path: Path) -> None:
+def test_an_iterator_requests_pages_on_demand(some: MemoryNamespace, tmp_path: Path) -> None:
     with connected(Counting, tmp_path) as namespace:
         walk = namespace.iter_tables(["ns"], page_size=2)
         assert Counting.pages == 0
@@ -371,7 +369,7 @@ def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> N
     assert list(again.iter_tables(["ns"])) == ["a", "goes", "z"]
 
 
-# --- identifiers that do not fit
+# --- identifiers with the wrong number of levels
 
 
 @pytest.mark.parametrize(
@@ -387,7 +385,7 @@ def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> N
         ("any-depth", "describe_table", ["t"], "a table's identifier has 3 or more levels"),
     ],
 )
-def test_a_refused_identifier_says_how_many_names_there_are(
+def test_a_rejected_identifier_reports_the_number_of_levels(
     tmp_path: Path, levels: str, operation: str, identifier: list[str], said: str
 ) -> None:
     with connected(LEVELS[levels], tmp_path) as namespace:
@@ -395,7 +393,7 @@ def test_a_refused_identifier_says_how_many_names_there_are(
     assert (code, said in message) == (13, True), message
 
 
-def test_a_directory_says_that_it_is_flat(tmp_path: Path) -> None:
+def test_a_directory_reports_that_it_is_flat(tmp_path: Path) -> None:
     namespace = connect("dir", {"path": str(tmp_path)})
     made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
     assert made == (

@@ -1,4 +1,4 @@
-"""What the general specification says of namespaces, tables and identifiers."""
+"""Requirements of the general specification for namespaces, tables and identifiers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ LAYOUT = (
     (["cat4"], [], ["t3", "t4"]),
 )
 
-"""Namespaces, each with the namespaces and the tables in it."""
+"""Namespaces, each with its child namespaces and tables."""
 
 
 @pytest.fixture
 def layout(namespace: Namespace) -> Namespace:
-    """The namespaces and tables that the specification takes its examples from."""
+    """The namespaces and tables of the specification's examples."""
     for identifier, children, tables in LAYOUT:
         namespace.create_namespace({"id": identifier, "mode": "ExistOk"})
         for name in children:
@@ -79,7 +79,7 @@ def test_a_name_is_unique_among_all_objects_of_its_parent(layout: Namespace) -> 
         layout.declare_table({"id": ["cat4", "t3"]})
     with pytest.raises(TableAlreadyExistsError):
         layout.rename_table({"id": ["cat4", "t3"], "new_table_name": "t4"})
-    # a namespace and a table share their names
+    # a namespace and a table cannot have the same name
     with pytest.raises(TableAlreadyExistsError):
         layout.declare_table({"id": ["cat2", "cat5"]})
     with pytest.raises(NamespaceAlreadyExistsError):
@@ -89,7 +89,7 @@ def test_a_name_is_unique_among_all_objects_of_its_parent(layout: Namespace) -> 
 
 
 @pytest.mark.requirement("general-018", "general-020")
-def test_parents_do_not_share_their_names(layout: Namespace) -> None:
+def test_a_name_can_exist_in_several_parents(layout: Namespace) -> None:
     for parent in ([], ["cat3"], ["cat2", "cat5"], ["ns1", "ns4"]):
         layout.declare_table({"id": [*parent, "t3"]})
     locations = {
@@ -123,7 +123,7 @@ def test_an_identifier_is_unique_below_the_root(layout: Namespace) -> None:
         (["v1.2", "t"], "::", "v1.2::t"),
     ],
 )
-def test_a_string_identifier_is_the_names_and_a_delimiter(
+def test_a_string_identifier_joins_names_with_a_delimiter(
     names: list[str], delimiter: str, text: str
 ) -> None:
     assert join_identifier(names, delimiter) == text
@@ -131,7 +131,7 @@ def test_a_string_identifier_is_the_names_and_a_delimiter(
 
 
 @pytest.mark.requirement("general-026")
-def test_another_delimiter_serves_names_with_dots(tmp_path: Path) -> None:
+def test_names_with_dots_require_another_delimiter(tmp_path: Path) -> None:
     with connect("dir", {"path": tmp_path}) as directory, serving(directory) as uri:
         directory.declare_table({"id": ["v1.2"]})
         for delimiter in ("$", "/", "::"):
@@ -147,7 +147,7 @@ ROOTS: list[Any] = [None, "", []]
 
 @pytest.mark.requirement("general-012", "general-031", "general-033", "general-056")
 @pytest.mark.parametrize("root", ROOTS, ids=repr)
-def test_the_root_is_there_before_anything_is(either: Namespace, root: Any) -> None:
+def test_the_root_exists_in_an_empty_catalog(either: Namespace, root: Any) -> None:
     either.namespace_exists({"id": root})
     assert either.describe_namespace({"id": root}).properties == {}
     assert either.list_namespaces({"id": root}).namespaces == []
@@ -171,7 +171,7 @@ def test_the_root_as_a_string(text: str) -> None:
 
 
 @pytest.mark.requirement("general-011", "general-013")
-def test_the_root_has_no_parent_and_no_end(either: Namespace) -> None:
+def test_the_root_cannot_be_created_dropped_or_altered(either: Namespace) -> None:
     for call, request in (
         (either.create_namespace, {"id": []}),
         (either.create_namespace, {"id": [], "mode": "ExistOk"}),
@@ -187,7 +187,7 @@ def test_the_root_has_no_parent_and_no_end(either: Namespace) -> None:
 
 
 @pytest.mark.requirement("general-034", "general-035")
-def test_each_tool_names_the_root_as_it_likes(tmp_path: Path) -> None:
+def test_each_tool_can_choose_a_name_for_the_root(tmp_path: Path) -> None:
     config = tmp_path / "ns.toml"
     place = f'impl = "dir"\npath = "{tmp_path}/lake"\n'
     config.write_text(f"[cat1]\n{place}\n[cat2]\n{place}\n")

@@ -1,4 +1,4 @@
-"""Rows that are in Python become a table in one call."""
+"""Create tables from Python data in one call: data frames, Arrow data, dicts and lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLUMNS = {"n": [1, 2], "s": ["a", None]}
         pytest.param(COLUMNS, id="columns"),
     ],
 )
-def test_a_table_of_what_is_in_python(tmp_path: Path, rows: Any) -> None:
+def test_a_table_is_created_from_python_data(tmp_path: Path, rows: Any) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, rows)
     assert lake.table("t").to_arrow().to_pydict() == COLUMNS
@@ -51,7 +51,7 @@ FIXED = pa.list_(pa.float32(), 2)
 
 
 def written(tmp_path: Path, rows: Any) -> pa.Table:
-    """Return what a table that is created with these rows holds."""
+    """Create a table with these rows and return its contents."""
     lake = connect("dir", {"path": str(tmp_path)})
     return lake.table("t").create(rows).to_arrow()
 
@@ -85,7 +85,7 @@ def test_named_levels_of_an_index_become_columns(
         assert table[name].to_pylist() == list(frame.index.get_level_values(name))
 
 
-def test_an_index_reaches_merge_and_add(tmp_path: Path) -> None:
+def test_an_index_is_written_by_merge_and_add(tmp_path: Path) -> None:
     table = connect("dir", {"path": str(tmp_path)}).table("t")
     table.create(pd.DataFrame({"close": [1.5, 2.5]}, index=DAYS))
     merge = table.merge_insert("day").when_matched_update_all()
@@ -94,7 +94,7 @@ def test_an_index_reaches_merge_and_add(tmp_path: Path) -> None:
     assert sorted(table.to_arrow()["close"].to_pylist()) == [1.5, 3.5, 9.5]
 
 
-def test_an_index_that_repeats_a_column_is_kept_once(tmp_path: Path) -> None:
+def test_an_index_that_repeats_a_column_is_stored_once(tmp_path: Path) -> None:
     frame = pd.DataFrame({"n": [3, 4]})
     assert written(tmp_path / "same", frame.set_index("n", drop=False)).to_pydict() == {"n": [3, 4]}
     with pytest.raises(InvalidInputError, match="both named 'n'"):
@@ -116,7 +116,7 @@ def test_an_index_that_repeats_a_column_is_kept_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_vectors_with_a_missing_one_can_be_searched(tmp_path: Path, rows: Any) -> None:
+def test_vectors_with_a_null_can_be_searched(tmp_path: Path, rows: Any) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     table = lake.table("t").create(rows)
     name = table.schema.names[0]
@@ -175,7 +175,7 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("way", WAYS)
-def test_plain_lists_become_the_vectors_that_the_table_has(
+def test_plain_lists_become_vectors_of_the_existing_type(
     tmp_path: Path, way: str, form: str
 ) -> None:
     table = connect("dir", {"path": str(tmp_path)}).table("t")
@@ -269,7 +269,7 @@ def test_other_lists_remain_lists(tmp_path: Path, column: Any) -> None:
     assert found.column(0).to_pylist() == values
 
 
-def test_lists_keep_the_digits_of_an_existing_column(lake: Any) -> None:
+def test_lists_keep_the_precision_of_an_existing_column(lake: Any) -> None:
     exact = pa.schema([("vector", pa.list_(pa.float64(), 2))])
     lake.table("t").create(schema=exact)
     lake.table("t").add([{"vector": [0.1, 1e300]}])
@@ -282,7 +282,7 @@ def test_lists_keep_the_digits_of_an_existing_column(lake: Any) -> None:
 SCHEMA = pa.schema([("a", pa.int32()), ("b", pa.string())])
 
 
-def test_a_table_of_a_schema(lake: Any) -> None:
+def test_a_table_is_created_from_a_schema(lake: Any) -> None:
     table = lake.table("t").create(schema=SCHEMA)
     assert (table.schema, table.count_rows()) == (SCHEMA, 0)
     table.add([{"a": 1, "b": "x"}])
@@ -299,13 +299,13 @@ def test_a_table_of_a_schema(lake: Any) -> None:
         pytest.param(pa.table({"a": pa.array([1, None], pa.int64())}), id="arrow"),
     ],
 )
-def test_rows_of_a_schema(lake: Any, rows: Any) -> None:
+def test_rows_are_converted_to_a_schema(lake: Any, rows: Any) -> None:
     table = lake.table("t").create(rows, schema=SCHEMA)
     assert table.schema == SCHEMA
     assert table.to_arrow().to_pydict() == {"a": [1, None], "b": [None, None]}
 
 
-def test_batches_of_a_schema(lake: Any) -> None:
+def test_batches_with_a_schema(lake: Any) -> None:
     batches = (pa.record_batch([[n], [str(n)]], schema=SCHEMA) for n in range(3))
     assert lake.table("t").create(batches, SCHEMA).to_arrow()["b"].to_pylist() == ["0", "1", "2"]
 
@@ -318,7 +318,7 @@ def test_batches_of_a_schema(lake: Any) -> None:
         ([{"a": 1}], "column 'k' must not be null"),
     ],
 )
-def test_rows_of_another_schema_create_nothing(lake: Any, rows: Any, message: str) -> None:
+def test_rows_with_another_schema_create_nothing(lake: Any, rows: Any, message: str) -> None:
     schema = SCHEMA.append(pa.field("k", pa.int64(), nullable=False))
     with pytest.raises(TableSchemaValidationError, match=message):
         lake.table("t").create(rows, schema=schema)
@@ -346,7 +346,7 @@ def test_columns_without_values_are_added(lake: Any, fields: Any) -> None:
     assert table.to_list() == [{"a": 1, **{each.name: None for each in expected}}]
 
 
-def test_indices_by_the_names_of_lancedb(lake: Any) -> None:
+def test_indices_are_created_with_lancedb_method_names(lake: Any) -> None:
     table = lake.table("t").create([{"id": n, "text": f"word {n}"} for n in range(20)])
     table.create_scalar_index("id", index_type="BITMAP")
     table.create_fts_index("text", with_position=True)

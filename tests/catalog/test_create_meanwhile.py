@@ -1,4 +1,4 @@
-"""What others do to a name while CreateTable or RegisterTable runs: the answer is right all the same."""
+"""CreateTable and RegisterTable while other clients concurrently change the same name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.behaviour.memory import MemoryConfig, Mixed
 
 from .memory import ROWS, code_of
 
-# A version that is listed and cannot be read, as while a table's folder is deleted.
+# A version that is listed but cannot be read, as during the deletion of a table's folder.
 NO_LONGER_READ = "_versions/18446744073709551614.manifest"
 GONE: dict[str, Callable[[Mixed], Any]] = {
     "deregistered": lambda others: others.deregister_table({"id": ["t"]}),
@@ -28,7 +28,7 @@ GONE: dict[str, Callable[[Mixed], Any]] = {
 
 
 class Watched(Mixed):
-    """A catalog in which others do something once, just before a step."""
+    """A catalog in which other clients act once, immediately before a step."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
@@ -62,7 +62,7 @@ def watched(tmp_path: Path) -> Watched:
 
 
 @pytest.mark.parametrize("gone", GONE)
-def test_a_name_that_is_given_up_meanwhile_is_free(watched: Watched, gone: str) -> None:
+def test_a_name_released_concurrently_can_be_created(watched: Watched, gone: str) -> None:
     watched.declare_table({"id": ["t"]})
     watched.before["load"] = GONE[gone]
     watched.create_table({"id": ["t"]}, ROWS)
@@ -70,7 +70,7 @@ def test_a_name_that_is_given_up_meanwhile_is_free(watched: Watched, gone: str) 
 
 
 @pytest.mark.parametrize("gone", GONE)
-def test_a_name_that_is_given_up_meanwhile_can_be_registered(watched: Watched, gone: str) -> None:
+def test_a_name_released_concurrently_can_be_registered(watched: Watched, gone: str) -> None:
     location = watched.create_table({"id": ["old"]}, ROWS).location
     watched.deregister_table({"id": ["old"]})
     watched.declare_table({"id": ["t"]})
@@ -80,7 +80,7 @@ def test_a_name_that_is_given_up_meanwhile_can_be_registered(watched: Watched, g
 
 
 @pytest.mark.parametrize(("declared", "step"), [(True, "look"), (True, "write"), (False, "write")])
-def test_a_table_that_is_filled_under_another_name_is_not_in_the_way(
+def test_create_fails_if_the_table_is_concurrently_renamed_and_filled(
     watched: Watched, declared: bool, step: str
 ) -> None:
     def rename_and_fill(others: Mixed) -> None:
@@ -97,7 +97,7 @@ def test_a_table_that_is_filled_under_another_name_is_not_in_the_way(
     assert watched.open_table(["u"]).to_table() == ROWS
 
 
-def test_rows_of_a_table_that_is_dropped_meanwhile_are_refused(watched: Watched) -> None:
+def test_create_fails_if_the_table_is_concurrently_filled_and_dropped(watched: Watched) -> None:
     def fill_and_drop(others: Mixed) -> None:
         others.create_table({"id": ["t"]}, ROWS)
         others.drop_table({"id": ["t"]})
@@ -110,17 +110,17 @@ def test_rows_of_a_table_that_is_dropped_meanwhile_are_refused(watched: Watched)
 
 @pytest.mark.parametrize("again", ["declare", "create"])
 @pytest.mark.parametrize("gone", GONE)
-def test_rows_on_their_way_do_not_come_to_a_later_table_of_the_name(
+def test_pending_rows_are_not_written_to_a_later_table_of_the_same_name(
     watched: Watched, gone: str, again: str
 ) -> None:
-    def take_the_name(others: Mixed) -> None:
+    def reuse_the_name(others: Mixed) -> None:
         GONE[gone](others)
         if again == "declare":
             others.declare_table({"id": ["t"]})
         else:
             others.create_table({"id": ["t"]}, ROWS)
 
-    watched.before["write"] = take_the_name
+    watched.before["write"] = reuse_the_name
     assert code_of(lambda: watched.create_table({"id": ["t"]}, ROWS.slice(1)))[0] == 14
     if again == "declare":
         watched.create_table({"id": ["t"]}, ROWS)
@@ -128,10 +128,10 @@ def test_rows_on_their_way_do_not_come_to_a_later_table_of_the_name(
 
 
 @pytest.mark.parametrize("call", ["create_table", "insert_into_table"])
-def test_a_failure_to_fill_a_table_that_has_gone_says_so(
+def test_a_write_failure_on_a_dropped_table_reports_the_drop(
     watched: Watched, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its folder was deleted beneath the writer, which says something else."""
+    """The folder is deleted during the write; the error of the writer itself is different."""
 
     def fail(*_: Any) -> None:
         GONE["dropped"](watched.others)
@@ -148,10 +148,11 @@ def test_a_failure_to_fill_a_table_that_has_gone_says_so(
 
 @pytest.mark.parametrize("mode", ["Create", "Overwrite"])
 @pytest.mark.parametrize("step", ["written", "being written"])
-def test_rows_that_are_deleted_meanwhile_are_refused(
+def test_create_fails_if_its_rows_are_deleted_concurrently(
     watched: Watched, step: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two fill a table; one ends, the table is dropped and declared again, at the same place."""
+    """Two clients fill a table. One finishes, and the table is dropped and declared again at the
+    same location."""
     location = watched.declare_table({"id": ["t"]}).location or ""
     ends = ExitStack()
     ends.enter_context(_first_rows_lock(location))
@@ -161,7 +162,7 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
         others.drop_table({"id": ["t"]})
         assert others.declare_table({"id": ["t"]}).location == location
 
-    def delete_beneath(*_: Any, **__: Any) -> None:
+    def delete_during_write(*_: Any, **__: Any) -> None:
         drop_and_declare(watched.others)
         raise OSError(
             f"LanceError(IO): failed to persist temp file to {location}/data/1.lance: No such file or "
@@ -172,7 +173,7 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
         if step == "written":
             watched.before["change"] = drop_and_declare
         else:
-            monkeypatch.setattr("lance.fragment.write_fragments", delete_beneath)
+            monkeypatch.setattr("lance.fragment.write_fragments", delete_during_write)
 
     watched.before["write"] = start
     code, message = code_of(lambda: watched.create_table({"id": ["t"], "mode": mode}, ROWS))
@@ -183,7 +184,7 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
     assert watched.open_table(["t"]).to_table() == ROWS
 
 
-def test_rows_that_replace_a_table_do_not_come_to_a_later_one_without_their_files(
+def test_an_overwrite_is_not_committed_to_a_recreated_table(
     watched: Watched,
 ) -> None:
     location = watched.create_table({"id": ["t"]}, ROWS).location
@@ -193,7 +194,7 @@ def test_rows_that_replace_a_table_do_not_come_to_a_later_one_without_their_file
         others.declare_table({"id": ["t"], "location": location})
         others.create_table({"id": ["t"]}, ROWS.slice(1))
 
-    # The commit is the first change to the catalog after the look.
+    # The commit is the first change to the catalog after the check for data.
     watched.before["look"] = lambda others: watched.before.update(change=make_again)
     request = {"id": ["t"], "mode": "Overwrite"}
     code, message = code_of(lambda: watched.create_table(request, ROWS))
@@ -201,10 +202,10 @@ def test_rows_that_replace_a_table_do_not_come_to_a_later_one_without_their_file
     assert watched.open_table(["t"]).to_table() == ROWS.slice(1)
 
 
-def test_data_that_is_deleted_meanwhile_is_no_data(
+def test_a_version_that_is_deleted_concurrently_is_not_data(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A drop lists a table's versions no longer, a moment after they could not be read."""
+    """During a drop, a version first becomes unreadable and is then no longer listed."""
     location = Path(watched.declare_table({"id": ["t"]}).location or "")
     left = location / NO_LONGER_READ
     left.parent.mkdir(parents=True)
@@ -227,7 +228,7 @@ def test_data_that_is_deleted_meanwhile_is_no_data(
     assert len(pauses) == 3 and watched.open_table(["t"]).to_table() == ROWS
 
 
-def test_a_create_that_looks_into_a_drop_is_told_that_the_table_has_gone(
+def test_a_create_during_a_drop_reports_that_the_table_was_dropped(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = Path(watched.declare_table({"id": ["t"]}).location or "")
@@ -237,7 +238,7 @@ def test_a_create_that_looks_into_a_drop_is_told_that_the_table_has_gone(
     monkeypatch.setattr(dataset, "sleep", lambda seconds: None)
     create = lambda: watched.create_table({"id": ["t"]}, ROWS)  # noqa: E731
     code, message = code_of(create)
-    assert code == 19 and NO_LONGER_READ in message  # it is damaged: nobody drops it
+    assert code == 19 and NO_LONGER_READ in message  # the table is damaged, not being dropped
     watched.before["look"] = lambda others: others.remove_table(others.find_table(("t",)))
     code, message = code_of(create)
     assert code == 14 and message.startswith("table t was dropped or renamed")

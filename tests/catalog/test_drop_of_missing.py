@@ -1,4 +1,4 @@
-"""A catalog where dropping a missing namespace succeeds is named in the protocol and on its page."""
+"""Catalogs in which dropping a missing namespace succeeds are documented in rest.yaml and docs/."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DOCUMENT = yaml.safe_load((ROOT / "rest.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("impl", built_in())
-def test_a_catalog_with_the_exception_is_documented(impl: str) -> None:
+def test_a_catalog_with_idempotent_drops_is_documented(impl: str) -> None:
     kind = load(impl)
-    # `hive` chooses one of two classes when it connects, each of which is looked at here too.
+    # `hive` selects one of two classes when it connects. Each has its own parameter in this test.
     able = getattr(kind, "capabilities", None)
     can = able is not None and issubclass(kind, CatalogNamespace) and able.idempotent_drop
     operation = DOCUMENT["paths"]["/v1/namespace/{id}/drop"]["post"]["description"]

@@ -1,4 +1,4 @@
-"""What catalogs keep of tables, and what their listings give with the names."""
+"""Table entries of catalogs, and listings that provide loaders with the names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_listed_tables_are_their_names_in_order() -> None:
     assert [next(listed), *listed] == ["a", "b", "c"]
 
 
-def test_listed_tables_bring_what_loads_them() -> None:
+def test_listed_tables_provide_loaders() -> None:
     listed = ListedTables(iter(FOUND.items()), loader)
     assert next(listed) == "a"
     (b, no_loader), (c, load) = listed.loaders
@@ -46,7 +46,7 @@ def test_listed_tables_bring_what_loads_them() -> None:
     assert load is not None and load() == entry("c", "/c")
 
 
-def test_what_is_listed_at_once_is_looked_at_as_it_is_asked_for() -> None:
+def test_sorted_tables_are_inspected_on_demand() -> None:
     asked: list[tuple[str, int | None]] = []
 
     def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, str | None]]:
@@ -76,7 +76,7 @@ def test_what_is_listed_at_once_is_looked_at_as_it_is_asked_for() -> None:
         (None, False),
     ],
 )
-def test_a_lance_table_is_told_by_a_property(
+def test_a_lance_table_is_recognized_by_a_property(
     properties: dict[str, str] | None, is_one: bool
 ) -> None:
     assert is_lance(properties) is is_one
@@ -86,7 +86,7 @@ def test_a_lance_table_is_told_by_a_property(
 
 
 @pytest.mark.parametrize("default", [True, False])
-def test_a_table_may_choose_who_keeps_its_versions(default: bool) -> None:
+def test_a_table_can_choose_managed_versioning(default: bool) -> None:
     for text, managed in (("true", True), ("TRUE", True), ("false", False), ("False", False)):
         given = {"a": "b", "managed_versioning": text}
         assert managed_choice(given, default) == ({"a": "b"}, managed)
@@ -96,7 +96,7 @@ def test_a_table_may_choose_who_keeps_its_versions(default: bool) -> None:
             managed_choice({"managed_versioning": wrong}, default)
 
 
-def test_storage_options_are_told_from_properties() -> None:
+def test_storage_options_are_separated_from_properties() -> None:
     given = {"storage.region": "here", "a": "b", "storage": "x"}
     assert plain_properties(given) == {"a": "b", "storage": "x"}
     assert storage_options(given) == {"storage.region": "here"}

@@ -1,4 +1,4 @@
-"""CreateTable in mode ExistOk or Overwrite, of a table that is there."""
+"""CreateTable of an existing table in mode ExistOk or Overwrite."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def never_read() -> Iterator[pa.RecordBatch]:
     yield
 
 
-def test_the_rows_are_not_read_and_the_table_stays() -> None:
+def test_exist_ok_does_not_read_the_rows_and_keeps_the_table() -> None:
     with connect("memory") as namespace:
         namespace.create_namespace({"id": ["n"]})
         request = {"id": ["n", "t"], "properties": {"k": "v"}}
@@ -32,7 +32,7 @@ def test_the_rows_are_not_read_and_the_table_stays() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no Arrow", pa.table([[1], [2]], names=["x", "x"])])
-def test_what_could_not_be_stored_is_not_looked_at(data: bytes | pa.Table) -> None:
+def test_exist_ok_does_not_check_rows_for_an_existing_table(data: bytes | pa.Table) -> None:
     with connect("memory") as namespace:
         request = {"id": ["t"], "mode": "ExistOk"}
         with pytest.raises(LanceNamespaceError) as refused:
@@ -46,7 +46,7 @@ def test_what_could_not_be_stored_is_not_looked_at(data: bytes | pa.Table) -> No
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk"])
-def test_rows_that_came_meanwhile_stay(mode: str) -> None:
+def test_rows_written_concurrently_are_kept(mode: str) -> None:
     with connect("memory") as namespace:
         namespace.create_namespace({"id": ["n"]})
         location = namespace.declare_table({"id": ["n", "t"]}).location
@@ -68,9 +68,7 @@ def test_rows_that_came_meanwhile_stay(mode: str) -> None:
 
 @pytest.mark.parametrize("old", [{}, {"a": "1"}, {"a": "1", "b": "2"}])
 @pytest.mark.parametrize("new", [{}, {"a": "1"}, {"a": "2"}, {"c": "3"}])
-def test_properties_take_the_place_of_those_before(
-    old: dict[str, str], new: dict[str, str]
-) -> None:
+def test_overwrite_replaces_the_properties(old: dict[str, str], new: dict[str, str]) -> None:
     with connect("memory") as namespace:
         namespace.create_table({"id": ["t"], "properties": old}, pa.table({"x": [1]}))
         request = {"id": ["t"], "mode": "Overwrite", "properties": new}

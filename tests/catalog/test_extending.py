@@ -1,4 +1,4 @@
-"""The SQLite catalog of docs/extending.md, as a reader has it: a file in an otherwise empty folder."""
+"""The SQLite catalog of docs/extending.md, used as a reader would: one file in an empty folder."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_it_works_in_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_the_documentation_shows_the_whole_example() -> None:
-    """The page's blocks, one after the other, are the example: what is read there is what is run."""
+    """The code blocks of the page, joined in order, equal the example file that the tests run."""
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[:2]
     shown, written = "\n".join(blocks).split(), EXAMPLE.read_text("utf-8").split()
@@ -114,7 +114,9 @@ def test_it_behaves_like_its_model(example: ModuleType, tmp_path: Path) -> None:
     explore(subject(example, tmp_path), RUNS)
 
 
-def test_what_it_declares_is_refused_and_not_listed(example: ModuleType, tmp_path: Path) -> None:
+def test_an_unsupported_operation_is_rejected_and_not_listed(
+    example: ModuleType, tmp_path: Path
+) -> None:
     with subject(example, tmp_path).connect() as namespace:
         namespace.create_namespace({"id": ["a"]})
         listed = namespace.list_operations({}).operations
@@ -127,10 +129,10 @@ def test_what_it_declares_is_refused_and_not_listed(example: ModuleType, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["load_table", "change_table"])
-def test_without_a_primitive_it_is_not_created(
+def test_a_class_without_a_primitive_is_rejected(
     example: ModuleType, name: str, tmp_path: Path
 ) -> None:
-    """As when the reader leaves a method of the example out."""
+    """Simulate a reader who omits a method of the example."""
     source = EXAMPLE.read_text("utf-8").replace(f"def {name}(", f"def other_{name}(")
     scope: dict[str, Any] = {"__name__": "sqlite_catalog"}
     with pytest.raises(
@@ -150,8 +152,8 @@ def test_a_database_with_tables_is_not_dropped(example: ModuleType, tmp_path: Pa
         assert list(namespace.iter_namespaces()) == []
 
 
-def test_nothing_else_of_the_package_is_needed() -> None:
-    """Everything that the example, and the backends' own primitives, need is in `extend`."""
+def test_the_example_needs_only_extend() -> None:
+    """The example imports only from `extend`, and every name exported there has a docstring."""
     imported = set(re.findall(r"from (lance_namespace\S*) import", EXAMPLE.read_text("utf-8")))
     assert imported == {"lance_namespace_impls", "lance_namespace_impls.extend"}
     for module in (extend, http, iceberg_rest):

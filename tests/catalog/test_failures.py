@@ -1,4 +1,4 @@
-"""A failure of any catalog becomes a protocol error in one place, which takes the secrets out."""
+"""Failures of every catalog become protocol errors, and secrets are removed from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CATALOGS = sorted(name for name in implementations() if issubclass(load(name), e
 
 
 def failures(impl: str) -> list[Exception]:
-    """Return failures of a catalog's own client, and of storage, that repeat a secret."""
+    """Return failures of the catalog's client and of storage whose messages contain a secret."""
     text = f"denied: {SECRET}"
     found: list[Exception] = [OSError(text), ValueError(text)]
     if impl in ("iceberg", "polaris", "unity"):
@@ -65,7 +65,7 @@ def test_translate_cannot_be_overridden() -> None:
         type("Own", (MemoryNamespace,), body)
 
 
-def test_a_failure_of_its_own_is_recognized() -> None:
+def test_a_custom_failure_is_recognized() -> None:
     class OutOfPaperError(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Where the usual place of a new table is occupied, it goes beside it: old rows stay old."""
+"""A new table gets a fresh location if the default one is occupied; old rows are untouched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject
 from tests.behaviour.subjects import SUBJECTS, parameters
 
-# One catalog in memory stands for all of them, and no server stands in front of another backend.
+# One in-memory catalog represents all of them, and REST servers for other backends are omitted.
 BACKENDS = CATALOGS | {
     name: entry.start
     for name, entry in SUBJECTS.items()
@@ -52,7 +52,7 @@ def rows_at(subject: Subject, location: str) -> int:
 
 
 def assert_refused(namespace: Namespace, table: list[str], location: str | None) -> None:
-    """Assert that the catalog cannot rename, says so with code 0, and leaves the table where it is."""
+    """Assert that the catalog rejects a rename with code 0 and the table keeps its location."""
     with pytest.raises(UnsupportedError):
         LEAVES["rename"](namespace, table)
     assert namespace.describe_table({"id": table}).location == location
@@ -67,7 +67,7 @@ LEAVES: dict[str, Leave] = {
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("make", ["declare", "create"])
-def test_rows_of_the_table_before_stay_where_they_are(
+def test_rows_of_the_previous_table_stay_at_their_location(
     subject: Subject, namespace: Namespace, home: list[str], leave: str, make: str
 ) -> None:
     table = [*home, "t"]
@@ -100,7 +100,7 @@ def test_rows_of_the_table_before_stay_where_they_are(
         assert namespace.count_table_rows({"id": [*home, "other"]}).count == 3
 
 
-def test_a_renamed_table_without_rows_keeps_its_place(
+def test_a_renamed_table_without_rows_keeps_its_location(
     subject: Subject, namespace: Namespace, home: list[str]
 ) -> None:
     declared = namespace.declare_table({"id": [*home, "t"]}).location
@@ -116,7 +116,7 @@ def test_a_renamed_table_without_rows_keeps_its_place(
     assert namespace.count_table_rows({"id": [*home, "t"]}).count == 1
 
 
-def test_a_directory_names_what_is_beside_by_its_table(tmp_path: Path) -> None:
+def test_a_directory_lists_a_table_in_a_fresh_location_by_name(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for rows in (OLD, NEW):
             made = namespace.create_table({"id": ["t"]}, rows).location
@@ -128,19 +128,19 @@ def test_a_directory_names_what_is_beside_by_its_table(tmp_path: Path) -> None:
         assert namespace.list_tables({}).tables == ["t"]
         with pytest.raises(TableNotFoundError):
             namespace.describe_table({"id": [own_name]})
-        # Its owner has no use any more for what was deregistered: the table keeps its name.
+        # The owner deletes the deregistered directory, and the table keeps its name.
         for file in sorted((tmp_path / "t.lance").rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
         (tmp_path / "t.lance").rmdir()
         assert namespace.count_table_rows({"id": ["t"]}).count == 1
         namespace.rename_table({"id": ["t"], "new_table_name": "u"})
-        # That a name had a directory beside its own is noted for good, in an empty file.
+        # An empty file permanently records that the name had a directory next to its default one.
         assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["u.lance"]
         assert {path.name[:8] for path in tmp_path.iterdir() if path.is_file()} == {".beside-"}
         assert namespace.list_tables({}).tables == ["u"]
 
 
-def test_pylance_sees_a_table_that_is_beside(tmp_path: Path) -> None:
+def test_pylance_sees_a_table_in_a_fresh_location(tmp_path: Path) -> None:
     from lance.namespace import DirectoryNamespace
     from lance_namespace import DescribeTableRequest
 

@@ -1,4 +1,4 @@
-"""Operations on a table that is dropped or renamed while they run, and answers that must agree."""
+"""Operations on a table that is concurrently dropped, and responses that must be consistent."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("way", ["drop", "deregister"])
 @pytest.mark.parametrize("what", CALLS)
-def test_a_failure_on_a_table_that_is_gone_by_then_is_code_4(
+def test_a_failure_on_a_concurrently_dropped_table_is_code_4(
     lake: Any, monkeypatch: pytest.MonkeyPatch, what: str, way: str
 ) -> None:
     member, call = CALLS[what]
@@ -90,7 +90,7 @@ def test_a_failure_on_a_table_that_is_gone_by_then_is_code_4(
     assert isinstance(caught.value, TableNotFoundError), caught.value
 
 
-def test_a_failure_on_a_table_that_is_still_there_is_reported_unchanged(
+def test_a_failure_on_an_existing_table_is_reported_unchanged(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
@@ -104,7 +104,7 @@ def test_a_failure_on_a_table_that_is_still_there_is_reported_unchanged(
 
 
 @pytest.mark.parametrize("branch", [None, "old"])
-def test_a_version_has_one_time_in_a_listing_and_alone(lake: Any, branch: str | None) -> None:
+def test_a_version_is_the_same_in_a_listing_and_alone(lake: Any, branch: str | None) -> None:
     lake.insert_into_table({**T, "branch": branch}, ROWS)
     listed = lake.list_table_versions({**T, "branch": branch}).versions
     assert len(listed) >= 2

@@ -1,4 +1,4 @@
-"""Tables for notebooks: well-formed, whole, and nothing in them is read as markup."""
+"""HTML tables for notebooks: well-formed and complete, with all markup escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ODD = '<b onclick="x">&amp;</b>'
 
 @pytest.mark.parametrize("caption", ["", "a lake", ODD])
 @pytest.mark.parametrize("rows", [[], [["x", 1]], [[ODD, None], [("a", "b"), 0.5]]], ids=len)
-def test_a_table_says_all_that_it_is_given_as_text(caption: str, rows: list[list[object]]) -> None:
+def test_a_table_shows_every_value_as_text(caption: str, rows: list[list[object]]) -> None:
     table = ElementTree.fromstring(as_html(["a", ODD], iter(rows), caption))
     assert table.tag == "table"
     assert [each.text for each in table.findall("caption")] == ([caption] if caption else [])
@@ -23,7 +23,7 @@ def test_a_table_says_all_that_it_is_given_as_text(caption: str, rows: list[list
 
 
 @pytest.mark.parametrize("length", [1, LONGEST, LONGEST + 1, 10 * LONGEST])
-def test_only_a_value_that_is_too_long_is_cut(length: int) -> None:
+def test_only_a_value_that_is_too_long_is_truncated(length: int) -> None:
     text = "".join(chr(ord("a") + place % 26) for place in range(length))
     (cell,) = ElementTree.fromstring(as_html(["a"], [[text]])).iter("td")
     shown = cell.text or ""

@@ -1,4 +1,4 @@
-"""What the general specification asks of any implementation."""
+"""Requirements of the general specification for every implementation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.behaviour.memory import LEVELS, catalog
 
 CATALOG = "tests.behaviour.memory:Mixed"
 
-"""A catalog with namespaces and tables on every level."""
+"""A catalog that allows namespaces and tables on every level."""
 
 
 ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
@@ -40,7 +40,7 @@ ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
 @pytest.mark.parametrize(
     "impl", [name for name in implementations() if name not in ("rest", "hive")]
 )
-def test_an_implementation_declares_what_it_can_do(impl: str) -> None:
+def test_an_implementation_declares_its_capabilities(impl: str) -> None:
     declared = load(impl).capabilities
     assert isinstance(declared, Capabilities)
     assert set(declared.unsupported) <= set(OPERATIONS)
@@ -48,7 +48,7 @@ def test_an_implementation_declares_what_it_can_do(impl: str) -> None:
 
 
 @pytest.mark.requirement("general-057")
-def test_what_is_declared_unsupported_is_not_listed_and_refused(tmp_path: Path) -> None:
+def test_unsupported_operations_are_not_listed_and_are_rejected(tmp_path: Path) -> None:
     with LEVELS["one-catalog"].from_properties({"root": str(tmp_path)}) as namespace:
         listed = namespace.list_operations({}).operations
         assert "DeclareTable" in listed
@@ -83,7 +83,7 @@ def test_the_catalog_holds_the_location_and_no_version(
 
 
 @pytest.mark.requirement("general-069", "general-070", "general-072")
-def test_a_change_made_straight_on_storage_is_seen(either: Namespace) -> None:
+def test_a_direct_change_on_storage_is_visible(either: Namespace) -> None:
     location = either.create_table({"id": ["t"]}, ROWS).location
     assert either.count_table_rows({"id": ["t"]}).count == 3
     lance.write_dataset(ROWS, location, mode="append")
@@ -105,7 +105,7 @@ def test_a_change_by_request_is_made_on_storage(either: Namespace) -> None:
 
 
 @pytest.mark.requirement("general-060", "general-061", "general-063", "general-067")
-def test_tables_are_managed_by_storage_and_say_so(either: Namespace) -> None:
+def test_tables_report_that_storage_manages_them(either: Namespace) -> None:
     assert either.declare_table({"id": ["d"]}).managed_versioning is False
     either.create_table({"id": ["t"]}, ROWS)
     assert either.describe_table({"id": ["t"]}).managed_versioning is False
@@ -123,7 +123,7 @@ def test_the_native_implementations_are_in_this_package() -> None:
 
 
 @pytest.mark.requirement("general-074")
-def test_implementations_of_third_parties_are_equal(
+def test_third_party_implementations_can_be_registered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "_registered", {})
@@ -136,7 +136,7 @@ def test_implementations_of_third_parties_are_equal(
 
 
 class OneTable(LanceNamespace):
-    """The least that can be served: a namespace of someone else with one operation."""
+    """A minimal third-party namespace, with a single operation."""
 
     def describe_table(self, request: Any) -> DescribeTableResponse:
         return DescribeTableResponse(table="t", namespace=[], location="/there")
@@ -145,7 +145,7 @@ class OneTable(LanceNamespace):
 @pytest.mark.requirement(
     "general-001", "general-103", "general-104", "general-105", "general-106", "general-107"
 )
-def test_any_implementation_can_stand_behind_a_server(either: Namespace) -> None:
+def test_any_implementation_can_be_served(either: Namespace) -> None:
     either.create_table({"id": ["t"]}, ROWS)
     with serving(either) as uri, connect("rest", {"uri": uri}) as client:
         assert client.list_tables({}).tables == either.list_tables({}).tables == ["t"]
@@ -160,7 +160,7 @@ def test_any_implementation_can_stand_behind_a_server(either: Namespace) -> None
 
 @pytest.mark.requirement("general-104")
 def test_a_server_is_an_implementation_too(either: Namespace) -> None:
-    """A client of a server is a namespace like any other, so that it can be served again."""
+    """A client of a server is itself a namespace, so it can be served again."""
     either.create_table({"id": ["t"]}, ROWS)
     with (
         serving(either) as uri,
@@ -177,7 +177,7 @@ def test_a_server_is_an_implementation_too(either: Namespace) -> None:
 
 
 @pytest.mark.requirement("general-107", "general-113", "general-114")
-def test_an_implementation_needs_no_server_in_between(tmp_path: Path) -> None:
+def test_an_implementation_needs_no_server(tmp_path: Path) -> None:
     code = (
         "import sys; from lance_namespace_impls import connect\n"
         f"namespace = connect('dir', {{'path': {str(tmp_path)!r}}})\n"

@@ -1,4 +1,4 @@
-"""The catalog in memory: what its primitives refuse, what they leave behind, whose it is."""
+"""The in-memory catalog: rejected calls, the effects of its primitives, and sharing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = ("ns", "t")
 
 @pytest.fixture
 def namespace(tmp_path: Path) -> Iterator[MemoryNamespace]:
-    """A catalog with a namespace, a table in it, and a namespace in that one."""
+    """A catalog with a namespace that contains a table and another namespace."""
     with MemoryNamespace(MemoryConfig(root=str(tmp_path / "tables"))) as found:
         found.add_namespace(("ns",), {"a": "1", "b": "2"})
         found.add_namespace(("ns", "inner"), {})
@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[int, Call]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_refused_and_changes_nothing(
+def test_an_invalid_call_is_rejected_and_changes_nothing(
     namespace: MemoryNamespace, what: str
 ) -> None:
     code, call = REFUSED[what]
@@ -82,17 +82,17 @@ GONE: dict[str, Call] = {
 
 
 def entry_of(namespace: MemoryNamespace) -> TableEntry:
-    """Return an entry whose table has gone meanwhile."""
+    """Return the entry of a table that no longer exists."""
     return TableEntry(id=("ns", "gone"), location="/gone", properties={})
 
 
 @pytest.mark.parametrize("call", GONE)
-def test_a_table_that_went_meanwhile_is_missing(namespace: MemoryNamespace, call: str) -> None:
+def test_a_concurrently_removed_table_is_missing(namespace: MemoryNamespace, call: str) -> None:
     assert code_of(lambda: GONE[call](namespace)) == 4
     assert list(namespace.table_names(("ns",), None)) == ["t"]
 
 
-def test_a_table_that_is_not_of_lance_is_there_and_is_not_opened(tmp_path: Path) -> None:
+def test_a_table_of_another_format_exists_but_cannot_be_loaded(tmp_path: Path) -> None:
     with MemoryNamespace(MemoryConfig(root=str(tmp_path))) as found:
         catalog(str(tmp_path)).tables[("foreign",)] = None
         assert code_of(lambda: found.load_table(("foreign",))) == 13
@@ -101,7 +101,7 @@ def test_a_table_that_is_not_of_lance_is_there_and_is_not_opened(tmp_path: Path)
         assert code_of(lambda: found.add_namespace(("foreign",), {})) == 2
 
 
-def test_what_is_changed_and_what_is_removed(namespace: MemoryNamespace) -> None:
+def test_primitives_change_properties_and_remove_namespaces(namespace: MemoryNamespace) -> None:
     entry = namespace.load_table(T)
     for answer, kept in (
         (
@@ -124,10 +124,10 @@ def test_what_is_changed_and_what_is_removed(namespace: MemoryNamespace) -> None
     assert namespace.namespace_properties(()) == {}
 
 
-# --- whose catalog it is
+# --- catalogs shared by connections
 
 
-def test_connections_of_one_name_or_root_share_a_catalog(tmp_path: Path) -> None:
+def test_connections_with_the_same_name_or_root_share_a_catalog(tmp_path: Path) -> None:
     root, name = str(tmp_path / "one"), f"of {tmp_path}"
     for first, second, shared in (
         ({"root": root}, {"root": root}, True),
@@ -142,7 +142,7 @@ def test_connections_of_one_name_or_root_share_a_catalog(tmp_path: Path) -> None
             one.drop_namespace({"id": ["n"]})
 
 
-def test_tables_go_below_the_root_of_the_connection_or_of_the_catalog(tmp_path: Path) -> None:
+def test_tables_are_below_the_root_of_the_connection_or_of_the_catalog(tmp_path: Path) -> None:
     name = f"of {tmp_path}"
     with connect("memory", {"name": name}) as first:
         place = Path(str(first.declare_table({"id": ["t"]}).location))
@@ -160,7 +160,7 @@ def test_tables_go_below_the_root_of_the_connection_or_of_the_catalog(tmp_path: 
 @pytest.mark.parametrize(
     ("managed", "choice"), [("true", None), ("false", None), ("true", "false")]
 )
-def test_who_keeps_the_versions_is_the_catalogs_choice_or_the_tables(
+def test_managed_versioning_is_chosen_by_the_catalog_or_the_table(
     managed: str, choice: str | None
 ) -> None:
     chosen = {} if choice is None else {"managed_versioning": choice}
@@ -170,7 +170,7 @@ def test_who_keeps_the_versions_is_the_catalogs_choice_or_the_tables(
         assert found.describe_table({"id": ["t"]}).properties == {"k": "v"}
 
 
-def test_a_table_that_moved_stays_in_the_bounds_of_its_catalog(tmp_path: Path) -> None:
+def test_a_moved_table_keeps_its_location_within_the_root(tmp_path: Path) -> None:
     properties = {"root": str(tmp_path), "confine_locations": "true"}
     with connect("memory", properties) as found:
         for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""A user's mistake is never code 18 or an exception of a library, and changes nothing."""
+"""Invalid values never cause code 18 or an exception of a library, and they change nothing."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ VALUES = st.recursive(
 
 
 def check(table: Table, way: str, name: str, value: Any) -> None:
-    """Call with a value that may be wrong; what succeeds is undone."""
+    """Call with a value that may be invalid, and undo the change if the call succeeds."""
     before = table.to_arrow()
     latest = table.list_versions()[-1].version
     try:
@@ -114,7 +114,7 @@ def check(table: Table, way: str, name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_values_that_may_be_wrong(table: Table, way: str) -> None:
+def test_values_that_may_be_invalid(table: Table, way: str) -> None:
     for name in (
         ("small", "s", "v", "price") if way == "add" else ("f",) if way == "update" else ("v",)
     ):
@@ -138,7 +138,7 @@ def test_random_values(table: Table, way: str, name: str, value: Any) -> None:
         (pa.dictionary(pa.int8(), pa.date32()), "dictionaries of date32"),
     ],
 )
-def test_dictionaries_that_are_not_stored(table: Table, kind: pa.DataType, match: str) -> None:
+def test_unsupported_dictionaries_are_rejected(table: Table, kind: pa.DataType, match: str) -> None:
     empty = pa.Table.from_batches([], pa.schema([("d", kind)]))
     with pytest.raises(LanceNamespaceError, match=f"'d'.*{match}") as caught:
         table.namespace.table("other").create(empty)

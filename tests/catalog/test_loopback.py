@@ -1,4 +1,4 @@
-"""What serves a namespace on loopback is found among what is installed."""
+"""The server for loopback connections is found among the installed entry points."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def test_the_server_of_this_distribution_is_found() -> None:
     assert find_loopback_server() is serve_on_loopback
 
 
-def test_that_of_another_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_another_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, other=f"{__name__}:others")
     assert find_loopback_server() is others
 
 
-def test_without_one_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_server_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
     with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[server\]'"):
         find_loopback_server()
 
 
-def test_what_it_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_dependency_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [each for each in sys.modules if each.startswith("lance_namespace_impls.server")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_what_it_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'lance-namespace-kit[server]'" in caught.value.message
 
 
-def test_a_name_that_the_module_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_with_a_missing_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hollow", ModuleType("hollow"))
     install(monkeypatch, other="hollow:serve")
     with pytest.raises(InvalidInputError, match="hollow:serve"):

@@ -1,4 +1,4 @@
-"""Tables whose versions the catalog keeps: only what is committed through it counts."""
+"""Tables whose versions the catalog manages: only commits through the catalog are visible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAST = "committed without the catalog"
 
 @pytest.fixture(params=STORES)
 def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
-    """A catalog that keeps the versions of its tables."""
+    """A catalog that manages the versions of its tables."""
     properties = {"root": str(tmp_path / "tables"), **STORES[request.param]}
     with connect(request.param, properties) as found:
         yield found
@@ -55,7 +55,7 @@ def location(namespace: Namespace, *table: str) -> Path:
     return Path(str(namespace.describe_table({"id": list(table)}).location))
 
 
-def test_a_managed_table_says_so(managed: Namespace) -> None:
+def test_a_managed_table_is_reported_as_managed(managed: Namespace) -> None:
     assert managed.declare_table({"id": ["d"]}).managed_versioning is True
     managed.create_table({"id": ["t"]}, ROWS)
     assert managed.describe_table({"id": ["t"]}).managed_versioning is True
@@ -65,7 +65,7 @@ def test_a_managed_table_says_so(managed: Namespace) -> None:
 
 
 @pytest.mark.requirement("general-061")
-def test_a_table_can_choose_who_keeps_its_versions(managed: Namespace, tmp_path: Path) -> None:
+def test_a_table_can_override_managed_versioning(managed: Namespace, tmp_path: Path) -> None:
     choice = {"managed_versioning": "false"}
     answer = managed.create_table({"id": ["t"], "properties": choice}, ROWS)
     assert answer.properties == {}
@@ -83,7 +83,7 @@ def test_a_table_can_choose_who_keeps_its_versions(managed: Namespace, tmp_path:
             managed.alter_table({"id": ["t"], **change})
 
 
-def test_a_catalog_without_a_store_refuses_to_manage(tmp_path: Path) -> None:
+def test_a_catalog_without_a_version_store_rejects_managed_tables(tmp_path: Path) -> None:
     with (
         connect("dir", {"path": str(tmp_path)}) as flat,
         pytest.raises(UnsupportedError, match="managed_versioning=true is not supported: "),
@@ -92,7 +92,7 @@ def test_a_catalog_without_a_store_refuses_to_manage(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("general-062", "general-064")
-def test_every_change_of_ours_is_a_version_of_the_catalog(managed: Namespace) -> None:
+def test_every_operation_creates_a_version_in_the_catalog(managed: Namespace) -> None:
     table = {"id": ["t"]}
     managed.create_table(table, ROWS)
     managed.insert_into_table(table, ROWS)
@@ -114,9 +114,9 @@ def test_every_change_of_ours_is_a_version_of_the_catalog(managed: Namespace) ->
     assert sorted(f.name for f in (location(managed, "t") / "_versions").glob("*.manifest-*")) == []
 
 
-def test_branches_have_versions_of_their_own(managed: Namespace) -> None:
+def test_branches_have_separate_versions(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
-    for _ in range(2):  # a second branch of the name is another one
+    for _ in range(2):  # a second branch with the same name starts without versions
         managed.create_table_branch({"id": ["t"], "name": "b"})
         managed.insert_into_table({"id": ["t"], "branch": "b"}, ROWS)
         assert numbers(managed, "t", branch="b") == [1, 2]
@@ -125,7 +125,7 @@ def test_branches_have_versions_of_their_own(managed: Namespace) -> None:
         managed.delete_table_branch({"id": ["t"], "name": "b"})
         assert numbers(managed, "t", branch="b") == []
     managed.create_table_branch({"id": ["t"], "name": "b"})
-    managed.open_table(["t"]).branches.delete("b")  # past the catalog
+    managed.open_table(["t"]).branches.delete("b")  # bypasses the catalog
     managed.create_table_branch({"id": ["t"], "name": "b"})
     managed.insert_into_table({"id": ["t"], "branch": "b"}, ROWS)
     assert numbers(managed, "t", branch="b") == [1, 2]
@@ -133,7 +133,7 @@ def test_branches_have_versions_of_their_own(managed: Namespace) -> None:
 
 @pytest.mark.requirement("general-065")
 @pytest.mark.parametrize("name", ["t", "d"])
-def test_a_commit_past_the_catalog_does_not_show(managed: Namespace, name: str) -> None:
+def test_a_commit_that_bypasses_the_catalog_is_ignored(managed: Namespace, name: str) -> None:
     if name == "t":
         managed.create_table({"id": [name]}, ROWS)
     else:
@@ -153,7 +153,7 @@ def test_a_commit_past_the_catalog_does_not_show(managed: Namespace, name: str) 
 
 
 @pytest.mark.requirement("general-065")
-def test_what_was_built_on_a_commit_past_the_catalog_is_refused(managed: Namespace) -> None:
+def test_a_commit_onto_one_that_bypassed_the_catalog_is_rejected(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     handle = managed.open_table(["t"])
     lance.dataset(str(location(managed, "t"))).insert(pa.table({"a": [7]}), mode="append")
@@ -168,7 +168,7 @@ def test_what_was_built_on_a_commit_past_the_catalog_is_refused(managed: Namespa
 
 
 @pytest.mark.requirement("general-063")
-def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespace) -> None:
+def test_a_losing_commit_reports_the_winner_and_is_deleted(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     first, second = stage(managed, "t"), stage(managed, "t")
     answer = managed.create_table_version(first)
@@ -179,7 +179,9 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
         managed.create_table_version(second)
     assert not Path("/" + second["manifest_path"]).exists()
     assert numbers(managed, "t") == [1, 2] and count(managed, "t") == 6
-    assert managed.create_table_version(first).version == answer.version  # its answer was lost
+    assert (
+        managed.create_table_version(first).version == answer.version
+    )  # a retry after a lost response
     assert numbers(managed, "t") == [1, 2]
 
 
@@ -198,7 +200,7 @@ def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespa
         ({"manifest_size": 1}, "bytes, not 1"),
     ],
 )
-def test_what_is_no_commit_is_refused(
+def test_an_invalid_commit_is_rejected(
     managed: Namespace, change: dict[str, Any], said: str
 ) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
@@ -236,7 +238,7 @@ def test_an_interrupted_commit_is_finished_by_the_next_reader(
     )
 
 
-def test_a_staged_manifest_goes_where_an_object_store_kept_it(
+def test_a_staged_manifest_is_deleted_if_the_store_only_copied_it(
     managed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.tables.manifests import ManifestFolder
@@ -254,14 +256,14 @@ def test_a_staged_manifest_goes_where_an_object_store_kept_it(
     assert count(managed, "t") == 6
 
 
-def test_versions_that_are_deleted_are_forgotten(managed: Namespace) -> None:
+def test_deleted_versions_are_not_listed(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     for _ in range(4):
         managed.insert_into_table({"id": ["t"]}, ROWS)
     spans = [{"start_version": 2, "end_version": 4}]
     assert managed.batch_delete_table_versions({"id": ["t"], "ranges": spans}).deleted_count == 2
     assert numbers(managed, "t") == [1, 4, 5]
-    managed.open_table(["t"]).cleanup_old_versions(versions=[4])  # past the catalog
+    managed.open_table(["t"]).cleanup_old_versions(versions=[4])  # bypasses the catalog
     assert numbers(managed, "t") == [1, 5]
     with pytest.raises(TableVersionNotFoundError, match="table t has no version 4"):
         managed.describe_table_version({"id": ["t"], "version": 4})
@@ -271,7 +273,7 @@ def test_versions_that_are_deleted_are_forgotten(managed: Namespace) -> None:
         )
 
 
-def test_a_registered_table_brings_its_versions(managed: Namespace, tmp_path: Path) -> None:
+def test_a_registered_table_keeps_its_versions(managed: Namespace, tmp_path: Path) -> None:
     place = str(tmp_path / "tables" / "data")
     for _ in range(3):
         lance.write_dataset(ROWS, place, mode="append")
@@ -285,7 +287,7 @@ def test_a_registered_table_brings_its_versions(managed: Namespace, tmp_path: Pa
     assert lance.dataset(place).count_rows() == 12
 
 
-def test_many_writers_lose_nothing(managed: Namespace) -> None:
+def test_concurrent_writers_lose_nothing(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     failures: list[Exception] = []
 
@@ -293,7 +295,7 @@ def test_many_writers_lose_nothing(managed: Namespace) -> None:
         try:
             for _ in range(5):
                 managed.insert_into_table({"id": ["t"]}, ROWS)
-        except Exception as error:  # noqa: BLE001 whatever it is
+        except Exception as error:  # noqa: BLE001 any failure
             failures.append(error)
 
     writers = [threading.Thread(target=write) for _ in range(4)]
@@ -306,10 +308,10 @@ def test_many_writers_lose_nothing(managed: Namespace) -> None:
     assert numbers(managed, "t") == list(range(1, 22))
 
 
-def test_of_writers_of_the_first_rows_one_wins(
+def test_only_one_writer_of_the_first_rows_wins(
     managed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows of one writer are in storage when another one has committed."""
+    """Another writer commits when the rows of the first one are already in storage."""
     managed.declare_table({"id": ["t"]})
     commit = write.commit_onto
 
@@ -325,10 +327,10 @@ def test_of_writers_of_the_first_rows_one_wins(
     assert len(list((place / "data").iterdir())) == 1, "the loser's rows are still there"
 
 
-# --- several tables at once
+# --- several tables in one commit
 
 
-def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
+def test_a_batch_of_versions_is_atomic(managed: Namespace) -> None:
     for name in ("s", "t"):
         managed.create_table({"id": [name]}, ROWS)
     entries = [stage(managed, "s"), stage(managed, "t")]
@@ -346,7 +348,7 @@ def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
         managed.batch_create_table_versions({"entries": [entries[0], entries[0]]})
 
 
-def test_a_commit_of_several_tables_is_made_whole(managed: Namespace) -> None:
+def test_a_commit_of_several_tables_applies_every_step(managed: Namespace) -> None:
     managed.create_namespace({"id": ["ns"]})
     managed.create_table({"id": ["t"]}, ROWS)
     managed.insert_into_table({"id": ["t"]}, ROWS)
@@ -405,7 +407,7 @@ def test_a_commit_of_several_tables_that_fails_changes_nothing(
 
 
 @pytest.mark.requirement("general-066")
-@pytest.mark.parametrize("managed", ["memory"], indirect=True)  # a manifest keeps no transactions
+@pytest.mark.parametrize("managed", ["memory"], indirect=True)  # a manifest stores no transactions
 def test_a_transaction_has_properties(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     name = managed.create_table_version(stage(managed, "t")).transaction_id
@@ -466,7 +468,7 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
 
 
 @pytest.mark.parametrize("way", ["create_table_version", "batch_create_table_versions", "commit"])
-def test_what_a_commit_says_of_its_version_is_kept(managed: Namespace, way: str) -> None:
+def test_the_e_tag_and_metadata_of_a_commit_are_stored(managed: Namespace, way: str) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     version = stage(managed, "t") | {"e_tag": "e1", "metadata": {"k": "v"}}
     if way == "create_table_version":
@@ -485,7 +487,7 @@ def test_what_a_commit_says_of_its_version_is_kept(managed: Namespace, way: str)
     assert "k" not in (first.metadata or {})
 
 
-def test_a_commit_answers_for_each_step_as_the_operation_does(managed: Namespace) -> None:
+def test_a_commit_returns_the_response_of_each_operation(managed: Namespace) -> None:
     managed.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
     location = managed.describe_table({"id": ["t"]}).location
     steps = [
@@ -501,7 +503,7 @@ def test_a_commit_answers_for_each_step_as_the_operation_does(managed: Namespace
     assert (gone.id, gone.location, gone.properties) == (["t"], location, {"k": "v"})
 
 
-def test_a_version_that_is_not_there_is_missing(managed: Namespace) -> None:
+def test_a_missing_version_is_not_found(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     for call in (
         lambda: managed.describe_table({"id": ["t"], "version": 3}),

@@ -1,4 +1,4 @@
-"""Commits to managed tables: what is kept of them, what they build on, and what is left of a lost one."""
+"""Commits to managed tables: stored details, base versions, and conflicts with other writers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .staging import ROWS, STORES, stage
 
 @pytest.fixture(params=STORES)
 def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    """A catalog that keeps the versions of its tables, with the tables ``s`` and ``t``."""
+    """A catalog that manages the versions of its tables, with the tables ``s`` and ``t``."""
     with connect(request.param, {"root": str(tmp_path / "lake"), **STORES[request.param]}) as found:
         for name in ("s", "t"):
             found.create_table({"id": [name]}, ROWS)
@@ -38,10 +38,10 @@ def staged_file(request: dict[str, Any]) -> Path:
     return Path("/" + request["manifest_path"])
 
 
-# --- what is kept
+# --- stored details
 
 
-def test_the_size_that_a_writer_says_is_kept(managed: Any) -> None:
+def test_the_manifest_size_from_the_writer_is_stored(managed: Any) -> None:
     request = stage(managed, "t")
     size = staged_file(request).stat().st_size
     made = managed.create_table_version({**request, "manifest_size": size}).version
@@ -80,7 +80,7 @@ def test_the_main_branch_has_several_names(managed: Any) -> None:
     assert numbers(managed, "t") == [1, 2, 3]
 
 
-def test_a_registered_table_brings_the_versions_of_its_branches(
+def test_a_registered_table_keeps_the_versions_of_its_branches(
     managed: Any, tmp_path: Path
 ) -> None:
     place = str(tmp_path / "lake" / "data")
@@ -91,7 +91,9 @@ def test_a_registered_table_brings_the_versions_of_its_branches(
     assert managed.count_table_rows({"id": ["r"], "branch": "b"}).count == 6
 
 
-def test_a_place_without_rows_is_registered_without_versions(managed: Any, tmp_path: Path) -> None:
+def test_a_location_without_rows_is_registered_without_versions(
+    managed: Any, tmp_path: Path
+) -> None:
     (tmp_path / "lake" / "empty").mkdir(parents=True)
     managed.register_table({"id": ["e"], "location": str(tmp_path / "lake" / "empty")})
     assert numbers(managed, "e") == []
@@ -100,15 +102,13 @@ def test_a_place_without_rows_is_registered_without_versions(managed: Any, tmp_p
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_of_many_versions_those_are_listed_whose_manifests_are_there(
-    managed: Any, descending: bool
-) -> None:
+def test_versions_without_manifests_are_not_listed(managed: Any, descending: bool) -> None:
     for number in range(12):
         managed.update_table_schema_metadata({"id": ["t"], "metadata": {"n": str(number)}})
     every = numbers(managed, "t")
     assert every == list(range(1, 14))
     gone = [2, 11]
-    managed.open_table(["t"]).cleanup_old_versions(versions=gone)  # past the catalog
+    managed.open_table(["t"]).cleanup_old_versions(versions=gone)  # bypasses the catalog
     left = sorted((n for n in every if n not in gone), reverse=descending)
     assert numbers(managed, "t", descending=descending) == left
     walked: list[int] = []
@@ -122,7 +122,7 @@ def test_of_many_versions_those_are_listed_whose_manifests_are_there(
     assert walked == left
 
 
-# --- what a commit builds on
+# --- the base version of a commit
 
 
 def test_the_first_version_is_number_one(managed: Any) -> None:
@@ -165,7 +165,9 @@ def test_steps_of_a_commit_build_on_one_another(managed: Any) -> None:
 @pytest.mark.parametrize(
     "step", ["create_table_version", "delete_table_versions", "deregister_table"]
 )
-def test_a_table_that_a_commit_removes_is_gone_for_its_later_steps(managed: Any, step: str) -> None:
+def test_a_table_deregistered_in_a_commit_is_missing_in_later_steps(
+    managed: Any, step: str
+) -> None:
     asked = {
         "create_table_version": stage(managed, "t"),
         "delete_table_versions": {"id": ["t"], "ranges": [{"start_version": 1, "end_version": 2}]},
@@ -189,10 +191,10 @@ COMMITS: dict[str, Callable[[Any, list[dict[str, Any]]], Any]] = {
 
 
 @pytest.mark.parametrize("commit", COMMITS)
-def test_of_a_commit_that_loses_only_what_lost_is_deleted(
+def test_only_the_conflicting_manifest_of_a_commit_is_deleted(
     managed: Any, monkeypatch: pytest.MonkeyPatch, commit: str
 ) -> None:
-    """The other one comes when all is checked; what is not in its way can be committed again."""
+    """Another writer commits after the checks. Manifests without a conflict remain usable."""
     staged, theirs = [stage(managed, "s"), stage(managed, "t")], stage(managed, "t")
     store = managed.version_store
     real = store.commit

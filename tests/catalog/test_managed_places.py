@@ -1,4 +1,4 @@
-"""Versions of managed tables stay within the table: no branch and no path leads to another's files."""
+"""Versions of a managed table stay within it: no branch or path reaches another table's files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BRANCHES = ("../../{other}", "..", ".", "a/../../../{other}", "/a", "a//b", "a/"
 
 @pytest.fixture(params=WITH_SQL)
 def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
-    """A catalog that keeps the versions of its tables, with the tables ``t`` and ``other``."""
+    """A catalog that manages the versions of its tables, with the tables ``t`` and ``other``."""
     properties = {"root": str(tmp_path / "tables"), **WITH_SQL[request.param]}
     if request.param == "sql":
         from lance_namespace_impls.sql import initialize
@@ -43,7 +43,7 @@ def files(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_a_branch_leads_to_no_other_folder(managed: Namespace, branch: str) -> None:
+def test_a_branch_name_cannot_reach_another_folder(managed: Namespace, branch: str) -> None:
     other = location(managed, "other")
     (location(managed, "t") / "tree").mkdir(exist_ok=True)
     name = branch.format(other=other.name)
@@ -78,7 +78,9 @@ def test_a_branch_leads_to_no_other_folder(managed: Namespace, branch: str) -> N
         "{t}/%2e%2e/{o}/_versions/{name}",
     ],
 )
-def test_a_manifest_is_that_of_the_table(managed: Namespace, path: str) -> None:
+def test_a_manifest_outside_the_versions_of_the_table_is_rejected(
+    managed: Namespace, path: str
+) -> None:
     staged = stage(managed, "t")
     own, other = location(managed, "t"), location(managed, "other")
     name = staged["manifest_path"].rpartition("/")[2]
@@ -94,7 +96,7 @@ def test_a_manifest_is_that_of_the_table(managed: Namespace, path: str) -> None:
     assert managed.count_table_rows({"id": ["t"]}).count == 6
 
 
-def test_a_manifest_may_be_named_by_its_absolute_path_or_address(managed: Namespace) -> None:
+def test_a_manifest_path_can_be_absolute(managed: Namespace) -> None:
     staged = stage(managed, "t")
     path = "/" + staged["manifest_path"]
     managed.create_table_version({**staged, "manifest_path": path})
@@ -102,7 +104,7 @@ def test_a_manifest_may_be_named_by_its_absolute_path_or_address(managed: Namesp
     assert kept.manifest_path == path.lstrip("/").partition(".manifest")[0] + ".manifest"
 
 
-def test_a_link_to_the_root_is_the_same_place(tmp_path: Path) -> None:
+def test_a_link_to_the_root_is_the_same_location(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     os.symlink(tmp_path / "real", tmp_path / "link")
     with connect("memory", {"root": str(tmp_path / "link"), "managed": "true"}) as found:

@@ -31,7 +31,7 @@ def filled(path: Path, **more: str) -> Any:
         ("list_table_tags", {"id": ["a"]}, "tags"),
     ],
 )
-def test_a_token_of_another_catalog_is_refused(
+def test_a_token_of_another_catalog_is_rejected(
     tmp_path: Path, listing: str, request_: dict[str, Any], names: str
 ) -> None:
     with filled(tmp_path / "one") as one, filled(tmp_path / "two") as two:
@@ -39,7 +39,7 @@ def test_a_token_of_another_catalog_is_refused(
         following = {**request_, "page_token": page.page_token}
         with pytest.raises(InvalidInputError, match="another listing"):
             getattr(two, listing)(following)
-        # Another connection to the same catalog goes on, however it is tuned.
+        # Another connection to the same catalog accepts the token, even with other cache settings.
         with connect("dir", {"path": f"{tmp_path}/one", "cache_mib": "16"}) as again:
             rest = getattr(getattr(again, listing)(following), names)
         assert len(rest) == len(getattr(getattr(one, listing)(request_), names)) - 1

@@ -26,7 +26,7 @@ CAPABILITIES = extend.Capabilities(namespace_depth=None, cascade=True, rename_ac
 
 
 def create_class(body: dict[str, Any]) -> type[extend.CatalogNamespace]:
-    """Create a backend of the primitives in `body`."""
+    """Create a backend class with the primitives in `body`."""
     return type("Partial", (extend.CatalogNamespace,), body)
 
 
@@ -34,7 +34,7 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in WHOLE.items() if key != name}
 
 
-def test_which_primitives_there_are() -> None:
+def test_required_and_optional_primitives() -> None:
     assert REQUIRED == [
         "add_table",
         "child_namespaces",
@@ -53,18 +53,18 @@ def test_which_primitives_there_are() -> None:
     ]
 
 
-def test_a_whole_class_is_created() -> None:
+def test_a_complete_class_is_created() -> None:
     assert create_class({**WHOLE, "capabilities": CAPABILITIES}).__name__ == "Partial"
 
 
 @pytest.mark.parametrize("name", REQUIRED)
-def test_a_required_primitive_has_to_be_there(name: str) -> None:
+def test_a_required_primitive_must_be_implemented(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^Partial must implement the primitive {name}\(\)$"):
         create_class({**without(name), "capabilities": CAPABILITIES})
 
 
 @pytest.mark.parametrize(("name", "operation"), OPTIONAL)
-def test_an_optional_primitive_is_there_or_declared(name: str, operation: str) -> None:
+def test_an_optional_primitive_must_be_implemented_or_declared(name: str, operation: str) -> None:
     with pytest.raises(TypeError) as caught:
         create_class({**without(name), "capabilities": CAPABILITIES})
     assert str(caught.value) == (
@@ -85,7 +85,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize(("name", "operation"), OPTIONAL)
-def test_what_is_declared_is_refused_and_not_listed(name: str, operation: str) -> None:
+def test_an_operation_declared_unsupported_is_rejected_and_not_listed(
+    name: str, operation: str
+) -> None:
     capabilities = evolve(CAPABILITIES, unsupported={operation: "there is a reason"})
     left_out = vars(extend.CatalogBase)[name]
     partial = type("Partial", (MemoryNamespace,), {name: left_out, "capabilities": capabilities})
@@ -98,7 +100,7 @@ def test_what_is_declared_is_refused_and_not_listed(name: str, operation: str) -
         assert operation in namespace.list_operations({}).operations
 
 
-def test_a_namespace_is_not_overwritten_where_none_can_be_dropped() -> None:
+def test_a_namespace_is_not_overwritten_if_drops_are_unsupported() -> None:
     capabilities = evolve(CAPABILITIES, unsupported={"DropNamespace": "schemas stay"})
     left_out = {"remove_namespace": vars(extend.CatalogBase)["remove_namespace"]}
     partial = type("Partial", (MemoryNamespace,), {**left_out, "capabilities": capabilities})
@@ -111,7 +113,7 @@ def test_a_namespace_is_not_overwritten_where_none_can_be_dropped() -> None:
         assert namespace.describe_namespace({"id": ["a"]}).properties == {"k": "old"}
 
 
-def test_what_is_declared_unsupported_is_an_operation() -> None:
+def test_an_unknown_operation_cannot_be_declared_unsupported() -> None:
     capabilities = evolve(CAPABILITIES, unsupported={"RenameTables": "why"})
     with pytest.raises(
         TypeError, match="unknown operation unsupported: 'RenameTables'; did you mean 'RenameTable'"
@@ -119,7 +121,7 @@ def test_what_is_declared_unsupported_is_an_operation() -> None:
         create_class({**WHOLE, "capabilities": capabilities})
 
 
-def test_capabilities_have_to_be_declared() -> None:
+def test_capabilities_must_be_declared() -> None:
     with pytest.raises(
         TypeError, match=r"^Partial declares no capabilities: set the class attribute"
     ):

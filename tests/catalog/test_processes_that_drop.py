@@ -1,4 +1,4 @@
-"""Of several processes that drop one table at the same moment, one succeeds."""
+"""Several processes drop the same table concurrently, and exactly one succeeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lance_namespace_impls import connect
 from tests.servers.unity import UnityDouble
 
 PATIENCE = 120
-# Drops a table; says when the catalog has let it go, and goes on as it is told to.
+# Drops a table. Reports when the deletion of its data begins, and waits for an instruction.
 DROP = """
 import json, os, sys
 from lance_namespace_client.errors import LanceNamespaceError
@@ -48,7 +48,7 @@ with connect(impl, properties) as namespace:
 
 @pytest.fixture(params=["dir", "unity"])
 def target(request, tmp_path):
-    """A namespace with a table, as implementation, properties and the table's identifier."""
+    """An implementation, its properties, and the identifier of a table."""
     if request.param == "dir":
         yield "dir", {"path": str(tmp_path)}, ["t"]
         return
@@ -62,7 +62,7 @@ def target(request, tmp_path):
 
 @pytest.fixture
 def dropping(target):
-    """Starts processes that drop the table."""
+    """Return a function that starts a process that drops the table."""
     started = []
 
     def start():
@@ -70,7 +70,7 @@ def dropping(target):
             [sys.executable, "-c", DROP, *map(json.dumps, target)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            bufsize=0,  # nothing is read ahead, so that `select` tells of each line
+            bufsize=0,  # no read-ahead, so that `select` reports each line
             cwd=Path(__file__).parents[2],
         )
         started.append(process)
@@ -83,14 +83,14 @@ def dropping(target):
         process.communicate()
 
 
-def said_within(process, seconds):
+def read_line_within(process, seconds):
     ready, _, _ = select.select([process.stdout], [], [], seconds)
     return process.stdout.readline().decode() if ready else None
 
 
 @pytest.fixture
 def namespace(target):
-    """The namespace, with the table in it."""
+    """A namespace that contains the table."""
     impl, properties, identifier = target
     with connect(impl, properties) as connected:
         connected.create_table({"id": identifier}, pa.table({"a": [1]}))
@@ -99,27 +99,27 @@ def namespace(target):
 
 @pytest.fixture
 def two(namespace, dropping):
-    """Two processes, of which the first deletes the data and the second has been started since."""
+    """Two processes: the first is deleting the data, and the second was started after that."""
     first = dropping()
-    assert said_within(first, PATIENCE) == "deleting\n"
+    assert read_line_within(first, PATIENCE) == "deleting\n"
     return first, dropping()
 
 
-def test_who_comes_while_another_process_deletes_finds_no_table(two):
+def test_a_second_process_waits_and_finds_no_table(two):
     first, second = two
-    assert said_within(second, 1) is None, "it waits for the first"
+    assert read_line_within(second, 1) is None, "it waits for the first"
     first.stdin.write(b"go on\n")
-    assert said_within(first, PATIENCE) == "dropped\n"
-    assert said_within(second, PATIENCE) == "4\n"
+    assert read_line_within(first, PATIENCE) == "dropped\n"
+    assert read_line_within(second, PATIENCE) == "4\n"
 
 
-def test_what_a_process_left_when_it_died_is_dropped_by_another(target, namespace, two):
+def test_a_drop_by_a_killed_process_is_finished_by_another(target, namespace, two):
     first, second = two
     time.sleep(0.2)
     first.stdin.write(b"die\n")
     assert first.wait(PATIENCE) == 9
-    assert said_within(second, PATIENCE) == "deleting\n", "it goes on where the first ended"
+    assert read_line_within(second, PATIENCE) == "deleting\n", "it goes on where the first ended"
     second.stdin.write(b"go on\n")
-    assert said_within(second, PATIENCE) == "dropped\n"
+    assert read_line_within(second, PATIENCE) == "dropped\n"
     with pytest.raises(TableNotFoundError):
         namespace.drop_table({"id": target[2]})

@@ -1,4 +1,4 @@
-"""What a catalog's capabilities and bounds forbid, and what is warned about where storage is away."""
+"""Calls that capabilities and bounds forbid, warnings about unavailable storage, and clones."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ANY = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
 
 
 def of(capabilities: Capabilities) -> type[MemoryNamespace]:
-    """Return a catalog with just these capabilities."""
+    """Return a catalog class with exactly these capabilities."""
     return type("Own", (MemoryNamespace,), {"capabilities": capabilities})
 
 
 def filled(cls: type[MemoryNamespace], root: Path, **more: Any) -> MemoryNamespace:
-    """Connect to a catalog with the namespaces ``n`` and ``m``, and a table in the first."""
+    """Connect to a catalog with the namespaces ``n`` and ``m``, and a table in ``n``."""
     namespace = connected(cls, root, **more)
     for name in ("n", "m"):
         namespace.create_namespace({"id": [name], "properties": {"k": "v"}})
@@ -42,10 +42,10 @@ def mixed(tmp_path: Path) -> Iterator[MemoryNamespace]:
         yield found
 
 
-# --- what a catalog needs, or cannot do
+# --- permanent namespaces and unsupported changes
 
 
-def test_a_namespace_that_the_catalog_needs_stays(tmp_path: Path) -> None:
+def test_a_permanent_namespace_cannot_be_dropped(tmp_path: Path) -> None:
     with filled(of(evolve(ANY, permanent=(("m",),))), tmp_path) as namespace:
         for call in (
             lambda: namespace.drop_namespace({"id": ["m"]}),
@@ -72,13 +72,13 @@ RENAMES: list[tuple[Capabilities, list[str] | None, int | None, str]] = [
     (evolve(ANY, rename_within=1), ["m"], 0, "cannot move a table out of n; register it in m"),
     (evolve(ANY, rename_within=1), ["n"], None, ""),
     (evolve(ANY, rename_within=1), ["n", "deep"], None, ""),
-    (evolve(ANY, table_depth=1), [], None, ""),  # the root holds none: where it is, then
+    (evolve(ANY, table_depth=1), [], None, ""),  # the root holds no tables: the parent stays
     (evolve(ANY, namespace_depth=1), ["n", "deep"], 13, "'n$deep' cannot hold tables"),
 ]
 
 
 @pytest.mark.parametrize(("capabilities", "parent", "code", "said"), RENAMES)
-def test_where_a_table_may_be_moved(
+def test_allowed_targets_of_a_rename(
     tmp_path: Path,
     capabilities: Capabilities,
     parent: list[str] | None,
@@ -103,7 +103,7 @@ def test_where_a_table_may_be_moved(
         assert code_of(lambda: namespace.table_exists(T))[0] == 4
 
 
-def test_properties_that_cannot_be_changed_are_not_given_with_new_rows(tmp_path: Path) -> None:
+def test_overwrite_rejects_changes_of_immutable_properties(tmp_path: Path) -> None:
     with connected(OneCatalog, tmp_path) as namespace:
         namespace._catalog.namespaces[("c",)] = {}
         namespace.create_namespace({"id": ["c", "s"]})
@@ -121,7 +121,7 @@ def test_properties_that_cannot_be_changed_are_not_given_with_new_rows(tmp_path:
         assert namespace.count_table_rows({"id": table["id"]}).count == 2
 
 
-def test_what_leaves_the_catalog_is_told_whole(mixed: MemoryNamespace) -> None:
+def test_drop_and_deregister_return_the_location_and_properties(mixed: MemoryNamespace) -> None:
     own = {"k": "v", "storage.region": "here"}
     for name in ("a", "b"):
         mixed.create_table({"id": ["n", name], "properties": own}, ROWS)
@@ -136,7 +136,7 @@ def test_what_leaves_the_catalog_is_told_whole(mixed: MemoryNamespace) -> None:
     }  # fmt: skip
 
 
-# --- where the caller may not go
+# --- locations and servers outside the bounds
 
 PLACES = evolve(ANY, location_properties=("location",))
 INSIDE, OUTSIDE = "s3://shared/a/x", "s3://elsewhere/x"
@@ -153,7 +153,7 @@ WITH_A_PLACE: dict[str, Callable[[MemoryNamespace, dict[str, str]], Any]] = {
 
 
 @pytest.mark.parametrize("name", WITH_A_PLACE)
-def test_a_property_does_not_lead_out_of_the_bounds(tmp_path: Path, name: str) -> None:
+def test_a_location_property_must_be_within_the_bounds(tmp_path: Path, name: str) -> None:
     bounds = {"confine_locations": True, "allow_locations": ("s3://shared/a",)}
     with filled(of(PLACES), tmp_path / "lake", **bounds) as namespace:
         code, said = code_of(lambda: WITH_A_PLACE[name](namespace, {"location": OUTSIDE}))
@@ -161,11 +161,11 @@ def test_a_property_does_not_lead_out_of_the_bounds(tmp_path: Path, name: str) -
         assert OUTSIDE not in str(namespace._catalog)
         WITH_A_PLACE[name](namespace, {"location": INSIDE})
     with filled(of(ANY), tmp_path / "free", **bounds) as namespace:
-        # Where it is no place, it is a property like any other.
+        # In a catalog without location properties, it is an ordinary property.
         WITH_A_PLACE[name](namespace, {"location": OUTSIDE})
 
 
-def test_a_place_that_was_there_before_does_not_hinder_a_change(tmp_path: Path) -> None:
+def test_an_existing_location_property_does_not_prevent_other_changes(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     with filled(of(PLACES), lake) as namespace:
         namespace.alter_table({**T, "set_properties": {"location": OUTSIDE}})
@@ -176,7 +176,7 @@ def test_a_place_that_was_there_before_does_not_hinder_a_change(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_A_PLACE if "table" in name])
-def test_credentials_are_not_led_elsewhere(tmp_path: Path, name: str) -> None:
+def test_credentials_are_not_sent_to_another_server(tmp_path: Path, name: str) -> None:
     storage = {"aws_secret_access_key": "hunter2hunter2", "region": "here"}
     with filled(Mixed, tmp_path, storage=storage) as namespace:
         elsewhere = {"storage.endpoint": "http://elsewhere"}
@@ -189,7 +189,7 @@ def test_credentials_are_not_led_elsewhere(tmp_path: Path, name: str) -> None:
         WITH_A_PLACE[name](namespace, {"storage.region": "there"})
 
 
-def test_options_of_a_namespace_lead_no_credentials_anywhere(tmp_path: Path) -> None:
+def test_storage_options_of_a_namespace_do_not_apply_to_its_tables(tmp_path: Path) -> None:
     storage = {"aws_secret_access_key": "hunter2hunter2"}
     with filled(Mixed, tmp_path, storage=storage) as namespace:
         properties = {"storage.endpoint": "http://elsewhere"}
@@ -197,8 +197,8 @@ def test_options_of_a_namespace_lead_no_credentials_anywhere(tmp_path: Path) -> 
         assert namespace.describe_table(T).storage_options == storage
 
 
-def test_what_an_altered_table_would_lead_elsewhere_is_refused(tmp_path: Path) -> None:
-    """What counts is what the table has in the end, and not what is given alone."""
+def test_alter_table_does_not_send_credentials_to_another_server(tmp_path: Path) -> None:
+    """The check considers the resulting properties of the table, not only the changed ones."""
     storage = {"aws_secret_access_key": "hunter2hunter2"}
     own = {"storage.endpoint": "http://theirs", "storage.aws_secret_access_key": "theirs"}
     with filled(Mixed, tmp_path, storage=storage) as namespace:
@@ -212,12 +212,12 @@ def test_what_an_altered_table_would_lead_elsewhere_is_refused(tmp_path: Path) -
         }  # fmt: skip
 
 
-# --- storage that is away
+# --- unavailable storage
 
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """Fails every look at a folder, and notes with which options it was."""
+    """Make every check of a folder fail, and record the storage options of each check."""
     options: list[dict[str, str]] = []
 
     def fail(self: TableFolder) -> Any:
@@ -228,7 +228,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     return options
 
 
-def test_a_table_is_declared_where_storage_is_away(
+def test_a_table_is_declared_if_storage_is_unavailable(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
     with pytest.warns(
@@ -236,7 +236,7 @@ def test_a_table_is_declared_where_storage_is_away(
     ):
         location = mixed.declare_table({"id": ["n", "d"]}).location
     assert mixed.describe_table({"id": ["n", "d"]}).location == location
-    assert away == [{"client_max_retries": "2"}]  # nobody is to wait for long
+    assert away == [{"client_max_retries": "2"}]  # a short wait for the caller
     own = {"storage.client_max_retries": "7"}
     with pytest.warns(UserWarning, match=r"rows that already exist there"):
         mixed.declare_table({"id": ["n", "e"], "properties": own})
@@ -244,7 +244,7 @@ def test_a_table_is_declared_where_storage_is_away(
 
 
 @pytest.mark.filterwarnings("error")
-def test_who_writes_rows_is_told_by_the_writing(
+def test_create_does_not_warn_about_unavailable_storage(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
     mixed.create_table({"id": ["n", "new"]}, ROWS)
@@ -252,7 +252,7 @@ def test_who_writes_rows_is_told_by_the_writing(
     assert mixed.count_table_rows({"id": ["n", "new"]}).count == 3
 
 
-def test_a_table_is_renamed_where_storage_is_away(
+def test_a_table_is_renamed_if_storage_is_unavailable(
     mixed: MemoryNamespace, away: list[dict[str, str]]
 ) -> None:
     with pytest.warns(
@@ -266,7 +266,7 @@ def test_a_table_is_renamed_where_storage_is_away(
 
 
 @pytest.mark.parametrize("is_shallow", [True, False])
-def test_a_shallow_clone_reads_the_files_of_the_other(
+def test_a_shallow_clone_reads_the_files_of_its_source(
     mixed: MemoryNamespace, is_shallow: bool
 ) -> None:
     source = mixed.describe_table(T).location or ""
@@ -277,7 +277,9 @@ def test_a_shallow_clone_reads_the_files_of_the_other(
     assert (not files) is is_shallow
 
 
-def test_a_clone_is_of_what_the_caller_may_read(mixed: MemoryNamespace, tmp_path: Path) -> None:
+def test_a_clone_requires_permission_to_read_the_source(
+    mixed: MemoryNamespace, tmp_path: Path
+) -> None:
     source = mixed.describe_table(T).location or ""
     request = DescribeTableRequest(id=["m", "copy"])
     free = str(tmp_path / "free" / "t.lance")

@@ -1,4 +1,4 @@
-"""Of several threads that add, remove or rename one object, one at a time reaches the catalog."""
+"""If several threads add, remove or rename the same object, one at a time reaches the catalog."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 
 
-class Careless(MemoryNamespace):
-    """A catalog that looks first and removes later, as real ones do, so that all of several succeed."""
+class CheckThenRemove(MemoryNamespace):
+    """A catalog that checks first and removes later, so concurrent removals could all succeed."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
@@ -56,8 +56,8 @@ CALLS = {
 
 
 @pytest.mark.parametrize("calls", [[name] * 3 for name in CALLS] + [list(CALLS)[1:]])
-def test_one_at_a_time_and_one_succeeds(calls, tmp_path):
-    namespace = Careless(MemoryConfig(root=str(tmp_path)))
+def test_calls_run_one_at_a_time_and_one_succeeds(calls, tmp_path):
+    namespace = CheckThenRemove(MemoryConfig(root=str(tmp_path)))
     namespace.create_namespace({"id": ["n"]})
     namespace.declare_table({"id": ["t"]})
 
@@ -74,8 +74,8 @@ def test_one_at_a_time_and_one_succeeds(calls, tmp_path):
     assert namespace.most == 1
 
 
-class Late(MemoryNamespace):
-    """A catalog that is slow to add what one thread adds: others come and go meanwhile."""
+class SlowFirstAddition(MemoryNamespace):
+    """A catalog whose first addition is slow, so that another thread can add and remove a table."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
@@ -84,13 +84,13 @@ class Late(MemoryNamespace):
     def add_table(self, identifier, location, properties):
         if not self.adds.is_set():
             self.adds.set()
-            self.goes_on.wait(1)  # the other one waits for it, and cannot let it go on
+            self.goes_on.wait(1)  # times out if the other thread waits for this one
         return super().add_table(identifier, location, properties)
 
 
 @pytest.mark.parametrize("make", ["declare_table", "create_table"])
-def test_no_table_gets_the_place_of_one_that_came_and_went_meanwhile(make, tmp_path):
-    namespace = Late(MemoryConfig(root=str(tmp_path)))
+def test_a_table_does_not_reuse_the_location_of_a_concurrent_table(make, tmp_path):
+    namespace = SlowFirstAddition(MemoryConfig(root=str(tmp_path)))
     rows = [pa.table({"new": [1]})] if make == "create_table" else []
     with ThreadPoolExecutor(1) as threads:
         made = threads.submit(getattr(namespace, make), {"id": ["t"]}, *rows)
@@ -106,7 +106,7 @@ def test_no_table_gets_the_place_of_one_that_came_and_went_meanwhile(make, tmp_p
     if make == "create_table" and failure is None:
         assert namespace.open_table(["t"]).schema.names == ["new"]
     else:
-        # Its rows come before the other's, or after them, or when the other's table is gone.
+        # Its rows are written before or after the other's, or when the other table is deregistered.
         kinds = (TableAlreadyExistsError, ConcurrentModificationError)
         assert failure is None or isinstance(failure, kinds)
         assert namespace.list_tables({}).tables == []

@@ -1,4 +1,4 @@
-"""Tables as Python objects, in process and over REST, and beside LanceDB on the same files."""
+"""Table objects in process, over REST and in memory, and compared with LanceDB on their files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def table(namespace: Namespace) -> Table:
     return namespace.table("fruits").create(ROWS)
 
 
-def test_it_is_a_name_until_it_is_asked(namespace: Namespace) -> None:
+def test_a_table_object_does_not_require_an_existing_table(namespace: Namespace) -> None:
     missing = namespace.table("missing")
     assert missing.name == "missing"
     assert repr(missing) == "Table('missing')"
@@ -75,7 +75,7 @@ def test_it_is_a_name_until_it_is_asked(namespace: Namespace) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", [], "a..b"])
-def test_a_name_that_cannot_be(namespace: Namespace, wrong: str) -> None:
+def test_an_invalid_name(namespace: Namespace, wrong: str) -> None:
     with pytest.raises(InvalidInputError):
         namespace.table(wrong)
 
@@ -94,7 +94,7 @@ def test_an_identifier_in_any_form(namespace: Namespace) -> None:
         list(namespace.iter_namespaces("a..b"))
 
 
-def test_only_what_users_call_is_listed(namespace: Namespace, table: Table) -> None:
+def test_dir_lists_only_public_names(namespace: Namespace, table: Table) -> None:
     operations = {row.method_name for row in OPERATIONS.values()}
     rest = set(dir(namespace)) - operations
     assert operations <= set(dir(namespace))
@@ -117,7 +117,7 @@ def test_public_signatures_are_typed(kind: type) -> None:
             assert not re.search(r"\bAny\b", str(annotation)), f"{name}: {parameter}"
 
 
-def test_looking_at_it(table: Table) -> None:
+def test_reading_metadata(table: Table) -> None:
     assert table.exists()
     assert table.schema == pa.schema(
         {"id": pa.int64(), "text": pa.string(), "vector": pa.list_(pa.float32(), 8)}
@@ -150,7 +150,7 @@ def test_a_scan(table: Table) -> None:
     assert "_rowid" in found.with_row_id().to_arrow().column_names
 
 
-def test_a_step_leaves_the_query_as_it_was(table: Table) -> None:
+def test_a_step_does_not_change_the_original_query(table: Table) -> None:
     whole = table.search()
     whole.where("id = 1").limit(1)
     assert whole.to_arrow().num_rows == 60
@@ -165,7 +165,7 @@ def test_a_vector_in_any_form(table: Table, form: type) -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, {"a": 1}, ["x"]])
-def test_neither_vector_nor_words(table: Table, wrong: object) -> None:
+def test_an_invalid_search_value(table: Table, wrong: object) -> None:
     with pytest.raises(InvalidInputError, match="vector"):
         table.search(wrong)
 
@@ -183,7 +183,7 @@ def test_adding_rows_in_any_form(table: Table) -> None:
     assert table.search().where("id = 105").to_list()[0]["text"] is None
 
 
-def test_plain_numbers_take_the_table_s_types(namespace: Namespace) -> None:
+def test_plain_numbers_are_converted_to_the_types_of_the_table(namespace: Namespace) -> None:
     kinds = {"small": pa.int16(), "part": pa.float32(), "vector": pa.list_(pa.float32(), 2)}
     table = namespace.table("t").create(pa.schema(kinds).empty_table())
     table.add([{"small": 1, "part": 0.5, "vector": [1, 2]}])
@@ -201,7 +201,7 @@ def test_plain_numbers_take_the_table_s_types(namespace: Namespace) -> None:
     assert table.count_rows() == 2
 
 
-def test_a_list_of_lists_is_told_how_to_become_vectors(namespace: Namespace) -> None:
+def test_a_search_in_a_list_column_explains_how_to_create_vectors(namespace: Namespace) -> None:
     rows = pa.table({"id": [1], "vector": [[1.0, 2.0]]})
     plain = namespace.table("plain").create(rows)
     with pytest.raises(InvalidInputError, match=r"fixed-size list.*numpy"):
@@ -210,7 +210,7 @@ def test_a_list_of_lists_is_told_how_to_become_vectors(namespace: Namespace) -> 
         plain.search([1.0, 2.0], vector_column_name="vector").to_arrow()
 
 
-def test_rows_that_are_none(namespace: Namespace) -> None:
+def test_invalid_rows(namespace: Namespace) -> None:
     for wrong in (3, "text", [1, 2], {"a": [1, 2], "b": [1]}, {"a": [1, "x"]}):
         with pytest.raises(InvalidInputError, match="rows"):
             namespace.table("t").create(wrong)
@@ -287,8 +287,8 @@ def test_columns(table: Table) -> None:
     assert table.schema == before
 
 
-def test_what_is_loaded_once(namespace: Namespace, table: Table) -> None:
-    """Another object's change shows after `refresh`, and after an own change."""
+def test_the_version_and_schema_are_cached(namespace: Namespace, table: Table) -> None:
+    """A change by another object is visible after `refresh`, or after a change by this object."""
     assert (table.version, len(table.schema)) == (1, 3)
     namespace.table("fruits").drop_columns(["text"])
     assert (table.version, len(table.schema)) == (1, 3)
@@ -304,7 +304,7 @@ def test_optimize(table: Table) -> None:
         table.add({"id": [100 + n], "text": ["x"], "vector": VECTORS[:1]})
     assert table.index_stats("by_id").num_unindexed_rows == 3
     table.optimize()
-    # Lance does not merge fragments that are in an index with others.
+    # Lance does not merge fragments that are covered by an index with other fragments.
     assert table.stats().fragment_stats.num_fragments == 2
     assert table.index_stats("by_id").num_unindexed_rows == 0
     assert len(table.list_versions()) > 4
@@ -337,13 +337,13 @@ def test_drop(table: Table) -> None:
     assert not table.exists()
 
 
-def test_lists_need_no_request(namespace: Namespace, table: Table) -> None:
+def test_listings_do_not_require_a_request(namespace: Namespace, table: Table) -> None:
     assert namespace.list_tables().tables == ["fruits"]
     assert namespace.list_namespaces().namespaces == []
     assert namespace.query_table({"id": ["fruits"]}).read_all().num_rows == 10
 
 
-def test_notebooks_see_no_markup_of_others(namespace: Namespace) -> None:
+def test_markup_in_data_is_escaped_in_notebooks(namespace: Namespace) -> None:
     bad = "<script>alert(1)</script>"
     table = namespace.table("t").create({bad: [bad, "y" * 1000]})
     shown = table._repr_html_() + table.search().limit(2)._repr_html_() + namespace._repr_html_()
@@ -353,7 +353,7 @@ def test_notebooks_see_no_markup_of_others(namespace: Namespace) -> None:
 
 
 @pytest.mark.parametrize("namespace", FILES, indirect=True)
-def test_hybrid_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None:
+def test_hybrid_search_returns_the_results_of_lancedb(table: Table, tmp_path: Path) -> None:
     table.create_index("text", index_type="FTS")
     theirs = lancedb.connect(tmp_path).open_table("fruits")
     for words, n in (("banana", 3), ("apple cherry", 20), ("plum number5", 41), ("nothing", 5)):
@@ -375,7 +375,7 @@ def test_hybrid_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("namespace", FILES, indirect=True)
-def test_a_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None:
+def test_a_search_returns_the_results_of_lancedb(table: Table, tmp_path: Path) -> None:
     table.create_index("text", index_type="FTS")
     theirs = lancedb.connect(tmp_path).open_table("fruits")
     vector = VECTORS[3]
@@ -398,7 +398,7 @@ def test_a_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None
     assert table.search().where("id > 20").select(["id"]).limit(9).to_arrow().equals(rows)
 
 
-def test_a_search_warns_of_nothing(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_search_writes_no_warnings(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
     table.create_index("text", index_type="FTS")
     for chosen in (["id"], {"twice": "id * 2"}):
         near = table.search(VECTORS[3]).select(chosen).limit(1).to_arrow()
@@ -408,7 +408,7 @@ def test_a_search_warns_of_nothing(table: Table, capfd: pytest.CaptureFixture[st
     assert without_access_log(capfd.readouterr().err) == []
 
 
-def test_statistics_of_an_index_warn_of_nothing(
+def test_index_statistics_write_no_warnings(
     namespace: Namespace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     table = namespace.table("t").create({"vector": GENERATOR.random((600, 8), dtype=np.float32)})
@@ -429,5 +429,5 @@ def test_the_former_names_of_two_methods(namespace: Namespace) -> None:
 
 
 def without_access_log(text: str) -> list[str]:
-    """Return the lines that are not of an access log, which a server of an earlier test may write."""
+    """Return the lines without access log entries, which a server of an earlier test may write."""
     return [line for line in text.splitlines() if not line.startswith('{"time"')]

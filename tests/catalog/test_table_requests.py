@@ -1,4 +1,4 @@
-"""What each method of a table, and each step of a query, asks of the namespace: the whole request."""
+"""The exact request that each table method and each query step sends to the namespace."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ CALLS: list[tuple[str, dict[str, Any], Call]] = [
 
 @pytest.fixture
 def namespace() -> MagicMock:
-    """A namespace that writes down what it is asked, and answers with one page of everything."""
+    """A namespace that records its requests and returns a single page for every listing."""
     asked = MagicMock()
     page = SimpleNamespace(
         versions=[], indexes=["i"], tags={"there": "x"}, branches={}, page_token=None
@@ -116,7 +116,7 @@ def namespace() -> MagicMock:
 
 
 @pytest.mark.parametrize(("operation", "request_", "call"), CALLS)
-def test_a_method_asks_for_just_this(
+def test_a_method_sends_exactly_this_request(
     namespace: MagicMock, operation: str, request_: dict[str, Any], call: Call
 ) -> None:
     call(Table(namespace, ("n", "t"), branch="b"))
@@ -134,7 +134,7 @@ WRITES: list[Call] = [
 ]
 
 
-def test_an_older_version_is_read_and_not_written(
+def test_an_older_version_is_read_only(
     namespace: MagicMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = Table(namespace, ("n", "t"), version=7, branch="b")
@@ -156,7 +156,7 @@ def test_an_older_version_is_read_and_not_written(
         Table(namespace, ("n", "t")).restore()
 
 
-def test_all_pages_are_asked_for(namespace: MagicMock) -> None:
+def test_all_pages_are_requested(namespace: MagicMock) -> None:
     pages = [
         SimpleNamespace(versions=[V(1), V(2)], tags={"a": 1}, indexes=["i"], page_token="more"),
         SimpleNamespace(versions=[], tags={}, indexes=[], page_token="last"),
@@ -174,7 +174,7 @@ def test_all_pages_are_asked_for(namespace: MagicMock) -> None:
         assert tokens == [None, "more", "last"]
 
 
-def test_which_table_it_is(namespace: MagicMock) -> None:
+def test_the_identity_of_a_table(namespace: MagicMock) -> None:
     namespace.namespace_id.return_value = "here"
     table = Table(namespace, ("n", "t"), version=7, branch="b")
     same = Table(namespace, "n.t", branch="b")
@@ -237,7 +237,7 @@ STEPS: list[tuple[dict[str, Any], Callable[[Table], Search]]] = [
 
 
 @pytest.mark.parametrize(("request_", "search"), STEPS)
-def test_a_query_asks_for_just_this(
+def test_a_query_sends_exactly_this_request(
     namespace: MagicMock, request_: dict[str, Any], search: Callable[[Table], Search]
 ) -> None:
     query = search(Table(namespace, ("n", "t"), branch="b"))
@@ -248,7 +248,7 @@ def test_a_query_asks_for_just_this(
     assert namespace.explain_table_query_plan.call_args.args[0] == explained
 
 
-def test_no_query(namespace: MagicMock) -> None:
+def test_invalid_queries_and_representations(namespace: MagicMock) -> None:
     table = Table(namespace, ("n", "t"))
     for wrong in (
         lambda: table.search("w", query_type="vector"),

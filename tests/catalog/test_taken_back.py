@@ -1,4 +1,4 @@
-"""What an operation takes back that fails in the middle."""
+"""An operation that fails halfway rolls back its changes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.behaviour.memory import (
 
 from .memory import ROWS, broken_rows, code_of, connected
 
-# --- creating, and what is taken back
+# --- rollback of failed operations
 
 
-def test_a_create_that_breaks_off_leaves_no_entry(some: MemoryNamespace) -> None:
+def test_a_failed_create_leaves_no_entry(some: MemoryNamespace) -> None:
     assert code_of(lambda: some.create_table({"id": ["ns", "t"]}, broken_rows()))[0] == 13
     assert code_of(lambda: some.table_exists({"id": ["ns", "t"]}))[0] == 4
     some.create_table({"id": ["ns", "t"]}, ROWS)
 
 
-def test_an_overwrite_that_breaks_off_changes_nothing(some: MemoryNamespace) -> None:
+def test_a_failed_overwrite_changes_nothing(some: MemoryNamespace) -> None:
     some.alter_table({"id": ["ns", "a"], "set_properties": {"k": "v"}})
     request = {"id": ["ns", "a"], "mode": "Overwrite", "properties": {"k": "w"}}
     assert code_of(lambda: some.create_table(request, broken_rows()))[0] == 13
@@ -34,7 +34,7 @@ def test_an_overwrite_that_breaks_off_changes_nothing(some: MemoryNamespace) -> 
     assert some.describe_table({"id": ["ns", "a"]}).properties == {"k": "v"}
 
 
-def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None:
+def test_data_of_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None:
     location = some.deregister_table({"id": ["ns", "a"]}).location
     for mode in ("Create", "ExistOk", "Overwrite"):
         new = some.create_table({"id": ["ns", "a"], "mode": mode}, ROWS.slice(0, 1)).location
@@ -44,8 +44,8 @@ def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) ->
     assert some.open_table(["ns", "b"]).to_table() == ROWS
 
 
-class Overtaken(MemoryNamespace):
-    """Somebody else writes the first rows of every table just before."""
+class LosesFirstWrite(MemoryNamespace):
+    """A catalog in which another client always writes a table's first rows before the caller."""
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Any:
         import lance
@@ -54,15 +54,15 @@ class Overtaken(MemoryNamespace):
         return super().initial_write_lock(entry, wait=wait)
 
 
-def test_a_create_that_was_overtaken_leaves_the_others_table(tmp_path: Path) -> None:
-    with connected(Overtaken, tmp_path) as namespace:
+def test_a_create_that_loses_a_race_keeps_the_other_table(tmp_path: Path) -> None:
+    with connected(LosesFirstWrite, tmp_path) as namespace:
         namespace.create_namespace({"id": ["ns"]})
         assert code_of(lambda: namespace.create_table({"id": ["ns", "t"]}, ROWS))[0] == 5
         assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 1
 
 
 class Refusing(MemoryNamespace):
-    """Takes no table at one location, and only says so at the second look."""
+    """A catalog that registers a table at one location, but then removes it and fails."""
 
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
@@ -74,7 +74,7 @@ class Refusing(MemoryNamespace):
         return entry
 
 
-def test_a_registration_that_fails_puts_the_old_table_back(tmp_path: Path) -> None:
+def test_a_failed_registration_restores_the_old_table(tmp_path: Path) -> None:
     with connected(Refusing, tmp_path) as namespace:
         namespace.create_namespace({"id": ["ns"]})
         namespace.create_table({"id": ["ns", "t"], "properties": {"k": "v"}}, ROWS)
@@ -85,14 +85,14 @@ def test_a_registration_that_fails_puts_the_old_table_back(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("operation", ["declare_table", "register_table"])
-def test_an_empty_location_is_refused(some: MemoryNamespace, operation: str) -> None:
+def test_an_empty_location_is_rejected(some: MemoryNamespace, operation: str) -> None:
     request = {"id": ["ns", "t"], "location": ""}
     code, message = code_of(lambda: getattr(some, operation)(request))
     assert (code, "location is empty" in message) == (13, True)
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_leads_out_of_the_root_needs_a_location(
+def test_a_name_that_leads_out_of_the_root_requires_a_location(
     some: MemoryNamespace, name: str, tmp_path: Path
 ) -> None:
     code, message = code_of(lambda: some.declare_table({"id": ["ns", name]}))

@@ -1,4 +1,4 @@
-"""What every store of versions keeps apart: tables, branches, and a later table of the name."""
+"""Version stores separate the versions of tables, branches and later tables of the same name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def namespace(kind: str, tmp_path: Path) -> Iterator[CatalogNamespace]:
-    """A catalog that keeps the versions of a declared table."""
+    """A catalog that manages the versions of a declared table."""
     root = str(tmp_path / "tables")
     if kind == "memory":
         found = connect("memory", {"root": root, "managed": "true"})
@@ -81,14 +81,14 @@ def version(number: int) -> KeptVersion:
 
 
 def numbers(store: VersionStore, table: TableEntry) -> list[list[int]]:
-    """Return the versions of the main line and of a branch."""
+    """Return the version numbers of the main branch and of the branch ``b``."""
     return [
         [each.version for each in store.versions(table, branch, None, False)] for branch in BRANCHES
     ]
 
 
-def has_gone(store: VersionStore, table: TableEntry) -> bool:
-    """Return whether no version is found of a table, or the table is missing."""
+def has_no_versions(store: VersionStore, table: TableEntry) -> bool:
+    """Return whether the table is missing or has no versions."""
     try:
         return store.latest(table, None) is None and numbers(store, table) == [[], []]
     except TableNotFoundError:
@@ -101,7 +101,7 @@ def add(store: VersionStore, table: TableEntry, count: int, branch: str | None =
         store.commit([AddVersion(table=table, branch=branch, version=version(number), onto=onto)])
 
 
-def test_a_table_that_moves_keeps_its_versions(
+def test_a_moved_table_keeps_its_versions(
     namespace: CatalogNamespace, store: VersionStore, table: TableEntry
 ) -> None:
     add(store, table, 2)
@@ -110,11 +110,11 @@ def test_a_table_that_moves_keeps_its_versions(
     moved = namespace.load_table(("ns", "m"))
     assert moved.location == table.location
     assert numbers(store, moved) == [[1, 2], [1]]
-    assert has_gone(store, table)
+    assert has_no_versions(store, table)
 
 
 @pytest.mark.parametrize("way", ["remove_table", "commit", "remove_namespace"])
-def test_a_table_that_goes_leaves_no_versions_to_the_next(
+def test_a_removed_table_leaves_no_versions_to_the_next(
     namespace: CatalogNamespace, store: VersionStore, table: TableEntry, way: str
 ) -> None:
     add(store, table, 2)
@@ -126,7 +126,7 @@ def test_a_table_that_goes_leaves_no_versions_to_the_next(
     else:
         namespace.remove_namespace(("ns",), True)
         namespace.create_namespace({"id": ["ns"]})
-    assert has_gone(store, table)
+    assert has_no_versions(store, table)
     namespace.register_table({"id": list(T), "location": table.location})
     again = namespace.load_table(T)
     assert numbers(store, again) == [[], []]
@@ -146,7 +146,7 @@ def test_a_table_that_goes_leaves_no_versions_to_the_next(
         (1, True, []),
     ],
 )
-def test_versions_go_on_after_one(
+def test_versions_are_listed_after_a_version(
     store: VersionStore,
     table: TableEntry,
     branch: str | None,
@@ -159,7 +159,7 @@ def test_versions_go_on_after_one(
     assert [each.version for each in listed] == found
 
 
-def test_versions_of_each_branch_are_its_own(store: VersionStore, table: TableEntry) -> None:
+def test_each_branch_has_separate_versions(store: VersionStore, table: TableEntry) -> None:
     add(store, table, 3)
     add(store, table, 2, "b")
     assert store.latest(table, None) == version(3)
@@ -180,7 +180,7 @@ def test_versions_of_each_branch_are_its_own(store: VersionStore, table: TableEn
         (None, [], [[1, 2, 3], [1, 2]]),
     ],
 )
-def test_versions_are_removed_of_the_branch_that_is_named(
+def test_versions_are_removed_only_from_the_specified_branch(
     store: VersionStore,
     table: TableEntry,
     branch: str | None,
@@ -195,7 +195,7 @@ def test_versions_are_removed_of_the_branch_that_is_named(
 
 @pytest.mark.parametrize("branch", BRANCHES)
 @pytest.mark.parametrize("onto", [None, 1, 3])
-def test_a_version_that_is_onto_another_than_the_latest_is_refused_with_all_beside_it(
+def test_a_version_not_based_on_the_latest_rejects_the_whole_commit(
     namespace: CatalogNamespace,
     store: VersionStore,
     table: TableEntry,
@@ -219,7 +219,7 @@ def test_a_version_that_is_onto_another_than_the_latest_is_refused_with_all_besi
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_a_version_that_is_published_says_where_and_none_is_made_of_it(
+def test_publishing_a_version_updates_its_path_and_creates_no_version(
     store: VersionStore, table: TableEntry, branch: str | None
 ) -> None:
     for each in BRANCHES:
@@ -232,7 +232,7 @@ def test_a_version_that_is_published_says_where_and_none_is_made_of_it(
     assert numbers(store, table) == [[1], [1]]
 
 
-def test_a_later_table_of_the_name_is_another_to_the_versions(
+def test_a_later_table_of_the_same_name_has_separate_versions(
     namespace: CatalogNamespace, store: VersionStore, table: TableEntry
 ) -> None:
     add(store, table, 1)
@@ -240,7 +240,7 @@ def test_a_later_table_of_the_name_is_another_to_the_versions(
     namespace.register_table({"id": list(T), "location": f"{table.location}_later"})
     later = namespace.load_table(T)
     add(store, later, 2)
-    assert has_gone(store, table)
+    assert has_no_versions(store, table)
     for change, code in (
         (AddVersion(table=table, branch=None, version=version(3), onto=2), 4),
         (RemoveVersions(table=table, branch=None, versions=None), 4),
@@ -251,7 +251,7 @@ def test_a_later_table_of_the_name_is_another_to_the_versions(
 
 
 @pytest.mark.parametrize("kind", KINDS[:3], indirect=True)
-def test_a_transaction_is_known_by_its_identifier(store: VersionStore, table: TableEntry) -> None:
+def test_a_transaction_is_found_by_its_identifier(store: VersionStore, table: TableEntry) -> None:
     added = AddVersion(table=table, branch=None, version=version(1), onto=None)
     name, other = store.commit([added]), store.commit([])
     assert name != other

@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Shared fixtures of the command line tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .lakes import ROWS, Lake, NestedNamespace, impl_of
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("IMPL", "PROPERTIES", "PROFILE", "CONFIG", "DELIMITER"):
         monkeypatch.delenv(f"LANCE_NS_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

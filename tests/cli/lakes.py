@@ -1,4 +1,4 @@
-"""Namespaces to run lance-ns on in this process, and how it is run."""
+"""Namespaces for tests of lance-ns, and helpers that run lance-ns in this process."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ROWS = pa.table({"carrier": ["AA", "B6", "UA"], "delay": [1.5, None, 12.0]})
 SECRET = "s3cr3t-value"
 
 
-def two_a_page(model: Any, request: Any) -> Any:
+def two_per_page(model: Any, request: Any) -> Any:
     return attrs.evolve(model.coerce(request), limit=2)
 
 
 class NestedNamespace(MemoryNamespace):
-    """A catalog with namespaces at any level; its pages hold two names."""
+    """A catalog with namespaces at any level, and with two names on each page."""
 
     def list_tables(self, request: Any) -> Any:
-        return super().list_tables(two_a_page(ListTablesRequest, request))
+        return super().list_tables(two_per_page(ListTablesRequest, request))
 
     def list_namespaces(self, request: Any) -> Any:
-        return super().list_namespaces(two_a_page(ListNamespacesRequest, request))
+        return super().list_namespaces(two_per_page(ListNamespacesRequest, request))
 
     def list_all_tables(self, request: Any) -> Any:
-        return super().list_all_tables(two_a_page(ListTablesRequest, request))
+        return super().list_all_tables(two_per_page(ListTablesRequest, request))
 
 
 @attrs.define(kw_only=True)
@@ -52,7 +52,7 @@ class FailingConfig(MemoryConfig):
 
 
 class FailingNamespace(MemoryNamespace):
-    """Fails every listing of tables."""
+    """A catalog in which every listing of tables fails."""
 
     config_type = FailingConfig
     config: FailingConfig
@@ -76,7 +76,7 @@ def run(*args: str, status: int = 0, env: dict[str, str] | None = None) -> Resul
 
 
 class Lake:
-    """A namespace of a test and the options that lead to it."""
+    """A namespace for a test, with the command line options that select it."""
 
     def __init__(self, impl: str, **properties: str) -> None:
         self.options = ["--impl", impl]

@@ -93,15 +93,15 @@ def test_branches(notes: Lake) -> None:
     assert notes.json("branch", "drop", "notes", "trial")["branches"] == []
 
 
-def test_branches_come_from_every_page(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_branches_of_every_page_are_listed(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abc":
         notes.run("branch", "create", "notes", name)
     method = DirectoryNamespace.list_table_branches
 
-    def one_a_page(self: DirectoryNamespace, request: Any) -> Any:
+    def one_per_page(self: DirectoryNamespace, request: Any) -> Any:
         return method(self, attrs.evolve(ListTableBranchesRequest.coerce(request), limit=1))
 
-    monkeypatch.setattr(DirectoryNamespace, "list_table_branches", one_a_page)
+    monkeypatch.setattr(DirectoryNamespace, "list_table_branches", one_per_page)
     assert notes.json("branch", "list", "notes")["branches"] == ["a", "b", "c"]
 
 
@@ -177,7 +177,7 @@ def test_options_of_an_index_have_their_types(text: str, value: object) -> None:
     assert (parsed, type(parsed)) == (value, type(value))
 
 
-def test_what_is_not_known_is_told_so() -> None:
+def test_an_unknown_count_is_shown_as_a_question_mark() -> None:
     assert alter._count_cell(None) == ("?", "dim") and alter._count_cell(0) == "0"
 
 

@@ -40,14 +40,14 @@ def test_create_reads_every_format(lake: Lake, tmp_path: Path, name: str, write:
     assert lance.dataset(made["location"]).to_table().to_pylist() == ROWS.to_pylist()
 
 
-def test_create_takes_the_format_from_the_option(lake: Lake, tmp_path: Path) -> None:
+def test_create_reads_the_format_from_the_option(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.dat"
     pyarrow.csv.write_csv(ROWS, path)
     assert "pass --format" in lake.error("create", "t", "--data", str(path), status=Status.USAGE)
     lake.run("create", "t", "--data", str(path), "--format", "csv")
 
 
-def test_create_of_a_file_that_is_not_what_its_name_says(lake: Lake, tmp_path: Path) -> None:
+def test_create_of_a_file_whose_content_does_not_match_its_name(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     path.write_text("a,b\n1,2\n")
     message = lake.error("create", "t", "--data", str(path), status=Status.INVALID)
@@ -55,7 +55,7 @@ def test_create_of_a_file_that_is_not_what_its_name_says(lake: Lake, tmp_path: P
     assert lake.run("ls").stdout == ""
 
 
-def test_create_names_the_file_that_breaks_off(lake: Lake, tmp_path: Path) -> None:
+def test_create_names_a_truncated_file(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.arrows"
     big = pa.table({"n": range(200_000)})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, big.schema) as writer:
@@ -90,11 +90,11 @@ def test_create_a_namespace(nested: Lake) -> None:
     assert nested.run("create", "sales", "--mode", "ExistOk").stdout == "namespace sales is there\n"
 
 
-def test_create_without_data_where_there_are_no_namespaces(lake: Lake) -> None:
+def test_create_without_data_in_a_flat_catalog(lake: Lake) -> None:
     assert "for a table pass --data FILE" in lake.error("create", "t", status=Status.INVALID)
 
 
-def test_create_refuses_a_format_without_data(nested: Lake) -> None:
+def test_create_rejects_a_format_without_data(nested: Lake) -> None:
     nested.error("create", "sales", "--format", "csv", status=Status.USAGE)
     nested.error("describe", "sales", status=Status.NOT_FOUND)
 

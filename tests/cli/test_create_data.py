@@ -1,4 +1,4 @@
-"""create --data and import agree on every type and null."""
+"""`create --data` and `import` produce the same types and nulls."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def rows(root: Path, table: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "json", "jsonl", "ndjson", "parquet"])
-def test_both_make_the_same_table(tmp_path: Path, ending: str) -> None:
+def test_create_and_import_produce_the_same_table(tmp_path: Path, ending: str) -> None:
     data, root = tmp_path / f"a.{ending}", tmp_path / "lake"
     if ending == "parquet":
-        moments = pa.array([-(2**55), None], pa.timestamp("us"))  # beyond nanoseconds
+        moments = pa.array([-(2**55), None], pa.timestamp("us"))  # outside the range of nanoseconds
         parquet.write_table(
             pa.table({"t": moments, "n": [1, 2]}), data, use_deprecated_int96_timestamps=True
         )
@@ -85,7 +85,7 @@ def test_standard_input_needs_a_format(tmp_path: Path) -> None:
         ("a.csv", "", "no columns"),
     ],
 )
-def test_what_cannot_be_read_makes_no_table(
+def test_an_unreadable_file_creates_no_table(
     tmp_path: Path, name: str, content: str, said: str
 ) -> None:
     (tmp_path / name).write_text(content)
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_makes_no_table(
     assert json.loads(lake(tmp_path / "lake", "ls", "--json"))["tables"] == []
 
 
-def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_shows_the_result_and_changes_nothing(tmp_path: Path) -> None:
     data, root = tmp_path / "a.csv", tmp_path / "lake"
     root.mkdir()
     data.write_text(CSV)
@@ -106,7 +106,7 @@ def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> No
     assert not (root / "t.lance").exists()
     lake(root, "import", "t", str(data), "--option", "nulls=NULL,NA")
     schema = rows(root, "t").schema
-    assert shown["columns"] == column_types(schema)  # as describe shows them
+    assert shown["columns"] == column_types(schema)  # the same as in describe
     assert shown["columns"]["zip"] == "utf8"
     assert (shown["files"], shown["bytes"], shown["format"]) == (1, data.stat().st_size, "csv")
     assert shown["read_with"]["delimiter"] == "','"

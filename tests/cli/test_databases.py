@@ -1,4 +1,4 @@
-"""Creating and upgrading a catalog in a database, and serving one without naming it."""
+"""Create and upgrade a catalog in a database, and serve one if no namespace is selected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
 
 
-def test_init_makes_a_catalog_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_creates_a_catalog_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     place, shown = ("sql", "-p", "uri=catalog.db"), f"SQLite file {tmp_path}/catalog.db"
     for _ in range(2):
@@ -69,7 +69,7 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
         (("ls",), "no namespace selected"),
     ],
 )
-def test_what_cannot_work_is_said_in_one_line(
+def test_an_error_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -79,7 +79,7 @@ def test_what_cannot_work_is_said_in_one_line(
     assert list(tmp_path.glob("*.db")) == []
 
 
-def test_serving_without_a_namespace_makes_one_in_the_folder(tmp_path: Path) -> None:
+def test_serving_without_a_namespace_creates_one_in_the_folder(tmp_path: Path) -> None:
     for created in (True, False):
         server = subprocess.Popen(
             [*LANCE_NS, "serve", "--port", "0"],

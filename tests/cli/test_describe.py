@@ -51,7 +51,7 @@ def test_describe_root(lake: Lake) -> None:
     assert lake.json("describe", "$")["id"] == []
 
 
-def test_describe_neither(nested: Lake, lake: Lake) -> None:
+def test_describe_a_missing_identifier(nested: Lake, lake: Lake) -> None:
     message = "error 4 TableNotFound: table x does not exist, nor does a namespace with that name"
     assert nested.error("describe", "x", status=Status.NOT_FOUND) == message
     assert (
@@ -61,7 +61,7 @@ def test_describe_neither(nested: Lake, lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--table", "--details", "--namespace"])
-def test_describe_looks_for_what_it_is_told(nested: Lake, flag: str) -> None:
+def test_describe_looks_only_for_the_requested_kind(nested: Lake, flag: str) -> None:
     kind = "Namespace" if flag == "--namespace" else "Table"
     assert f"{kind}NotFound" in nested.error("describe", "x", flag, status=Status.NOT_FOUND)
 
@@ -128,12 +128,12 @@ def test_describe_a_tag_and_a_branch(lake: Lake, rows: Path, tmp_path: Path) -> 
         lake.error("describe", "t", kind, "gone", status=Status.NOT_FOUND)
 
 
-def test_describe_one_or_the_other(nested: Lake) -> None:
+def test_describe_rejects_mutually_exclusive_options(nested: Lake) -> None:
     said = nested.error("describe", "x", "--table", "--namespace", status=Status.USAGE)
     assert "are mutually exclusive" in said
 
 
-def test_rows_that_a_catalog_cannot_count_are_left_out(
+def test_rows_that_a_catalog_cannot_count_are_omitted(
     lake: Lake, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: object, request: object) -> None:
@@ -158,13 +158,13 @@ def test_rows_that_a_catalog_cannot_count_are_left_out(
         (UnsupportedError("bad t"), InvalidInputError("bad n"), "bad t"),
     ],
 )  # fmt: skip
-def test_of_two_failures_the_one_that_helps_is_told(
+def test_the_more_helpful_of_two_failures_is_reported(
     as_table: LanceNamespaceError, as_namespace: LanceNamespaceError, said: str
 ) -> None:
     assert str(browse._better_of(as_table, as_namespace)) == said
 
 
-def test_everything_that_is_known_of_a_table_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_detail_of_a_table_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     found = DescribeTableResponse(
         location="/data/t",
         table_uri="s3://lake/t",
@@ -209,7 +209,7 @@ def test_describe_hides_secret_storage_options(lake: Lake) -> None:
     }
 
 
-def test_describe_writes_nested_types_the_short_way(lake: Lake, tmp_path: Path) -> None:
+def test_describe_abbreviates_nested_types(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "nested.arrow"
     inner = pa.struct([("x", pa.int8()), ("y", pa.list_(pa.string()))])
     schema = pa.schema([pa.field("v", pa.list_(pa.float32(), 4), nullable=False), ("s", inner)])

@@ -34,7 +34,7 @@ def test_drop_deletes_the_data(lake: Lake, rows: Path, tmp_path: Path) -> None:
 
 
 class Terminal(io.StringIO):
-    """Stands for a terminal, on which somebody answers."""
+    """A stream that reports that it is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -83,13 +83,13 @@ def test_drop_after_anything_else_changes_nothing(
     assert nested.run("ls", "--all").stdout == "a$t\n"
 
 
-def test_drop_needs_yes_where_nobody_can_answer(lake: Lake, rows: Path) -> None:
+def test_drop_requires_yes_without_a_terminal(lake: Lake, rows: Path) -> None:
     lake.run("create", "t", "--data", str(rows))
     assert "pass --yes" in lake.error("drop", "t", status=Status.USAGE)
     assert lake.run("ls", "-t").stdout == "t\n"
 
 
-def test_drop_of_a_missing_table_says_so_before_it_asks(lake: Lake) -> None:
+def test_drop_of_a_missing_table_fails_before_it_prompts(lake: Lake) -> None:
     lake.error("drop", "t", status=Status.NOT_FOUND)
 
 

@@ -1,7 +1,7 @@
-"""Every example in the help of every command runs.
+"""Run every example in the help of every command.
 
-The places that an example names (``/data/lance``, profiles, a bucket, a database) are those of the
-test; the rest is run as it stands, in a folder that has the files which it names.
+Locations in an example (``/data/lance``, profiles, a bucket, a database) are replaced by those of
+the test. The rest runs unchanged, in a folder that contains the files that the example names.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EXAMPLES = [
     for command in typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     for example in (command.epilog or "").splitlines()
 ]
-# Each of these runs the whole conformance kit.
+# Each of these examples runs the complete conformance kit.
 SLOW = re.compile("lance-ns conformance --")
 
 FLIGHTS = pa.table({"carrier": ["AA", "UA", "B6"], "delay": [75.0, None, -2.0]})
@@ -64,11 +64,11 @@ mode = "create"
 """
 
 Around = Iterator[dict[str, str]]
-"""What is put in the place of parts of an example while it runs."""
+"""Yields the replacements for parts of an example while it runs."""
 
 
 def fill(namespace: Namespace) -> None:
-    """Make the tables of the root that the examples name."""
+    """Create the tables in the root namespace that the examples name."""
     flights = namespace.table("flights").create(FLIGHTS)
     flights.tags.create("before-import", flights.version)
     for _ in range(6):
@@ -78,7 +78,7 @@ def fill(namespace: Namespace) -> None:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the catalogs and files that the examples name; each gets a copy."""
+    """Return a folder with the catalogs and files of the examples; each example uses a copy."""
     folder = tmp_path_factory.mktemp("examples")
     with connect("dir", {"path": str(folder / "lake")}) as lake:
         fill(lake)
@@ -95,7 +95,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fill_prod(folder: Path) -> None:
-    """Make the catalog of the profile prod, whose tables keep their places."""
+    """Create the catalog of the profile prod in place: its tables have absolute locations."""
     properties = {"uri": str(folder / "prod.db"), "root": str(folder / "prod")}
     initialize(properties)
     with connect("sql", properties) as catalog:
@@ -108,7 +108,7 @@ def fill_prod(folder: Path) -> None:
 
 @pytest.fixture
 def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a copy to work in, with a configuration file that names what is in it."""
+    """Return a working copy, with a configuration file that names its catalogs."""
     folder = shutil.copytree(prepared, tmp_path / "work")
     file = folder / "config" / "lance-ns" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -137,7 +137,7 @@ def chosen(folder: Path) -> Around:
         yield {}
 
 
-def with_words(folder: Path) -> Around:
+def with_text_index(folder: Path) -> Around:
     lance_ns("index", "create", "notes", "text", "--type", "FTS", "--profile", "prod")
     yield {}
 
@@ -170,7 +170,7 @@ def without_file(folder: Path) -> Around:
 
 
 def answered(folder: Path) -> Around:
-    yield {"lance-ns drop": "lance-ns drop --yes"}  # the question is asked on a terminal only
+    yield {"lance-ns drop": "lance-ns drop --yes"}  # the question appears only on a terminal
 
 
 def with_partition_folders(folder: Path) -> Around:
@@ -267,7 +267,7 @@ def reported(folder: Path) -> Around:
 
 AROUND: dict[str, Callable[[Path], Around]] = {
     "lance-ns ls --all": chosen,
-    "lance-ns query notes --vector '[": with_words,
+    "lance-ns query notes --vector '[": with_text_index,
     "lance-ns properties unset ": with_properties,
     "lance-ns create sales ": without_sales,
     "lance-ns create flights --data flights.parquet": without_flights,
@@ -292,7 +292,7 @@ AROUND: dict[str, Callable[[Path], Around]] = {
 }
 
 
-def test_nothing_is_prepared_for_an_example_that_is_gone() -> None:
+def test_every_preparation_belongs_to_an_example() -> None:
     assert [start for start in AROUND if not any(each.startswith(start) for each in EXAMPLES)] == []
 
 
@@ -324,7 +324,7 @@ def test_an_example_runs(
             return
         capfd.readouterr()
         if SLOW.match(command):
-            # Its own stderr: a server of the example is in this process, whose Lance may warn.
+            # A separate stderr: Lance may write warnings of the example's server in this process.
             alone = subprocess.run(shlex.split(command), stderr=subprocess.PIPE, check=True)
             assert alone.stderr == b""
             return

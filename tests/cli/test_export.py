@@ -1,4 +1,4 @@
-"""What `export` writes, `import` and `create --data` read back."""
+"""`import` and `create --data` read the files that `export` writes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ COLUMNS: dict[str, pa.Array] = {
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("name", [*COLUMNS, "*"])
-def test_what_is_exported_is_imported(lake: Lake, tmp_path: Path, name: str, ending: str) -> None:
+def test_exported_rows_are_imported_unchanged(
+    lake: Lake, tmp_path: Path, name: str, ending: str
+) -> None:
     rows = pa.table(COLUMNS if name == "*" else {name: COLUMNS[name]})
     with lake.connect() as namespace:
         namespace.table("one").create(rows)
@@ -54,7 +56,7 @@ def test_what_is_exported_is_imported(lake: Lake, tmp_path: Path, name: str, end
     assert repr(two.to_pylist()) == repr(one.to_pylist())
 
 
-def test_dictionaries_that_change_are_one_in_an_arrow_file(lake: Lake, tmp_path: Path) -> None:
+def test_changing_dictionaries_are_unified_in_an_arrow_file(lake: Lake, tmp_path: Path) -> None:
     parts = [["a", "b", None], ["c", "a"], [None, None], ["d"]]
     with lake.connect() as namespace:
         table = namespace.table("t")
@@ -72,7 +74,7 @@ def test_dictionaries_that_change_are_one_in_an_arrow_file(lake: Lake, tmp_path:
         assert namespace.table("copy").search().to_arrow()["d"].to_pylist() == found.to_pylist()
 
 
-def test_bytes_that_are_not_text_are_no_csv(lake: Lake, tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_cannot_be_written_as_csv(lake: Lake, tmp_path: Path) -> None:
     for kind in (pa.binary(), pa.large_binary(), pa.binary(1)):
         with lake.connect() as namespace:
             rows = pa.table({"b": pa.array([b"\xff"], kind), "n": [1]})

@@ -1,4 +1,4 @@
-"""How lance-ns fails: one line, a status, no secret."""
+"""Failures of lance-ns: one line, an exit status, and no secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_code_is_one_line_without_secrets(code: ErrorCode) -> None:
     assert document["error"] == "refused: ***"
 
 
-def test_a_failure_that_nobody_foresaw() -> None:
+def test_an_unexpected_failure() -> None:
     failing = Lake(impl_of(FailingNamespace), api_key=SECRET)
     assert failing.error("ls", status=Status.INTERNAL) == (
         "error 18 Internal: RuntimeError: first line second \\x1b[31mline with *** "

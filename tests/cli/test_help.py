@@ -1,4 +1,4 @@
-"""lance-ns --help, and the guide beside it."""
+"""lance-ns --help, and the guide for the command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_help_of_a_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--json" in wide and "<int" not in wide and "<str" not in wide
 
 
-def test_no_command_is_described_in_more_than_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_is_described_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in run("--help").stdout.partition("Commands:")[2]
 
@@ -62,7 +62,7 @@ def test_the_guide_has_every_status_with_its_codes() -> None:
         assert f"| {' | '.join(cells)} |".replace("|  |", "| |") in rows
 
 
-def test_the_options_of_every_command_stand_in_their_groups() -> None:
+def test_the_options_of_every_command_are_grouped() -> None:
     text = run("ls", "--help").stdout
     sections = re.split(r"^(\w[\w ]*):$", text, flags=re.MULTILINE)
     options = {
@@ -79,7 +79,7 @@ def test_the_options_of_every_command_stand_in_their_groups() -> None:
     assert options["General"] == ["--json", "--debug", "-v, --verbose", "--log-level", "--log-json"]
 
 
-def test_options_of_every_command_may_come_before_it() -> None:
+def test_options_of_every_command_can_precede_it() -> None:
     flags = ("--json", "--debug", "--verbose", "-v", "--log-json")
     valued = ("--impl", "--property", "-p", "--profile", "--config", "--delimiter", "--log-level")
     group = typer.main.get_command(app)

@@ -1,4 +1,4 @@
-"""Files that lie about what they hold: the command refuses them and makes no table."""
+"""Malicious and damaged files: the command rejects them and creates no table."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def refused(tmp_path, file):
 
 @pytest.mark.parametrize("lie", STORABLE)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_that_lies(tmp_path, lie, form):
+def test_a_file_with_inconsistent_content(tmp_path, lie, form):
     file = tmp_path / f"rows.{form}"
     file.write_bytes(bad_bodies(FORMS[form])[lie])
     assert "not valid" in " ".join(refused(tmp_path, file).split())
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_of_a_few_bytes_that_become_many(tmp_path, form):
+def test_a_decompression_bomb(tmp_path, form):
     file = tmp_path / f"rows.{form}"
     file.write_bytes(FORMS[form](bomb(), compression="zstd"))
     refused(tmp_path, file)
@@ -44,14 +44,14 @@ def test_a_file_of_a_few_bytes_that_become_many(tmp_path, form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
-def test_a_sound_file(tmp_path, form, compression):
+def test_a_valid_file(tmp_path, form, compression):
     file = tmp_path / f"rows.{form}"
     file.write_bytes(FORMS[form](good(), compression=compression))
     result = create(tmp_path, file)
     assert result.exit_code == 0, result.output
 
 
-def test_a_file_that_is_cut_off(tmp_path):
+def test_a_truncated_file(tmp_path):
     file = tmp_path / "rows.arrow"
     file.write_bytes(file_of(good())[:-20])
     refused(tmp_path, file)

@@ -1,4 +1,4 @@
-"""lance-ns import: once with Spark, and what surrounds the job without it."""
+"""lance-ns import: one run with Spark, and the behavior around the job without Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS = 300
 
 
 class Spark:
-    """Stands for a session; knows whether it was stopped."""
+    """A stand-in for a Spark session that records whether it was stopped."""
 
     stopped = False
 
@@ -71,7 +71,7 @@ def test_import_runs_on_spark(tmp_path: Path) -> None:
     ]
 
 
-def test_import_hands_everything_to_the_job(
+def test_import_passes_every_option_to_the_job(
     tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def test_import_hands_everything_to_the_job(
     assert (called["mode"], called["format"], called["options"]) == ("create", None, {})
 
 
-def test_what_is_small_is_imported_without_spark_and_so_is_all_where_told(
+def test_small_files_are_imported_without_spark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = []
@@ -137,7 +137,7 @@ def test_what_is_small_is_imported_without_spark_and_so_is_all_where_told(
     assert started == []
 
 
-def test_while_spark_starts_the_bar_says_so(spark: Spark) -> None:
+def test_the_bar_shows_that_spark_starts(spark: Spark) -> None:
     class Bar:
         def update(self, done: int, total: int | None, note: str) -> None:
             noted.append((done, total, note))
@@ -150,7 +150,7 @@ def test_while_spark_starts_the_bar_says_so(spark: Spark) -> None:
     assert spark.stopped
 
 
-def test_a_failed_job_stops_spark_and_says_why(
+def test_a_failed_job_stops_spark_and_reports_the_error(
     tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def job(start: Callable[[], Any], **_: Any) -> None:
@@ -175,7 +175,7 @@ def test_a_failed_job_stops_spark_and_says_why(
         (["a.csv", "--format", "xlsx"], "xlsx"),
     ],
 )
-def test_what_is_wrong_is_refused_before_spark_starts(
+def test_invalid_arguments_are_rejected_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str], said: str
 ) -> None:
     def start(**_: Any) -> None:

@@ -1,4 +1,4 @@
-"""lance-ns import-tables: what it shows, and its exit status; the job has tests of its own."""
+"""Output and exit status of lance-ns import-tables. The job itself has separate tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mapping(data: Path, *tables: str) -> str:
     return str(file)
 
 
-def test_a_dry_run_shows_what_was_found_and_imports_nothing(lake: Lake, data: Path) -> None:
+def test_a_dry_run_shows_the_detected_format_and_imports_nothing(lake: Lake, data: Path) -> None:
     file = mapping(data, GOOD)
     document = lake.json("import-tables", file, "--dry-run")
     (table,) = document["tables"]
@@ -41,9 +41,7 @@ def test_a_dry_run_shows_what_was_found_and_imports_nothing(lake: Lake, data: Pa
     assert "orders" not in lake.run("ls").stdout
 
 
-def test_a_table_that_fails_makes_the_status_and_the_next_run_does_it(
-    lake: Lake, data: Path
-) -> None:
+def test_a_failed_table_sets_the_status_and_the_next_run_imports_it(lake: Lake, data: Path) -> None:
     file = mapping(data, GOOD, BAD)
     result = CliRunner().invoke(app, ["import-tables", file, *lake.options])
     assert result.exit_code == Status.NOT_DONE
@@ -58,7 +56,7 @@ def test_a_table_that_fails_makes_the_status_and_the_next_run_does_it(
     assert not list((data / "state").rglob("*.jsonl"))
 
 
-def test_what_needs_spark_is_refused_without_it(lake: Lake, data: Path) -> None:
+def test_a_query_is_rejected_without_spark(lake: Lake, data: Path) -> None:
     file = mapping(data, '[[table]]\nid = "q"\nquery = "SELECT 1 AS a"\n')
     error = lake.error("import-tables", file, "--no-spark", status=Status.INVALID)
     assert "pass a session" in error

@@ -1,4 +1,4 @@
-"""What inventory, sync, maintain and import-tables hand to their jobs, and what they show of the rows."""
+"""Options that inventory, sync, maintain and import-tables pass to their jobs, and their output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lance_namespace_impls.spark import ImportRow
 from .lakes import Lake, run
 
 NOTHING = "nothing was changed (--dry-run)"
-# One that fails, one that has been looked at, and more.
+# A normal table, a declared one, one with orphaned files, and one that fails.
 TABLES = [
     TableRow(
         table=("a", "t"), version=3, rows=1200, deleted_rows=10, bytes=3400, fragments=5,
@@ -72,7 +72,7 @@ IMPORTED = [
 
 
 class Job:
-    """Stands for a job: keeps what it is given, and gives rows."""
+    """A stand-in for a job that records its arguments and returns rows."""
 
     def __init__(self, rows: Rows[Any]) -> None:
         self.rows = rows
@@ -126,12 +126,12 @@ def document(lake: Lake, *arguments: str) -> Any:
 
 
 def cells(lines: list[str]) -> list[list[str]]:
-    """Return the cells of a table, which two spaces part; none of them here is empty."""
+    """Return the cells of a table, which are separated by two spaces. Empty cells are omitted."""
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
 @pytest.mark.parametrize("name", ["inventory", "maintain", "sync", "import_tables"])
-def test_the_bar_shows_how_far_it_is(
+def test_the_bar_shows_the_progress(
     made: dict[str, Job], lake: Lake, mapping: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Bar:
@@ -151,7 +151,7 @@ def test_the_bar_shows_how_far_it_is(
     assert updates == [(1, 2, notes.get(name, "1 of 2"))]
 
 
-def test_maintain_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_path: Path) -> None:
+def test_maintain_passes_every_option(made: dict[str, Job], lake: Lake, tmp_path: Path) -> None:
     job = made["maintain"]
     shown(lake, "maintain")
     assert job.given[1:] == (Selection(), Upkeep(rows_per_fragment=1 << 20, indices=[]))
@@ -187,7 +187,7 @@ def test_maintain_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_pa
     assert (job.options["dry_run"], job.options["state"]) == (True, Path("s.jsonl"))
 
 
-def test_maintain_shows_what_was_done(made: dict[str, Job], lake: Lake) -> None:
+def test_maintain_shows_its_work(made: dict[str, Job], lake: Lake) -> None:
     lines = shown(lake, "maintain")
     assert cells(lines[:-1]) == [
         ["Table", "Work", "Result"],
@@ -216,7 +216,7 @@ def test_maintain_shows_what_was_done(made: dict[str, Job], lake: Lake) -> None:
     assert only.startswith("1 tables, 0 fragments compacted")
 
 
-def test_inventory_hands_every_option_on(made: dict[str, Job], lake: Lake, state: Path) -> None:
+def test_inventory_passes_every_option(made: dict[str, Job], lake: Lake, state: Path) -> None:
     job = made["inventory"]
     shown(lake, "inventory", status=Status.OK)
     assert job.given[1:] == (Selection(),) and job.options["orphans_older_than"] is None
@@ -257,7 +257,7 @@ def test_inventory_shows_every_table(made: dict[str, Job], lake: Lake) -> None:
     assert len(shown(lake, "inventory", status=Status.OK)) == 1
 
 
-def test_sync_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_path: Path) -> None:
+def test_sync_passes_every_option(made: dict[str, Job], lake: Lake, tmp_path: Path) -> None:
     job = made["sync"]
     to = ("--to-impl", "memory", "-P", f"root={tmp_path / 'other'}")
     shown(lake, "sync", *to)
@@ -279,7 +279,7 @@ def test_sync_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_path: 
     assert job.given[2] == Mirror(prune=True)
 
 
-def test_sync_takes_the_other_catalog_from_a_profile(
+def test_sync_reads_the_target_catalog_from_a_profile(
     made: dict[str, Job], lake: Lake, tmp_path: Path
 ) -> None:
     run("profiles", "add", "other", "--impl", "memory", "-p", f"root={tmp_path / 'a'}")
@@ -314,7 +314,7 @@ def test_sync_shows_every_step(made: dict[str, Job], lake: Lake) -> None:
     assert len(shown(lake, "sync", *to, status=Status.OK)) == 1
 
 
-def test_import_tables_hands_every_option_on(
+def test_import_tables_passes_every_option(
     made: dict[str, Job], lake: Lake, mapping: str, state: Path
 ) -> None:
     job = made["import_tables"]

@@ -61,12 +61,12 @@ def test_head(notes: Lake) -> None:
     assert notes.json("head", "notes", "--version", "1")["rows"][0]["raw"] == "AP8="
 
 
-def test_two_versions_are_one_too_many(notes: Lake) -> None:
+def test_version_and_tag_are_mutually_exclusive(notes: Lake) -> None:
     message = notes.error("count", "notes", "--version", "1", "--tag", "x", status=Status.USAGE)
     assert "--version and --tag" in message
 
 
-def test_csv_goes_to_stdout(notes: Lake) -> None:
+def test_csv_is_written_to_stdout(notes: Lake) -> None:
     text = notes.run("head", "notes", "--csv", "--select", "id,text").stdout
     assert list(csv.reader(io.StringIO(text))) == [
         ["id", "text"],
@@ -88,7 +88,7 @@ def test_schema(notes: Lake) -> None:
     assert found["columns"][0] == {"name": "id", "type": "int64", "nullable": True}
 
 
-def test_schema_tells_what_may_be_null(lake: Lake) -> None:
+def test_schema_shows_nullable_columns(lake: Lake) -> None:
     schema = pa.schema([pa.field("a", pa.int8(), nullable=False), pa.field("b", pa.int8())])
     with lake.connect() as namespace:
         namespace.table("t").create(pa.table({"a": [1], "b": [2]}, schema=schema))
@@ -97,7 +97,7 @@ def test_schema_tells_what_may_be_null(lake: Lake) -> None:
     assert [each["nullable"] for each in lake.json("schema", "t")["columns"]] == [False, True]
 
 
-def test_ten_rows_unless_told(lake: Lake) -> None:
+def test_the_default_limit_is_ten_rows(lake: Lake) -> None:
     with lake.connect() as namespace:
         namespace.table("t").create({"id": range(12)})
     for command in ("head", "query"):
@@ -118,7 +118,7 @@ def test_a_branch(notes: Lake) -> None:
     )
 
 
-def test_values_are_shown_short(lake: Lake) -> None:
+def test_values_are_abbreviated(lake: Lake) -> None:
     values = {
         "null": None,
         "float": 1 / 3,
@@ -138,7 +138,7 @@ def test_values_are_shown_short(lake: Lake) -> None:
     ]
 
 
-def test_json_holds_every_value() -> None:
+def test_json_represents_every_value() -> None:
     moment = datetime.datetime(2020, 1, 2, 3, 4, 5)
     row = {"s": {"b": b"\x00\xff", 1: [(1, float("-inf"))]}, "t": moment, "n": None, "y": True}
     assert read._json(row) == {
@@ -186,7 +186,7 @@ def test_query(notes: Lake, tmp_path: Path) -> None:
         ("bad.json", "JSON list"),
     ],
 )
-def test_a_vector_that_is_none(
+def test_an_invalid_vector(
     notes: Lake, vector: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -195,7 +195,7 @@ def test_a_vector_that_is_none(
     assert said in notes.error("query", "notes", "--vector", vector, status=Status.USAGE)
 
 
-def test_which_vector_of_a_row_is_meant(lake: Lake) -> None:
+def test_the_vector_column_can_be_selected(lake: Lake) -> None:
     kind = pa.list_(pa.float32(), 2)
     rows = pa.table({"id": [1, 2], "v": pa.array([[0, 1], [5, 1]], kind),
                      "w": pa.array([[9, 9], [0, 0]], kind)})  # fmt: skip
@@ -250,16 +250,16 @@ def test_stats_and_versions(notes: Lake) -> None:
     assert [version["version"] for version in newest] == [3]
 
 
-def test_versions_come_from_every_page(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_of_every_page_are_listed(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         notes.run("restore", "notes", "1")
     method = DirectoryNamespace.list_table_versions
 
-    def two_a_page(self: DirectoryNamespace, request: Any) -> Any:
+    def two_per_page(self: DirectoryNamespace, request: Any) -> Any:
         given = ListTableVersionsRequest.coerce(request)
         return method(self, attrs.evolve(given, limit=min(given.limit or 2, 2)))
 
-    monkeypatch.setattr(DirectoryNamespace, "list_table_versions", two_a_page)
+    monkeypatch.setattr(DirectoryNamespace, "list_table_versions", two_per_page)
     for limit, found in ((None, [5, 4, 3, 2, 1]), (1, [5]), (2, [5, 4]), (3, [5, 4, 3])):
         given = [] if limit is None else ["-n", str(limit)]
         listed = notes.json("versions", "notes", *given)
@@ -319,7 +319,7 @@ def test_export(notes: Lake, tmp_path: Path) -> None:
             assert reader.read_all()["id"].to_pylist() == [1, 2]
 
 
-def test_an_export_that_fails_leaves_nothing(notes: Lake, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_no_file(notes: Lake, tmp_path: Path) -> None:
     file = tmp_path / "out.csv"
     assert "--select" in notes.error("export", "notes", str(file), status=Status.INVALID)
     assert "--format" in notes.error(
@@ -332,7 +332,7 @@ def test_an_export_that_fails_leaves_nothing(notes: Lake, tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} <= {"lake", "config"}
 
 
-def test_rows_with_numbers_that_json_lacks(lake: Lake) -> None:
+def test_numbers_that_json_does_not_support(lake: Lake) -> None:
     with lake.connect() as namespace:
         namespace.table("t").create({"x": [float("nan"), float("inf"), 1.5]})
     text = lake.run("head", "t", "--json").stdout

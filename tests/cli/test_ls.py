@@ -27,7 +27,7 @@ def test_ls_shows_kind_and_name(nested: Lake) -> None:
     assert nested.run("ls", "sales").stdout == "table      orders\n"
 
 
-def test_ls_of_one_kind_is_names_alone(nested: Lake) -> None:
+def test_ls_of_one_kind_shows_only_names(nested: Lake) -> None:
     nested.run("create", "sales")
     nested.run("declare", "flights")
     assert nested.run("ls", "--tables").stdout == "flights\n"
@@ -41,7 +41,7 @@ def test_ls_of_one_kind_is_names_alone(nested: Lake) -> None:
     assert nested.json("ls", "-n")["tables"] is None
 
 
-def test_ls_walks_all_pages(nested: Lake) -> None:
+def test_ls_reads_all_pages(nested: Lake) -> None:
     names = [f"t{number}" for number in range(7)]
     for name in names:
         nested.run("declare", name)
@@ -52,7 +52,7 @@ def test_ls_walks_all_pages(nested: Lake) -> None:
     assert found["namespaces"] == [f"ns_{name}" for name in names]
 
 
-def test_ls_all_gives_identifiers_of_the_whole_catalog(nested: Lake) -> None:
+def test_ls_all_lists_identifiers_of_the_whole_catalog(nested: Lake) -> None:
     nested.run("create", "a")
     nested.run("create", "a$b")
     for table in ("t", "a$t", "a$b$t", "a$b$u"):
@@ -63,7 +63,7 @@ def test_ls_all_gives_identifiers_of_the_whole_catalog(nested: Lake) -> None:
     assert found["delimiter"] == "::"
 
 
-def test_ls_can_leave_out_tables_without_data(lake: Lake, rows: Path) -> None:
+def test_ls_can_omit_tables_without_data(lake: Lake, rows: Path) -> None:
     lake.run("create", "full", "--data", str(rows))
     lake.run("declare", "declared")
     assert lake.run("ls", "-t").stdout.split() == ["declared", "full"]
@@ -84,11 +84,11 @@ def test_ls_json_of_a_missing_namespace_leaves_stdout_empty(nested: Lake) -> Non
 
 
 @pytest.mark.parametrize("flags", [("--tables", "--namespaces"), ("sales", "--all"), ("-n", "-a")])
-def test_ls_refuses_options_that_exclude_each_other(nested: Lake, flags: tuple[str, ...]) -> None:
+def test_ls_rejects_mutually_exclusive_options(nested: Lake, flags: tuple[str, ...]) -> None:
     nested.error("ls", *flags, status=Status.USAGE)
 
 
-def test_names_cannot_steer_the_terminal(nested: Lake) -> None:
+def test_names_cannot_control_the_terminal(nested: Lake) -> None:
     nested.run("declare", "evil\x1b[2J\nname")
     assert nested.run("ls", "-t").stdout == "evil\\x1b[2J\\nname\n"
     assert nested.json("ls", "-t")["tables"] == ["evil\x1b[2J\nname"]

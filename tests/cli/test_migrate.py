@@ -1,4 +1,4 @@
-"""lance-ns migrate: a directory gets a manifest, and loses it again."""
+"""lance-ns migrate: add a manifest to a directory, and remove it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lance_namespace_impls.cli.failures import Status
 from .lakes import Lake
 
 
-def test_there_and_back(lake: Lake, tmp_path: Path) -> None:
+def test_migration_to_a_manifest_and_back(lake: Lake, tmp_path: Path) -> None:
     manifest = tmp_path / "lake" / "__manifest"
     lake.run("declare", "a")
     lake.run("declare", "b")
@@ -30,5 +30,5 @@ def test_there_and_back(lake: Lake, tmp_path: Path) -> None:
     assert lake.run("ls", "-t").stdout == "a\nb\n"
 
 
-def test_only_a_directory_can(nested: Lake) -> None:
+def test_only_a_directory_can_be_migrated(nested: Lake) -> None:
     assert "--impl dir" in nested.error("migrate", status=Status.USAGE)

@@ -19,7 +19,7 @@ from lance_namespace_impls.server import serving
 from .lakes import FailingNamespace, Lake, NestedNamespace, impl_of, run
 
 
-def test_ls_all_over_a_server_joins_names_as_told(nested: Lake, tmp_path: Path) -> None:
+def test_ls_all_over_a_server_joins_names_with_the_delimiter(nested: Lake, tmp_path: Path) -> None:
     nested.run("create", "a")
     nested.run("declare", "a$t")
     root = {"root": str(tmp_path / "nested")}
@@ -33,7 +33,7 @@ def test_ls_all_over_a_server_joins_names_as_told(nested: Lake, tmp_path: Path) 
 
 
 @pytest.mark.requirement("general-037")
-def test_operations_shows_the_whole_table(lake: Lake) -> None:
+def test_operations_shows_every_operation(lake: Lake) -> None:
     row = OPERATIONS["DescribeTable"]
     found = {each["name"]: each for each in lake.json("operations")["operations"]}
     assert list(found) == list(OPERATIONS)
@@ -59,7 +59,7 @@ def test_operations_shows_the_whole_table(lake: Lake) -> None:
     assert "POST /v1/table/{id}/describe" in routes
 
 
-def test_operations_of_a_server_that_does_not_tell(
+def test_operations_of_a_server_that_does_not_report_them(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: object, request: object) -> None:
@@ -115,7 +115,7 @@ def test_backends_shows_the_properties_of_each(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_how_a_property_is_shown() -> None:
+def test_the_display_of_a_property() -> None:
     row = {"key": "k", "type": "number", "unit": None, "required": False, "default": None,
            "doc": "What it is.", "secret": False}  # fmt: skip
     assert browse._property(row) == ("k", "number", "", "What it is.")
@@ -128,5 +128,5 @@ def test_how_a_property_is_shown() -> None:
     assert [each["required"] for each in ordered] == [True, False]
 
 
-def test_backends_refuses_an_unknown_name() -> None:
+def test_backends_rejects_an_unknown_name() -> None:
     assert "'nix' is unknown" in run("backends", "nix", status=Status.INVALID).stderr

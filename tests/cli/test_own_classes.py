@@ -1,4 +1,4 @@
-"""Classes in the current folder, in the commands that take one without connecting to it."""
+"""Commands that load a class from the current folder without connecting to it."""
 
 from __future__ import annotations
 

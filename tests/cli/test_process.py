@@ -1,4 +1,4 @@
-"""lance-ns as a process of its own: terminals, pipes, signals, missing packages, the server."""
+"""lance-ns as a separate process: terminals, pipes, signals, missing packages and the server."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Terminal:
     def _read(self) -> bool:
         ready, _, _ = select.select([self._leader], [], [], SECONDS)
         assert ready, self.text
-        with contextlib.suppress(OSError):  # how the end of a terminal reads on Linux
+        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
             data = os.read(self._leader, 65536)
             self.text += data.decode()
             return bool(data)
@@ -117,7 +117,7 @@ def on_terminal(environment: dict[str, str], *args: str, columns: int = 100) -> 
 # --- starting
 
 
-def test_help_loads_nothing_heavy(environment: dict[str, str]) -> None:
+def test_help_loads_no_heavy_modules(environment: dict[str, str]) -> None:
     code = (
         "import atexit, json, sys\n"
         "atexit.register(lambda: json.dump(list(sys.modules), sys.stderr))\n" + MAIN
@@ -145,7 +145,7 @@ def test_a_listing_does_not_load_lance(environment: dict[str, str], tmp_path: Pa
         ("pyspark", ["import", "t", __file__, "--format", "csv", "--spark"], "spark"),
     ],
 )
-def test_a_missing_package_names_what_to_install(
+def test_a_missing_package_reports_what_to_install(
     environment: dict[str, str], package: str, args: list[str], extra: str
 ) -> None:
     found = run(environment, *args, code=f"import sys; sys.modules[{package!r}] = None; {MAIN}")
@@ -156,7 +156,7 @@ def test_a_missing_package_names_what_to_install(
     assert f"needs {package}: pip install 'lance-namespace-kit[{extra}]'" in found.stderr
 
 
-def test_rich_is_needed_on_a_terminal_only(environment: dict[str, str], tmp_path: Path) -> None:
+def test_rich_is_required_only_on_a_terminal(environment: dict[str, str], tmp_path: Path) -> None:
     make_tables(tmp_path, "t")
     code = f"import sys; sys.modules['rich'] = None; {MAIN}"
     assert run(environment, "ls", "-t", code=code).stdout == "t\n"
@@ -166,7 +166,7 @@ def test_rich_is_needed_on_a_terminal_only(environment: dict[str, str], tmp_path
 
 
 @pytest.mark.parametrize(("answer", "status"), [("", 1), ("Y", 0)])
-def test_drop_asks_on_a_terminal(
+def test_drop_prompts_on_a_terminal(
     environment: dict[str, str], tmp_path: Path, answer: str, status: int
 ) -> None:
     make_tables(tmp_path, "t")
@@ -205,7 +205,7 @@ def test_create_shows_progress_on_a_terminal(environment: dict[str, str], tmp_pa
 
 
 @pytest.mark.parametrize("args", [["ls"], ["ls", "--json"]])
-def test_a_reader_that_leaves_ends_it_quietly(
+def test_a_closed_pipe_ends_the_command_quietly(
     environment: dict[str, str], tmp_path: Path, args: list[str]
 ) -> None:
     make_tables(tmp_path, *(f"table_{number:05}_{'x' * 100}" for number in range(2000)))
@@ -221,7 +221,9 @@ def test_a_reader_that_leaves_ends_it_quietly(
     assert errors == b""
 
 
-def test_names_beyond_the_encoding_are_escaped(environment: dict[str, str], tmp_path: Path) -> None:
+def test_names_that_cannot_be_encoded_are_escaped(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
     make_tables(tmp_path, "größe")
     assert run(environment, "ls", "-t", PYTHONIOENCODING="ascii").stdout == "gr\\xf6\\xdfe\n"
     found = run(environment, "ls", "--json", PYTHONIOENCODING="ascii").stdout
@@ -253,7 +255,7 @@ def test_warnings_are_one_line(environment: dict[str, str], tmp_path: Path) -> N
 def served(
     environment: dict[str, str], *args: str
 ) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """Start a server on a free port; give the process, its address and what it said."""
+    """Start a server on a free port; yield the process, its address and its first output line."""
     process = subprocess.Popen(
         command("serve", "--port", "0", *args),
         env=environment,
@@ -273,7 +275,7 @@ def served(
         process.communicate(timeout=SECONDS)
 
 
-def test_serve_until_it_is_told_to_stop(environment: dict[str, str], tmp_path: Path) -> None:
+def test_serve_until_it_is_interrupted(environment: dict[str, str], tmp_path: Path) -> None:
     make_tables(tmp_path, "t")
     with served(environment, "-p", f"storage.secret_key={SECRET}") as (process, url, said):
         assert said.startswith(f"Serving dir path={tmp_path / 'lake'} storage.secret_key=*** on ")

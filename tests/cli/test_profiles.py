@@ -1,4 +1,4 @@
-"""Which namespace a command is about: options, environment and profiles."""
+"""How a command selects its namespace: options, environment and profiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_config(path: Path, text: str) -> Path:
     return path
 
 
-def test_no_namespace_at_all() -> None:
+def test_no_namespace_is_selected() -> None:
     assert "pass --impl NAME" in run("ls", status=Status.USAGE).stderr
 
 
@@ -28,7 +28,7 @@ def test_environment(lake: Lake, tmp_path: Path) -> None:
     Lake("dir", path=str(place)).run("declare", "t")
     env = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": f"'path={place}' skip_unreadable=true"}
     assert run("ls", "-t", env=env).stdout == "t\n"
-    # what the environment says of one namespace does not reach another
+    # properties in the environment do not apply to a namespace that options select
     assert run("ls", "-t", *lake.options, env=env).stdout == ""
 
 
@@ -73,13 +73,13 @@ def test_named_profile(tmp_path: Path, lake: Lake) -> None:
         ('[lake]\nimpl = "dir"\npath = "${NOT_SET_ANYWHERE}"\n', "NOT_SET_ANYWHERE is not set"),
     ],
 )
-def test_configuration_file_that_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_configuration_file(tmp_path: Path, text: str, message: str) -> None:
     config = write_config(tmp_path / "ns.toml", text)
     options = ("--config", str(config), "--profile", "lake")
     assert message in run("ls", *options, status=Status.USAGE).stderr
 
 
-def test_impl_and_profile_exclude_each_other() -> None:
+def test_impl_and_profile_are_mutually_exclusive() -> None:
     run("ls", "--impl", "dir", "--profile", "lake", status=Status.USAGE)
 
 
@@ -95,7 +95,7 @@ def test_a_property_without_key_is_not_repeated(lake: Lake, given: str) -> None:
     assert "number 1 must have the form KEY=VALUE" in message
 
 
-def test_a_property_given_twice(lake: Lake) -> None:
+def test_a_property_passed_twice(lake: Lake) -> None:
     assert "path is set twice" in lake.error("ls", "-p", "path=/x", status=Status.USAGE)
 
 

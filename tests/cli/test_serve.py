@@ -1,4 +1,4 @@
-"""lance-ns serve: what it is told reaches the server, which is not started here; and lance-ns token."""
+"""Options that lance-ns serve passes to a server, which is not started, and lance-ns token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ISSUER = ("--oidc-issuer", "https://issuer.example")
 
 
 class Server:
-    """Stands for the server; keeps what it is started with, and says that it runs."""
+    """A stand-in for the server that records its arguments and announces an address."""
 
     def __init__(self) -> None:
         self.given: dict[str, Any] = {}
@@ -106,21 +106,21 @@ def test_without_options_it_is_the_default_server(started: Server, lake: Lake) -
          {"tls": Tls(cert="c", key="k", client_ca="a")}),
     ],
 )  # fmt: skip
-def test_each_option_is_one_of_the_servers(
+def test_each_option_sets_a_server_option(
     started: Server, lake: Lake, arguments: list[str], changes: dict[str, Any]
 ) -> None:
     lake.run("serve", *arguments)
     assert started.options == attrs.evolve(ServerOptions(), **changes)
 
 
-def test_where_it_listens_and_with_how_many(started: Server, lake: Lake) -> None:
+def test_the_address_and_the_number_of_workers(started: Server, lake: Lake) -> None:
     lake.run("serve", "--host", "::1", "--port", "0", "--workers", "3")
     assert [started.given[key] for key in ("host", "port", "workers")] == ["::1", 0, 3]
     for wrong in (("--port", "65536"), ("--port", "-1"), ("--workers", "0")):
         lake.error("serve", *wrong, status=Status.USAGE)
 
 
-def test_who_may_call_and_what_they_may(
+def test_authentication_and_authorization(
     started: Server, lake: Lake, tokens: str, tmp_path: Path
 ) -> None:
     policy = tmp_path / "policy.toml"
@@ -174,7 +174,7 @@ TLS = ["--tls-cert", "c", "--tls-key", "k"]
         ("0.0.0.0", False, ["--insecure"], OPEN.format("0.0.0.0")),
         ("lake.example", False, ["--insecure"], OPEN.format("lake.example")),
         ("0.0.0.0", False, ["--insecure", *TLS], OPEN.format("0.0.0.0")),
-        ("0.0.0.0", False, [], ""),  # the server refuses it
+        ("0.0.0.0", False, [], ""),  # the server rejects it
         ("0.0.0.0", True, [], CLEAR),
         ("0.0.0.0", True, TLS, ""),
         ("127.0.0.1", True, [], ""),
@@ -183,7 +183,7 @@ TLS = ["--tls-cert", "c", "--tls-key", "k"]
         ("localhost", False, ["--insecure"], ""),
     ],
 )
-def test_it_warns_of_what_others_can_read(
+def test_insecure_options_cause_a_warning(
     started: Server, lake: Lake, tokens: str,
     host: str, with_tokens: bool, arguments: list[str], said: str,
 ) -> None:  # fmt: skip
@@ -192,7 +192,7 @@ def test_it_warns_of_what_others_can_read(
     assert told.startswith(said) if said else told == ""
 
 
-def test_each_process_writes_the_request_log_unless_told(started: Server, lake: Lake) -> None:
+def test_each_process_writes_the_request_log_unless_disabled(started: Server, lake: Lake) -> None:
     lake.run("serve")
     started.given["on_worker_start"]()
     assert started.logs == 2

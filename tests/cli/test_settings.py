@@ -1,4 +1,4 @@
-"""Profiles and the configuration file; options before the command; the log; completion."""
+"""Profiles and the configuration file, options before the command, the log, and completion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_profile_is_added_listed_and_used(config: Path, profile: str, lake: La
     assert run("ls", "-t", "--profile", profile).stdout == "flights\n"
 
 
-def test_what_is_said_of_profiles(config: Path, profile: str, lake: Lake) -> None:
+def test_the_output_of_profile_commands(config: Path, profile: str, lake: Lake) -> None:
     lines = [line.split() for line in run("profiles", "list").stdout.splitlines()]
     assert lines == [["Profile", "Implementation", "Properties"], ["here", "dir", "path"]]
     added = ("profiles", "add", "two", "--impl", "rest", "-p", "uri=http://127.0.0.1:9")
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot be written: " in said and "[Errno" not in said
 
 
-def test_quotes_of_the_environment_that_do_not_end() -> None:
+def test_unclosed_quotes_in_the_environment() -> None:
     env = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": "path='x"}
     said = run("ls", env=env, status=Status.USAGE).stderr
     assert said == "error: LANCE_NS_PROPERTIES cannot be read: No closing quotation\n"
@@ -100,7 +100,7 @@ def test_quotes_of_the_environment_that_do_not_end() -> None:
         (("--log-level", "debug", "--log-json"), "error"),
     ],
 )
-def test_how_much_lance_itself_logs(
+def test_the_log_level_of_lance(
     arguments: tuple[str, ...], lances: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
@@ -144,7 +144,7 @@ def test_a_line_of_the_log(as_json: bool) -> None:
         (("list", "--impl", "dir"), Status.USAGE, "profiles add"),
     ],
 )
-def test_profiles_that_cannot_be_meant(
+def test_invalid_arguments_of_profile_commands(
     config: Path, profile: str, arguments: tuple[str, ...], status: int, message: str
 ) -> None:
     before = config.read_text()
@@ -156,7 +156,7 @@ def test_a_profile_may_name_a_class_in_the_current_folder(config: Path, tmp_path
     (tmp_path / "of_mine.py").write_text(
         "from lance_namespace_impls.directory import DirectoryNamespace as Mine\n"
     )
-    script = Path(sys.executable).with_name("lance-ns")  # python -m has the folder anyway
+    script = Path(sys.executable).with_name("lance-ns")  # python -m always searches the folder
     given = ["--impl", "of_mine:Mine", "-p", f"path={tmp_path}", "--config", config]
     added = subprocess.run(
         [script, "profiles", "add", "mine", *given],
@@ -166,7 +166,7 @@ def test_a_profile_may_name_a_class_in_the_current_folder(config: Path, tmp_path
     assert 'impl = "of_mine:Mine"' in config.read_text()
 
 
-def test_profiles_are_tried(profile: str) -> None:
+def test_profiles_are_tested(profile: str) -> None:
     assert "responds" in run("profiles", "test").stdout
     dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")
     run("profiles", "add", "dead", *dead, "-p", f"auth_token={SECRET}")
@@ -191,13 +191,11 @@ def test_profiles_are_tried(profile: str) -> None:
         ("--delimiter", ".", "ls", "-t", "--profile", "here"),
     ],
 )
-def test_options_of_every_command_stand_before_it_too(
-    profile: str, arguments: tuple[str, ...]
-) -> None:
+def test_shared_options_can_precede_the_command(profile: str, arguments: tuple[str, ...]) -> None:
     assert run(*arguments).stdout == "flights\n"
 
 
-def test_what_is_no_option_of_every_command_stays_an_error(profile: str) -> None:
+def test_other_options_cannot_precede_the_command(profile: str) -> None:
     assert "no such option: --tables" in run("--tables", "ls", status=Status.USAGE).stderr
     assert (
         "no such option: --profile"
@@ -205,7 +203,7 @@ def test_what_is_no_option_of_every_command_stays_an_error(profile: str) -> None
     )
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     gone = Lake("dir", path=str(tmp_path / "gone"))
     for command in (("ls",), ("head", "t"), ("drop", "t", "--yes")):
         assert f"path {tmp_path / 'gone'} does not exist" in gone.error(*command, status=3)
@@ -224,7 +222,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         ("operations",),
     ],
 )
-def test_a_folder_that_is_not_there_is_made(
+def test_commands_that_accept_a_missing_folder(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -236,7 +234,7 @@ def test_a_folder_that_is_not_there_is_made(
     assert (tmp_path / "gone" / "t.lance").exists() is (command[0] != "operations")
 
 
-def test_properties_of_the_environment_want_an_implementation(lake: Lake) -> None:
+def test_properties_in_the_environment_require_an_implementation(lake: Lake) -> None:
     env = {"LANCE_NS_PROPERTIES": "path=/x"}
     assert "but LANCE_NS_IMPL is not" in run("ls", env=env, status=Status.USAGE).stderr
     lake.run("declare", "t")
@@ -249,7 +247,7 @@ def in_process(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[
     return done
 
 
-def test_the_log_is_on_stderr_and_has_no_secret() -> None:
+def test_the_log_is_on_stderr_and_contains_no_secrets() -> None:
     dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")
     secret = ("-p", f"headers.x-mine={SECRET}")
     quiet = in_process("ls", *dead, *secret, status=7)
@@ -263,7 +261,7 @@ def test_the_log_is_on_stderr_and_has_no_secret() -> None:
     assert {"time", "level", "logger", "message"} == set(json.loads(lines[0]))
 
 
-def test_the_log_says_what_was_done(lake: Lake) -> None:
+def test_the_log_contains_operations(lake: Lake) -> None:
     told = in_process("ls", "-v", *lake.options).stderr
     assert re.search(r" info \S+operation: ListTables.* took \d+ ms$", told, re.MULTILINE)
     lake.run("declare", "t")
@@ -273,7 +271,7 @@ def test_the_log_says_what_was_done(lake: Lake) -> None:
     assert lines and all(json.loads(line)["message"] for line in lines)
 
 
-def test_an_interruption_is_said_in_one_line_of_json() -> None:
+def test_an_interruption_is_reported_in_one_line_of_json() -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -309,7 +307,7 @@ def completed(line: str, tmp_path: Path) -> list[str]:
 
 
 def soon(line: str, tmp_path: Path) -> list[str]:
-    """Complete a line again and again; a busy machine may make the shell wait no longer."""
+    """Complete a line with retries: on a busy machine, the completion may time out."""
     for _ in range(20):
         if found := completed(line, tmp_path):
             return found
@@ -325,7 +323,7 @@ def test_the_shell_completes_names(tmp_path: Path, profile: str) -> None:
     assert completed("lance-ns head --profile gone f", tmp_path) == []
 
 
-def test_a_namespace_goes_on_with_the_delimiter(
+def test_a_namespace_is_completed_with_the_delimiter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from types import SimpleNamespace
@@ -343,7 +341,7 @@ def test_a_namespace_goes_on_with_the_delimiter(
     assert completion.complete_id(context, "db$") == ["db$t"]  # type: ignore[arg-type]
 
 
-def test_names_come_from_the_cache_for_a_minute(
+def test_names_are_cached_for_a_minute(
     tmp_path: Path, profile: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.cli import completion

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT at any moment of a command: it ends, and leaves nothing behind."""
+"""SIGTERM and SIGINT at any time during a command: it ends and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MARK = "LANCE_TEST_MARK"
 
 
 def is_stopped_by(status: int, number: int) -> bool:
-    """Return whether an exit status is that of a signal, which Python or the kernel handled."""
+    """Return whether an exit status reports a signal, which Python or the kernel handled."""
     return status in (128 + number, -number)
 
 
@@ -59,7 +59,7 @@ def command(
         process.communicate()
 
 
-# Namespaces that send a signal to their own process when a phase of the server's start begins.
+# A module that sends a signal to its own process when the server creates its application.
 STOPPING = """
 import os, signal
 from lance_namespace_impls.directory import DirectoryNamespace
@@ -97,7 +97,7 @@ from lance_namespace_impls.cli import main; main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_signal_while_the_server_is_built_ends_it(
+def test_a_signal_while_the_server_starts_ends_it(
     tmp_path: Path, number: int, workers: int
 ) -> None:
     (tmp_path / "stopping.py").write_text(STOPPING)
@@ -161,8 +161,8 @@ def test_a_command_rolls_back_and_reports_the_signal(
     assert process.returncode == 128 + number
 
 
-# What runs while a process ends: a thread that is waited for, an exit function, and an object that
-# only the finalization of the interpreter deletes.
+# Code that runs when a process ends: in a non-daemon thread, in an exit function, and in an object
+# that only the finalization of the interpreter deletes.
 ENDING = """
 import atexit, threading, time
 from lance_namespace_impls.directory import DirectoryNamespace
@@ -197,7 +197,7 @@ def test_a_stopped_command_does_not_finalize_the_interpreter(tmp_path: Path, num
     assert process.returncode == 128 + number
 
 
-# A call that does not come back to Python, on the main thread and on another one.
+# A call that does not return to Python, on the main thread and on another thread.
 STUCK = """
 import ctypes, signal, threading, time
 from lance_namespace_impls.cli import signals
@@ -223,7 +223,7 @@ class OtherThread(DirectoryNamespace):
 
 
 @pytest.mark.parametrize("name", ["MainThread", "OtherThread"])
-def test_a_command_that_cannot_react_is_ended(tmp_path: Path, name: str) -> None:
+def test_an_unresponsive_command_is_terminated(tmp_path: Path, name: str) -> None:
     (tmp_path / "stuck.py").write_text(STUCK)
     with command(tmp_path, "ls", "--impl", f"stuck:{name}", "-p", f"path={tmp_path}") as process:
         assert process.stdout is not None
@@ -249,7 +249,7 @@ class Stuck(DirectoryNamespace):
 """
 
 
-def test_a_query_without_end_does_not_hold_the_server_up(tmp_path: Path) -> None:
+def test_an_endless_query_does_not_delay_the_end_of_the_server(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(QUERY_WITHOUT_END)
     with connect("dir", {"path": str(tmp_path / "lake")}) as namespace:
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
@@ -287,7 +287,7 @@ def marked(mark: str) -> set[int]:
 
 
 def runs(mark: str, program: str) -> bool:
-    """Return whether a process with a mark has a text in its command line."""
+    """Return whether the command line of a process with a mark contains a program."""
     for process in marked(mark):
         with suppress(OSError):
             if program in Path("/proc", str(process), "cmdline").read_text():
@@ -316,7 +316,7 @@ def test_no_process_of_spark_survives_a_killed_import(tmp_path: Path, program: s
 
 
 MOMENTS = 14
-"""Moments that each command is stopped at."""
+"""The number of times that each command is stopped."""
 SWEPT = {
     "serve": ["serve", "--port", "0"],
     "serve with workers": ["serve", "--port", "0", "--workers", "2"],
@@ -352,7 +352,7 @@ def test_signals_at_random_moments(tmp_path: Path, name: str) -> None:
         number = SIGNALS[moment % 2]
         started = time.monotonic()
         with command(tmp_path, *arguments, environment={**environment, MARK: mark}) as process:
-            if whole is None and "serve" not in name:  # the first one shows how long it takes
+            if whole is None and "serve" not in name:  # the first run measures the duration
                 process.communicate(timeout=SECONDS)
                 whole = time.monotonic() - started
                 assert process.returncode in (0, 1, 3), name
@@ -370,14 +370,14 @@ def test_signals_at_random_moments(tmp_path: Path, name: str) -> None:
         while left := marked(mark):
             assert time.monotonic() < deadline, f"{name}, moment {moment}: {left} still run"
             time.sleep(0.1)
-        # The locks between all processes of a user stay, and a JVM removes its own later.
+        # Lock files shared by all processes of a user remain, and a JVM removes its files later.
         kept = re.compile(r"hsperfdata|lance-namespace-locks-\d+")
         files = [path for path in temporary.rglob("*") if not kept.match(path.name)]
         assert not files, f"{name}, moment {moment}: {files}"
         with connect("dir", {"path": str(lake)}) as namespace:
             tables = set(namespace.list_tables({"id": []}).tables)
             assert tables <= {"t", "new"}, f"{name}, moment {moment}: {tables}"
-            if "new" in tables:  # done before the signal, and then all of it
+            if "new" in tables:  # finished before the signal, and therefore complete
                 assert namespace.count_table_rows({"id": ["new"]}).count == len(rows)
                 namespace.drop_table({"id": ["new"]})
             if name == "conformance":

@@ -1,4 +1,4 @@
-"""lance-ns sql: a statement over the tables of a catalog, and nothing beside them."""
+"""lance-ns sql: a statement reads the tables of a catalog, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def deep(tmp_path: Path) -> Lake:
     return Lake("dir", path=path)
 
 
-def test_names_as_in_the_catalog(flat: Lake, deep: Lake) -> None:
+def test_tables_have_the_names_of_the_catalog(flat: Lake, deep: Lake) -> None:
     statement = 'SELECT f.carrier, n FROM flights f JOIN "my table" USING (carrier) ORDER BY n'
     rows = [{"carrier": "AA", "n": 1}, {"carrier": "UA", "n": 2}]
     assert flat.json("sql", statement) == {"columns": ["carrier", "n"], "rows": rows}
@@ -47,7 +47,7 @@ def test_names_as_in_the_catalog(flat: Lake, deep: Lake) -> None:
     assert deep.run("sql", both, "--csv").stdout == '"both"\n10\n'
 
 
-def test_a_table_twice_a_name_of_with_and_a_file(flat: Lake, tmp_path: Path) -> None:
+def test_a_repeated_table_a_with_clause_and_an_output_file(flat: Lake, tmp_path: Path) -> None:
     statement = (
         "WITH t AS (SELECT delay FROM flights) SELECT count(*) AS n FROM t, flights, flights g"
     )
@@ -57,7 +57,7 @@ def test_a_table_twice_a_name_of_with_and_a_file(flat: Lake, tmp_path: Path) -> 
         assert reader.read_all().to_pylist() == [{"n": 27}]
 
 
-def test_over_rest_where_the_files_are_the_servers(tmp_path: Path) -> None:
+def test_a_statement_over_rest(tmp_path: Path) -> None:
     with connect("memory", {}) as namespace, serving(namespace) as uri:
         namespace.create_table({"id": ["t"]}, ROWS)
         found = Lake("rest", uri=uri).json("sql", "SELECT max(delay) AS most FROM t")
@@ -93,7 +93,7 @@ def test_nothing_else_is_read_or_written(flat: Lake, tmp_path: Path, statement: 
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
+def test_invalid_statements_are_reported(flat: Lake) -> None:
     said = flat.error("sql", "DROP TABLE flights", status=Status.INVALID)
     assert said.endswith("the statement is not a SELECT; lance-ns sql is read-only")
     assert "syntax error" in flat.error("sql", "SELCT 1", status=Status.INVALID)
@@ -105,7 +105,7 @@ def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
     assert "LINE 1" not in said, "the first line alone"
 
 
-def test_a_table_that_is_not_there(flat: Lake) -> None:
+def test_a_missing_table(flat: Lake) -> None:
     assert "TableNotFound" in flat.error("sql", "SELECT 1 FROM gone", status=Status.NOT_FOUND)
 
 

@@ -1,6 +1,6 @@
-"""A session of the command line on a terminal: widths, colours, and every example of the help.
+"""A session of the command line on terminals of several widths, with and without colors.
 
-``LANCE_NS_SHOW=1 pytest -s tests/cli/test_terminal.py`` prints the session, to be looked at.
+``LANCE_NS_SHOW=1 pytest -s tests/cli/test_terminal.py`` prints the session for inspection.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]) -> str:
-    """Run the command on a terminal of its own; return what it shows, stderr included."""
+    """Run the command on a separate terminal; return its output, including stderr."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     command = [sys.executable, "-m", "lance_namespace_kit", *arguments]
@@ -77,7 +77,7 @@ def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]
         while part := os.read(master, 1 << 16):
             shown += part
     except OSError:
-        pass  # EIO: the process let go of the terminal
+        pass  # EIO: the process closed the terminal
     finally:
         os.close(master)
         process.wait()
@@ -117,13 +117,13 @@ def test_a_session(lake: Path, columns: int, colour: bool) -> None:
 
 
 class Screen(io.StringIO):
-    """Stands for a terminal."""
+    """A stream that reports that it is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def test_a_block_breaks_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_does_not_break_words(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=screen))
     monkeypatch.setenv("COLUMNS", "40")

@@ -17,6 +17,6 @@ def running_s3() -> Iterator[GuardedS3]:
 
 @pytest.fixture
 def s3(running_s3: GuardedS3) -> GuardedS3:
-    """The stand-in, empty."""
+    """The S3 stand-in, without objects."""
     running_s3.clear()
     return running_s3

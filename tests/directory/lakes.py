@@ -1,4 +1,4 @@
-"""Directories with a manifest, as we, pylance and lancedb see them."""
+"""Directories with a manifest, accessed through this package, through pylance and directly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def code_of(call: Callable[[], Any]) -> tuple[int, str]:
 
 
 def add_row(root: Any, **columns: Any) -> None:
-    """Write a row of the manifest as another client might."""
+    """Add a row to the manifest as another client might."""
     table = lance.dataset(f"{root}/__manifest").to_table()
     rewrite(root, pa.concat_tables([table, pa.Table.from_pylist([columns], schema=table.schema)]))
 
@@ -49,14 +49,14 @@ def ipc(rows: pa.Table) -> bytes:
 
 
 def manifest_rows(root: Any) -> dict[str, dict[str, Any]]:
-    """Read the manifest past any namespace; identifier -> row."""
+    """Read the manifest without a namespace; return its rows by identifier."""
     rows = lance.dataset(f"{root}/__manifest").to_table().to_pylist()
     assert len({row["object_id"] for row in rows}) == len(rows)
     return {row["object_id"]: row for row in rows}
 
 
 def rewrite(root: Any, table: pa.Table) -> None:
-    """Write the manifest as some other client might."""
+    """Overwrite the manifest as another client might."""
     dataset = lance.dataset(f"{root}/__manifest")
     fragments = write_fragments(table, dataset, schema=table.schema, mode="overwrite")
     lance.LanceDataset.commit(
@@ -68,7 +68,7 @@ def rewrite(root: Any, table: pa.Table) -> None:
 
 @define
 class Peer:
-    """pylance's own namespace of a directory."""
+    """The directory namespace of pylance."""
 
     namespace: Any
 
@@ -111,5 +111,5 @@ class Peer:
         self.namespace.register_table(official.RegisterTableRequest(id=id, location=location))
 
     def deregister(self, id: list[str]) -> None:
-        """Deregister a table, whose directory stays."""
+        """Deregister a table; its directory remains."""
         self.namespace.deregister_table(official.DeregisterTableRequest(id=id))

@@ -1,4 +1,4 @@
-"""Bad input to a directory namespace: each with its code, and nothing changed."""
+"""Invalid input to a directory namespace returns a specific error code and changes nothing."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
 
 
 @pytest.mark.parametrize(("code", "call"), CASES.values(), ids=CASES)
-def test_bad_input_has_its_code_and_changes_nothing(
+def test_invalid_input_has_its_code_and_changes_nothing(
     namespace: Namespace, tmp_path: Path, code: int, call: Callable[[Namespace], Any]
 ) -> None:
     before = snapshot(tmp_path)
@@ -173,7 +173,7 @@ def test_bad_input_has_its_code_and_changes_nothing(
     message = str(refused.value)
     assert "\n" not in message
     after = snapshot(tmp_path)
-    # An insert that fails leaves data files that no version names; a later clean-up takes them.
+    # A failed insert leaves data files that no version references; a later cleanup deletes them.
     orphans = {p for p in after if p.startswith("t.lance/data/") and p not in before}
     assert {p: c for p, c in after.items() if p not in orphans} == before
 
@@ -190,7 +190,7 @@ def test_bad_input_has_its_code_and_changes_nothing(
     ],
     ids=["declare", "create", "create if missing", "overwrite", "rename"],
 )
-def test_a_file_in_the_place_of_a_table_is_named_and_stays(
+def test_a_file_at_the_path_of_a_table_is_reported_and_kept(
     namespace: Namespace, tmp_path: Path, call: Callable[[Namespace, str], Any], name: str
 ) -> None:
     before = snapshot(tmp_path)
@@ -207,7 +207,7 @@ def test_a_half_written_directory_is_still_a_table(namespace: Namespace, tmp_pat
     namespace.table_exists({"id": ["half"]})
 
 
-def test_a_disk_that_is_full_leaves_no_half_of_a_table(
+def test_a_full_disk_leaves_no_partial_table(
     namespace: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> Any:
@@ -226,13 +226,13 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_table(
 
 
 @pytest.mark.parametrize("properties", [{}, {"path": ""}, {"pth": "x"}, {"path": "a", "root": "b"}])
-def test_bad_properties_are_refused(properties: dict[str, str]) -> None:
+def test_invalid_properties_are_rejected(properties: dict[str, str]) -> None:
     with pytest.raises(LanceNamespaceError) as refused:
         connect("dir", properties)
     assert refused.value.code == 13
 
 
-def test_a_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_root_that_is_a_file_is_rejected(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.write_text("a file")
     with connect("dir", {"path": str(root)}) as namespace:

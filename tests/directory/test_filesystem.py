@@ -1,4 +1,4 @@
-"""What a directory's file system says and does, on a local disk and where it asks as an object store."""
+"""File operations of a directory, on a local disk and with the requests for an object store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS = {
 
 
 class Store:
-    """A local disk that is asked as an object store is, where a file brings the folders to it."""
+    """A local disk that behaves like an object store: writing a file creates its parent folders."""
 
     def __init__(self) -> None:
         self._real = fs.LocalFileSystem()
@@ -71,10 +71,10 @@ def refuse(error: LanceNamespaceError) -> None:
     raise error
 
 
-# --- looking
+# --- inspection
 
 
-def test_what_is_at_a_path(directory: Directory, tmp_path: Path) -> None:
+def test_the_kind_of_a_path(directory: Directory, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     (tmp_path / "link to a folder").symlink_to(tmp_path / "folder")
@@ -91,7 +91,7 @@ def test_what_is_at_a_path(directory: Directory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "store"])
-def test_a_root_that_is_not_there_holds_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_missing_root_is_empty(tmp_path: Path, kind: str) -> None:
     directory = opened(tmp_path / "none", kind)
     assert directory.kinds("", "a") == ["missing"] * 2
     assert directory.kinds(*map(str, range(MANY))) == ["missing"] * MANY
@@ -105,7 +105,7 @@ def test_a_root_that_is_not_there_holds_nothing(tmp_path: Path, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["local", "store"])
-def test_a_root_that_is_a_file_is_told(tmp_path: Path, kind: str) -> None:
+def test_a_root_that_is_a_file_is_reported(tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").touch()
     directory = opened(tmp_path / "file", kind)
     for call in (directory.require_directory, lambda: directory.folders(refuse)):
@@ -115,7 +115,7 @@ def test_a_root_that_is_a_file_is_told(tmp_path: Path, kind: str) -> None:
     assert directory.holds_file("a", "") is False
 
 
-def test_folders_are_listed_by_their_names(directory: Directory, tmp_path: Path) -> None:
+def test_folders_are_listed_by_name(directory: Directory, tmp_path: Path) -> None:
     for name in ("t.lance", "t-1", "u", "ü"):
         (tmp_path / name / "inside").mkdir(parents=True)
     (tmp_path / "t.txt").touch()
@@ -125,7 +125,7 @@ def test_folders_are_listed_by_their_names(directory: Directory, tmp_path: Path)
     assert directory.starting_with("x", refuse) == []
 
 
-def test_a_folder_holds_what_is_directly_in_it(directory: Directory, tmp_path: Path) -> None:
+def test_only_direct_children_of_a_folder_count(directory: Directory, tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "1.manifest").touch()
     (tmp_path / "a" / "1.manifest-2").touch()
@@ -135,7 +135,7 @@ def test_a_folder_holds_what_is_directly_in_it(directory: Directory, tmp_path: P
     assert directory.holds_file("a/1.manifest-2", "") is False
 
 
-def test_what_is_there_without_being_anything_is_told(on_disk: Directory, tmp_path: Path) -> None:
+def test_links_are_detected(on_disk: Directory, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     (tmp_path / "folder").mkdir()
     assert [on_disk.has(name) for name in ("link", "folder", "gone")] == [True, True, False]
@@ -149,7 +149,7 @@ def test_what_is_there_without_being_anything_is_told(on_disk: Directory, tmp_pa
     ("folder", "in_a_uri"),
     [("t.lance", "t.lance"), ("a%20b", "a%2520b"), ("a#b?c", "a%23b%3Fc"), ("ü b", "ü b")],
 )
-def test_a_location_leads_back_to_its_folder(
+def test_a_location_maps_back_to_its_folder(
     directory: Directory, tmp_path: Path, folder: str, in_a_uri: str
 ) -> None:
     location = directory.location(folder)
@@ -162,7 +162,7 @@ def test_a_location_leads_back_to_its_folder(
 # --- small files
 
 
-def test_a_file_is_read_as_it_was_written(directory: Directory, tmp_path: Path) -> None:
+def test_a_file_is_read_unchanged(directory: Directory, tmp_path: Path) -> None:
     directory.write("f", b"old")
     directory.write("f", b"new")
     assert directory.read("f") == b"new"
@@ -170,9 +170,7 @@ def test_a_file_is_read_as_it_was_written(directory: Directory, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
-def test_no_more_is_read_than_a_small_file(
-    on_disk: Directory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_small_files_are_read(on_disk: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "MAX_SMALL_BYTES", 4)
     on_disk.write("f", b"1234")
     assert on_disk.read("f") == b"1234"
@@ -187,8 +185,8 @@ def test_a_pipe_is_not_read(on_disk: Directory, tmp_path: Path) -> None:
         on_disk.read("pipe")
 
 
-def test_what_is_made_is_for_whom_the_process_makes_it(on_disk: Directory, tmp_path: Path) -> None:
-    """Several users may share a directory, whose processes let the group write."""
+def test_created_files_follow_the_umask(on_disk: Directory, tmp_path: Path) -> None:
+    """Several users may share a directory, if their processes let the group write."""
     before = os.umask(0o002)
     try:
         on_disk.create_marker("marker")
@@ -207,7 +205,7 @@ def test_what_is_made_is_for_whom_the_process_makes_it(on_disk: Directory, tmp_p
 # --- moving and deleting
 
 
-def test_a_folder_goes_out_of_sight_and_is_deleted(directory: Directory, tmp_path: Path) -> None:
+def test_a_folder_is_moved_to_trash_and_deleted(directory: Directory, tmp_path: Path) -> None:
     (tmp_path / "d" / "inside").mkdir(parents=True)
     (tmp_path / "d" / "inside" / "f").touch()
     trash = directory.move_to_trash("d")
@@ -215,12 +213,12 @@ def test_a_folder_goes_out_of_sight_and_is_deleted(directory: Directory, tmp_pat
     assert (tmp_path / trash / "inside" / "f").exists()
     directory.delete(trash)
     assert list(tmp_path.iterdir()) == []
-    directory.delete(trash)  # as another may have done at the same time
+    directory.delete(trash)  # another process may have deleted it concurrently
     with pytest.raises(FileNotFoundError):
         directory.move_to_trash("d")
 
 
-def test_a_folder_is_moved_to_a_free_name_alone(on_disk: Directory, tmp_path: Path) -> None:
+def test_a_folder_is_moved_only_to_a_free_name(on_disk: Directory, tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "taken").mkdir()
     assert on_disk.move("d", "taken") is False
@@ -230,7 +228,7 @@ def test_a_folder_is_moved_to_a_free_name_alone(on_disk: Directory, tmp_path: Pa
         on_disk.move("d", "other")
 
 
-def test_what_others_left_is_looked_for_now_and_then(
+def test_leftovers_are_swept_periodically(
     on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept: list[str] = []
@@ -243,7 +241,7 @@ def test_what_others_left_is_looked_for_now_and_then(
     assert len(swept) == 2
 
 
-def test_what_is_staged_goes_unless_it_is_moved(on_disk: Directory, tmp_path: Path) -> None:
+def test_a_staged_folder_is_deleted_unless_it_is_moved(on_disk: Directory, tmp_path: Path) -> None:
     with on_disk.staged() as staged:
         assert on_disk.kinds(staged) == ["directory"]
         on_disk.write(f"{staged}/f", b"")
@@ -253,10 +251,10 @@ def test_what_is_staged_goes_unless_it_is_moved(on_disk: Directory, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
-# --- what is held open
+# --- open folders
 
 
-def test_a_tree_is_told_as_it_was_found(on_disk: Directory, tmp_path: Path) -> None:
+def test_an_open_tree_detects_changes(on_disk: Directory, tmp_path: Path) -> None:
     for folder in ("d/data/empty", "d/data/full"):
         (tmp_path / folder).mkdir(parents=True)
     for file in ("d/top", "d/data/one", "d/data/full/two"):
@@ -273,7 +271,7 @@ def test_a_tree_is_told_as_it_was_found(on_disk: Directory, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("folders", "is_held"), [(local.MOST_OPEN - 1, True), (40, False)])
-def test_a_tree_of_many_folders_is_not_held(
+def test_a_tree_of_many_folders_is_not_held_open(
     on_disk: Directory, tmp_path: Path, folders: int, is_held: bool
 ) -> None:
     for number in range(folders):
@@ -283,7 +281,7 @@ def test_a_tree_of_many_folders_is_not_held(
         assert tree is None or len(tree.folders) == folders
 
 
-def test_what_is_no_folder_is_not_held(on_disk: Directory, tmp_path: Path) -> None:
+def test_only_folders_are_held_open(on_disk: Directory, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("file", "none"):
@@ -307,7 +305,7 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def test_a_folder_is_locked_for_a_moment(on_disk: Directory, tmp_path: Path) -> None:
+def test_a_folder_is_locked_and_unlocked(on_disk: Directory, tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     with on_disk.lock("d"):
         assert is_locked(tmp_path / "d")
@@ -336,7 +334,7 @@ def test_a_folder_that_was_replaced_while_waiting_is_not_locked(
 
 @pytest.fixture(params=["f", "marker"])
 def held(request: pytest.FixtureRequest, on_disk: Directory) -> AbstractContextManager[Any]:
-    """What holds a file, or the marker that is there in its place."""
+    """A context manager that locks a file, or the marker that exists instead of the file."""
     if request.param == "marker":
         on_disk.create_marker("marker")
     found = on_disk.hold("f", timeout=0, marker="marker")
@@ -344,7 +342,7 @@ def held(request: pytest.FixtureRequest, on_disk: Directory) -> AbstractContextM
     return found
 
 
-def test_one_has_a_file_at_a_time(
+def test_only_one_caller_locks_a_file_at_a_time(
     on_disk: Directory, held: AbstractContextManager[Any], tmp_path: Path
 ) -> None:
     (taken,) = tmp_path.iterdir()
@@ -359,7 +357,7 @@ def test_one_has_a_file_at_a_time(
         assert [path.name for path in tmp_path.iterdir()] == [taken.name]
 
 
-def test_who_waits_for_a_file_gets_it(
+def test_a_waiting_caller_gets_the_lock(
     on_disk: Directory, held: AbstractContextManager[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []

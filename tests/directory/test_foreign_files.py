@@ -1,4 +1,4 @@
-"""A directory that holds anything Lance did not write is not dropped, and stays whole."""
+"""A directory that contains files that Lance did not write is not dropped and stays unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Place:
 
     namespace: Namespace
     put: Callable[[str], None]
-    """Writes a file of somebody's, by its path below the root."""
+    """Writes a third-party file at a path below the root."""
     names: Callable[[], set[str]]
     """Returns the paths of all files below the root."""
 
@@ -60,7 +60,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         s3.client().put_object(Bucket=s3.bucket, Key=f"root/{path}", Body=b"keep me")
 
     def objects() -> set[str]:
-        # pyarrow leaves an empty object in the place of a directory.
+        # pyarrow creates an empty object for a directory.
         return {key.removeprefix("root/") for key in s3.objects() if not key.endswith("/")}
 
     storage = {f"storage.{key}": value for key, value in s3.options().items()}
@@ -107,7 +107,7 @@ def test_a_folder_of_photos_stays_whole_when_all_tables_are_dropped(place: Place
     assert place.names() == {"photos/cat.jpg", "photos/2026/dog.jpg"}
 
 
-def test_a_table_whose_name_begins_alike_stays(place: Place) -> None:
+def test_tables_with_similar_names_are_kept(place: Place) -> None:
     others = ["t2", "t-1", "tt", "T2"]
     for name in ["t", *others]:
         place.namespace.create_table({"id": [name]}, ROWS)
@@ -118,7 +118,7 @@ def test_a_table_whose_name_begins_alike_stays(place: Place) -> None:
     assert all(place.namespace.count_table_rows({"id": [name]}).count == 3 for name in others)
 
 
-def test_a_dataset_with_everything_is_dropped_whole(place: Place) -> None:
+def test_a_dataset_with_every_feature_is_dropped_completely(place: Place) -> None:
     place.namespace.create_table({**T, "properties": {"k": "v"}}, ROWS)
     dataset = place.namespace.open_table(["t"])
     dataset.delete("x = 1")
@@ -131,7 +131,7 @@ def test_a_dataset_with_everything_is_dropped_whole(place: Place) -> None:
     assert list(place.namespace.iter_tables()) == []
 
 
-def test_what_a_failed_first_write_left_is_taken_back_without_others_files(
+def test_the_rollback_of_a_first_write_keeps_foreign_files(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(place.namespace, "create_table_at_once", lambda *_: None)
@@ -150,7 +150,7 @@ def test_what_a_failed_first_write_left_is_taken_back_without_others_files(
     assert "t.lance/photos/cat.jpg" in place.names()
 
 
-def test_an_empty_directory_of_somebody_is_refused_too(tmp_path: Path) -> None:
+def test_an_empty_foreign_directory_is_also_rejected(tmp_path: Path) -> None:
     (tmp_path / "t" / "photos").mkdir(parents=True)
     (tmp_path / "u" / "data" / "photos").mkdir(parents=True)
     (tmp_path / "empty").mkdir()
@@ -175,7 +175,7 @@ def test_a_link_in_a_table_is_not_followed(tmp_path: Path, link: str) -> None:
         assert (elsewhere / "cat.jpg").exists()
 
 
-def test_a_file_that_comes_between_the_look_and_the_drop_stays(
+def test_a_file_created_between_the_check_and_the_drop_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     move_to_trash = Directory.move_to_trash
@@ -193,7 +193,7 @@ def test_a_file_that_comes_between_the_look_and_the_drop_stays(
 
 
 @pytest.mark.parametrize("folders", [1, 40], ids=["held open", "too many to be held open"])
-def test_what_lance_writes_between_the_look_and_the_drop_goes_too(
+def test_lance_files_created_between_the_check_and_the_drop_are_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: int
 ) -> None:
     move_to_trash = Directory.move_to_trash
@@ -212,10 +212,10 @@ def test_what_lance_writes_between_the_look_and_the_drop_goes_too(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_that_takes_a_files_place_meanwhile_stays(
+def test_a_directory_that_concurrently_replaces_a_file_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one name with what Lance wrote, and so not told by its name: only what was seen is deleted."""
+    """Its name is that of a file from Lance. A drop deletes only files that its check has found."""
 
     def late(opened: OpenTree) -> bool:
         (data,) = tmp_path.glob(".dropped-*/data")
@@ -234,7 +234,7 @@ def test_a_directory_that_takes_a_files_place_meanwhile_stays(
     assert left.read_text() == "keep me"
 
 
-def test_only_what_a_drop_put_aside_is_swept(tmp_path: Path) -> None:
+def test_only_directories_that_a_drop_moved_are_swept(tmp_path: Path) -> None:
     (tmp_path / ".dropped-photos").mkdir()
     (tmp_path / ".dropped-photos" / "cat.jpg").write_text("keep me")
     (tmp_path / f".dropped-{'0' * 32}").mkdir()
@@ -244,8 +244,8 @@ def test_only_what_a_drop_put_aside_is_swept(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".dropped-photos"]
 
 
-def test_a_file_of_somebody_is_not_swept(tmp_path: Path) -> None:
-    """A drop that is killed as it looks again leaves a directory whose foreign file it has not seen."""
+def test_a_foreign_file_is_not_swept(tmp_path: Path) -> None:
+    """A drop that is killed before its second check leaves a foreign file that it has not seen."""
     left = tmp_path / f".dropped-{'0' * 32}"
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in ("t", "of_others"):
@@ -260,14 +260,14 @@ def test_a_file_of_somebody_is_not_swept(tmp_path: Path) -> None:
     assert sorted(left.rglob("*")) == before
 
 
-def test_a_file_of_somebody_is_not_swept_below_a_manifest(tmp_path: Path) -> None:
+def test_a_foreign_file_is_not_swept_with_a_manifest(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as namespace:
         namespace.create_namespace({"id": ["n"]})
         for name in ("t", "u"):
             namespace.create_table({"id": ["n", name]}, ROWS)
         (left,) = tmp_path.glob("*_n$u")
         namespace.deregister_table({"id": ["n", "u"]})
-        (left / ".lance-dropped").touch()  # as a drop leaves it that is killed behind that
+        (left / ".lance-dropped").touch()  # as left by a drop that is killed right after that
         (left / "cat.jpg").write_text("keep me")
         before = sorted(left.rglob("*"))
         with pytest.warns(UserWarning, match=r"not referenced .* Lance did not write .*cat\.jpg"):
@@ -275,8 +275,8 @@ def test_a_file_of_somebody_is_not_swept_below_a_manifest(tmp_path: Path) -> Non
     assert sorted(left.rglob("*")) == before
 
 
-def test_what_another_process_works_on_is_not_swept(tmp_path: Path) -> None:
-    """One that is dropped may be moved back; one that is added may take long on a machine that sleeps."""
+def test_directories_in_use_by_another_process_are_not_swept(tmp_path: Path) -> None:
+    """A dropped directory may be moved back, and adding one may be slow if a machine sleeps."""
     directory = Directory(str(tmp_path), {})
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in ("t", "u"):
@@ -289,7 +289,7 @@ def test_what_another_process_works_on_is_not_swept(tmp_path: Path) -> None:
             assert (tmp_path / dropped / "data").exists()
 
 
-def test_what_a_killed_process_added_is_swept(tmp_path: Path) -> None:
+def test_a_directory_staged_by_a_killed_process_is_swept(tmp_path: Path) -> None:
     left = tmp_path / f".adding-{'0' * 32}"
     (left / "data").mkdir(parents=True)
     os.utime(left, (0, 0))

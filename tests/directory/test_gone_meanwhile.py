@@ -1,4 +1,4 @@
-"""Directories that go between two looks at them, as others drop or are interrupted."""
+"""Directories that disappear between two requests, as in a concurrent or interrupted drop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ROWS = pa.table({"x": [1]})
 
 
 class Vanishing:
-    """A file system on which a directory is seen, and has gone when it is listed.
+    """A file system on which a directory is found, but no longer exists when it is listed.
 
-    pyarrow says so with the words of the system.
+    The error has the message that pyarrow passes on from the operating system.
     """
 
     def __init__(self, real: fs.FileSystem, ending: str) -> None:
@@ -61,17 +61,17 @@ def vanish(directory: DirectoryNamespace, ending: str) -> Vanishing:
     ],
     ids=["list", "describe", "fill"],
 )
-def test_versions_that_went_are_no_data(
+def test_versions_that_disappear_are_not_data(
     directory: DirectoryNamespace, ask: Callable[[DirectoryNamespace], bool]
 ) -> None:
     directory.declare_table({"id": ["t"]})
     files = vanish(directory, "/_versions")
-    directory._directory.is_local = False  # where looking and listing are two requests
+    directory._directory.is_local = False  # then checking and listing are two requests
     assert ask(directory)
     assert files.listed
 
 
-def test_a_root_that_went_has_no_tables(directory: DirectoryNamespace, tmp_path: Path) -> None:
+def test_a_deleted_root_has_no_tables(directory: DirectoryNamespace, tmp_path: Path) -> None:
     directory.declare_table({"id": ["t"]})
     shutil.rmtree(tmp_path)
     assert directory.list_tables({}).tables == []
@@ -85,7 +85,7 @@ def code_of(call: Callable[[], Any]) -> int:
     return int(failed.value.code)
 
 
-def test_a_folder_that_goes_before_it_is_registered_is_said(
+def test_a_folder_deleted_before_its_registration_is_reported(
     directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory.create_table({"id": ["t"]}, ROWS)
@@ -104,7 +104,7 @@ def test_a_folder_that_goes_before_it_is_registered_is_said(
 
 
 @pytest.mark.parametrize("looks", ["opened", "hold"])
-def test_a_root_that_goes_before_a_drop_is_a_missing_table(
+def test_a_root_deleted_before_a_drop_is_a_missing_table(
     directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
 ) -> None:
     directory.declare_table({"id": ["t"]})
@@ -118,7 +118,7 @@ def test_a_root_that_goes_before_a_drop_is_a_missing_table(
     assert code_of(lambda: directory.drop_table({"id": ["t"]})) == 4
 
 
-def test_a_root_that_goes_while_a_table_is_held(tmp_path: Path) -> None:
+def test_a_root_deleted_while_a_table_is_locked(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     held = Directory(str(root), {}).hold("t", timeout=0)

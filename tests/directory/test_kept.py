@@ -1,4 +1,4 @@
-"""Datasets that are kept open: what is read is always the newest version of the table of that name."""
+"""Cached open datasets: a read always returns the latest version of the table with that name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def namespace(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Namespace]:
-    monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)  # the clock of the disk is exact
+    monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)  # treat disk timestamps as exact
     with connect("dir", {"path": str(root)}) as made:
         made.create_table(T, ROWS)
         yield made
@@ -39,7 +39,7 @@ def namespace(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Namespace
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Locations of the datasets that are opened."""
+    """The locations of the datasets that were opened."""
     found: list[str] = []
     real = dataset.open_dataset
 
@@ -52,15 +52,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def ids(namespace: Namespace, **more: Any) -> list[int]:
-    """Read rows with a filter that no query had before."""
+    """Read rows with a filter that no earlier query used."""
     query = {**T, "k": 20, "vector": {}, "filter": f"id < {random.randrange(1000, 10**9)}", **more}
     with namespace.query_table(query) as reader:
         return sorted(reader.read_all()["id"].to_pylist())
 
 
-def test_a_table_that_stays_as_it_is_is_opened_once(
-    namespace: Namespace, opened: list[str]
-) -> None:
+def test_an_unchanged_table_is_opened_once(namespace: Namespace, opened: list[str]) -> None:
     for _ in range(3):
         assert ids(namespace) == [1, 2, 3]
         assert namespace.count_table_rows(T).count == 3
@@ -69,8 +67,8 @@ def test_a_table_that_stays_as_it_is_is_opened_once(
     assert len(opened) == 2
 
 
-def test_one_that_changed_just_now_is_opened_again(root: Path, opened: list[str]) -> None:
-    """Another change in the same tick of the disk's clock would not show."""
+def test_a_recently_changed_table_is_opened_again(root: Path, opened: list[str]) -> None:
+    """Another change in the same tick of the disk's clock would not be detected."""
     with connect("dir", {"path": str(root)}) as namespace:
         namespace.create_table(T, ROWS)
         opened.clear()
@@ -98,7 +96,7 @@ CHANGES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_by_another_program_shows_at_once(
+def test_a_change_by_another_program_is_visible_immediately(
     namespace: Namespace, root: Path, change: str
 ) -> None:
     assert ids(namespace) == [1, 2, 3]
@@ -116,10 +114,10 @@ def test_a_change_by_another_program_shows_at_once(
             assert namespace.count_table_rows(T).count == len(expected)
 
 
-def test_on_the_disk_of_another_machine_nothing_is_kept(
+def test_datasets_on_a_network_disk_are_not_cached(
     namespace: Namespace, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The directories of a mounted bucket look the same whatever is written to it."""
+    """The directories of a mounted bucket do not show that files were written to it."""
     monkeypatch.setattr(filesystem, "on_local_disk", lambda path: path != str(root))
     real = file_stamps._mark
     monkeypatch.setattr(file_stamps, "_mark", lambda path: (*real(path)[:3], 0))
@@ -128,7 +126,7 @@ def test_on_the_disk_of_another_machine_nothing_is_kept(
     assert namespace.count_table_rows(T).count == 4
 
 
-def test_of_many_tables_some_are_kept(namespace: Namespace, opened: list[str]) -> None:
+def test_the_number_of_cached_datasets_is_limited(namespace: Namespace, opened: list[str]) -> None:
     names = [f"t{number}" for number in range(MAX_KEPT + 1)]
     for name in names:
         namespace.create_table({"id": [name]}, ROWS)

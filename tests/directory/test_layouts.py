@@ -1,4 +1,4 @@
-"""What stands in a directory: both layouts, markers, odd names, and what others put there."""
+"""The contents of a directory: both layouts, markers, unusual names, and third-party files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_plain_directory_is_a_table_and_stays_plain(namespace: Namespace, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_plain_directory_comes_back_by_its_own_location(
+def test_a_plain_directory_is_registered_by_its_own_location(
     namespace: Namespace, tmp_path: Path
 ) -> None:
     (tmp_path / "t").mkdir()
@@ -54,13 +54,13 @@ def test_a_plain_directory_comes_back_by_its_own_location(
         namespace.deregister_table({"id": ["t"]})
 
 
-def test_an_empty_directory_is_renamed_as_it_is(namespace: Namespace, tmp_path: Path) -> None:
+def test_an_empty_directory_is_renamed_unchanged(namespace: Namespace, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     namespace.rename_table({"id": ["old"], "new_table_name": "new"})
     assert [path.name for path in tmp_path.rglob("*")] == ["new"]
 
 
-# --- both layouts at once
+# --- both layouts for one name
 
 ON_BOTH: dict[str, Callable[[Namespace], Any]] = {
     "list": lambda ns: ns.list_tables({}),
@@ -94,7 +94,7 @@ def test_two_directories_of_one_name_are_ambiguous(
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["other.lance", "t", "t.lance"]
 
 
-def test_other_tables_beside_two_of_one_name_are_at_hand(
+def test_other_tables_remain_usable_next_to_an_ambiguous_name(
     namespace: Namespace, tmp_path: Path
 ) -> None:
     for name in ("t", "t.lance", "other.lance"):
@@ -104,7 +104,7 @@ def test_other_tables_beside_two_of_one_name_are_at_hand(
     assert namespace.count_table_rows({"id": ["other"]}).count == 3
 
 
-def test_a_deregistered_directory_is_not_in_the_way_of_reading(
+def test_a_deregistered_directory_does_not_make_a_name_ambiguous(
     namespace: Namespace, tmp_path: Path
 ) -> None:
     (tmp_path / "t").mkdir()
@@ -130,7 +130,7 @@ def test_a_declared_table_has_its_marker_until_it_has_data(
     assert not (tmp_path / "t.lance" / ".lance-reserved").exists()
 
 
-def test_what_counts_is_the_data_and_not_the_marker(namespace: Namespace, tmp_path: Path) -> None:
+def test_data_takes_precedence_over_the_marker(namespace: Namespace, tmp_path: Path) -> None:
     import lance
 
     location = namespace.declare_table({"id": ["t"]}).location
@@ -141,7 +141,7 @@ def test_what_counts_is_the_data_and_not_the_marker(namespace: Namespace, tmp_pa
     assert code_of(lambda: namespace.create_table({"id": ["t"]}, ROWS))[0] == 5
 
 
-def test_deregistering_leaves_everything_where_it_is(namespace: Namespace, tmp_path: Path) -> None:
+def test_deregistering_leaves_all_files_unchanged(namespace: Namespace, tmp_path: Path) -> None:
     namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     namespace.deregister_table({"id": ["t"]})
@@ -152,7 +152,7 @@ def test_deregistering_leaves_everything_where_it_is(namespace: Namespace, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"k": 1}', b"\xff", b'"text"'])
-def test_damaged_properties_are_told_and_left(
+def test_damaged_properties_are_reported_and_kept(
     namespace: Namespace, tmp_path: Path, content: bytes
 ) -> None:
     namespace.declare_table({"id": ["t"], "properties": {"k": "v"}})
@@ -177,7 +177,7 @@ def test_damaged_properties_are_told_and_left(
     ["a b", "a.b", "a%20b", "%2F", "50%", "a+b", "a$b", "a#b", "a?b", "a:b", "a*b", "~", "-", "ü",
      "e\u0301", "日本", "a'b", 'a"b', "a\\b", " a", "a ", "x.lance.y", "n" * 249, "ü" * 124],
 )  # fmt: skip
-def test_awkward_names_are_tables_of_their_own(namespace: Namespace, name: str) -> None:
+def test_unusual_names_are_separate_tables(namespace: Namespace, name: str) -> None:
     for other in ("a", "b"):
         namespace.create_table({"id": [other]}, pa.table({"x": [0]}))
     namespace.create_table({"id": [name]}, ROWS)
@@ -195,7 +195,7 @@ def test_awkward_names_are_tables_of_their_own(namespace: Namespace, name: str) 
     assert list(namespace.iter_tables()) == ["a", "b"]
 
 
-def test_a_control_character_is_refused_before_anything_is_made(
+def test_a_control_character_is_rejected_before_any_change(
     namespace: Namespace, tmp_path: Path
 ) -> None:
     for code in (*range(1, 32), 127):
@@ -211,7 +211,7 @@ def test_a_control_character_is_refused_before_anything_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_whose_name_is_no_text_fails_the_listing(
+def test_a_directory_whose_name_is_not_utf_8_fails_the_listing(
     namespace: Namespace, tmp_path: Path
 ) -> None:
     namespace.declare_table({"id": ["t"]})
@@ -226,14 +226,14 @@ def test_a_directory_whose_name_is_no_text_fails_the_listing(
 # --- links and files
 
 
-def test_a_link_to_nothing_is_no_table(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_broken_link_is_not_a_table(namespace: Namespace, tmp_path: Path) -> None:
     (tmp_path / "gone.lance").symlink_to(tmp_path / "nowhere")
     assert list(namespace.iter_tables()) == []
     assert code_of(lambda: namespace.describe_table({"id": ["gone"]}))[0] == 4
     assert code_of(lambda: namespace.declare_table({"id": ["gone"]}))[0] == 5
 
 
-def test_a_missing_data_file_is_the_tables_fault(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_missing_data_file_is_code_19(namespace: Namespace, tmp_path: Path) -> None:
     namespace.create_table({"id": ["t"]}, ROWS)
     for file in (tmp_path / "t.lance" / "data").iterdir():
         file.unlink()
@@ -244,7 +244,7 @@ def test_a_missing_data_file_is_the_tables_fault(namespace: Namespace, tmp_path:
 # --- the directory itself
 
 
-def test_the_directory_is_made_with_its_first_table(tmp_path: Path) -> None:
+def test_the_directory_is_created_with_its_first_table(tmp_path: Path) -> None:
     root = tmp_path / "not" / "there" / "yet"
     with connect("dir", {"path": str(root)}) as namespace:
         assert namespace.describe_namespace({}).properties == {}
@@ -256,7 +256,7 @@ def test_the_directory_is_made_with_its_first_table(tmp_path: Path) -> None:
     assert (root / "t.lance").is_dir()
 
 
-def test_a_rename_onto_an_empty_directory_is_refused(namespace: Namespace, tmp_path: Path) -> None:
+def test_a_rename_onto_an_empty_directory_is_rejected(namespace: Namespace, tmp_path: Path) -> None:
     namespace.create_table({"id": ["t"]}, ROWS)
     (tmp_path / "u").mkdir()
     (tmp_path / "v.lance").mkdir()
@@ -270,10 +270,8 @@ def test_a_rename_onto_an_empty_directory_is_refused(namespace: Namespace, tmp_p
 
 
 @pytest.mark.parametrize("manifest", ["false", "true"])
-def test_a_table_with_branches_keeps_the_name_of_its_directory(
-    tmp_path: Path, manifest: str
-) -> None:
-    """Lance writes into a branch where the data lies, as a whole path."""
+def test_a_table_of_the_root_with_branches_cannot_be_renamed(tmp_path: Path, manifest: str) -> None:
+    """Lance stores the absolute path of the data in a branch."""
     old, new = {"id": ["old"]}, {"id": ["new"]}
     with connect("dir", {"path": str(tmp_path), "manifest": manifest}) as lake:
         lake.create_table(old, ROWS)
@@ -292,7 +290,7 @@ def test_a_table_with_branches_keeps_the_name_of_its_directory(
         assert lake.query_table({**new, "k": 9, "vector": None}).read_all() == ROWS
 
 
-def test_a_table_below_may_have_branches_when_it_is_renamed(tmp_path: Path) -> None:
+def test_a_table_in_a_namespace_with_branches_can_be_renamed(tmp_path: Path) -> None:
     old, new = {"id": ["n", "old"]}, {"id": ["n", "new"]}
     with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as lake:
         lake.create_namespace({"id": ["n"]})

@@ -1,4 +1,4 @@
-"""The same calls on a directory with a manifest here and through pylance get the same codes."""
+"""The same calls on a directory with a manifest return the same codes here and in pylance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETRIES = {"commit_retries": "1000"}
 
 
 def scenario(namespace: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield calls that build on one another, each with what it does."""
+    """Yield calls that depend on one another, each with a description."""
 
     def call(method: str, request: str, *rows: bytes, **fields: Any) -> Callable[[], Any]:
         made = getattr(official, f"{request}Request")(**fields)
@@ -81,13 +81,13 @@ def scenario(namespace: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def codes(namespace: Any) -> dict[str, int | None]:
-    """Run the calls; what each does -> the code that it failed with."""
+    """Run the calls; return the error code of each call by its description, or None."""
     found: dict[str, int | None] = {}
     for what, call in scenario(namespace):
         try:
             call()
             found[what] = None
-        except Exception as error:  # noqa: BLE001 its code is compared
+        except Exception as error:  # noqa: BLE001 any failure is compared
             found[what] = int(getattr(error, "code", -1))
     return found
 
@@ -97,7 +97,7 @@ def codes(namespace: Any) -> dict[str, int | None]:
     [{}, {"dir_listing_enabled": "false"}, {"table_version_tracking_enabled": "true"}],
     ids=["listed", "manifest alone", "managed"],
 )
-def test_codes_are_pylances(tmp_path: Path, properties: dict[str, str]) -> None:
+def test_codes_are_the_same_as_in_pylance(tmp_path: Path, properties: dict[str, str]) -> None:
     theirs = Peer.at(f"file://{tmp_path}/theirs", **properties, **RETRIES).namespace
     given = {"root": f"file://{tmp_path}/ours", "manifest": "true", **properties, **RETRIES}
     with connect("dir", given) as ours:

@@ -1,4 +1,4 @@
-"""A directory with a manifest, and what pylance's own namespace makes of it."""
+"""A directory with a manifest, also accessed through pylance's directory namespace."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def peer(tmp_path: Path) -> Peer:
     return Peer.at(tmp_path)
 
 
-# --- what one makes the other sees
+# --- objects created here are visible in pylance, and vice versa
 
 
-def test_pylance_sees_what_is_made_here(lake: Namespace, peer: Peer) -> None:
+def test_pylance_sees_objects_created_here(lake: Namespace, peer: Peer) -> None:
     lake.create_namespace({"id": ["n"], "properties": {"owner": "me"}})
     lake.create_namespace({"id": ["n", "m"]})
     lake.create_table({"id": ["top"]}, ROWS)
@@ -58,7 +58,7 @@ def test_pylance_sees_what_is_made_here(lake: Namespace, peer: Peer) -> None:
         assert theirs == lake.describe_table({"id": table}).location
 
 
-def test_what_pylance_makes_is_seen_here(lake: Namespace, peer: Peer) -> None:
+def test_objects_created_by_pylance_are_visible(lake: Namespace, peer: Peer) -> None:
     peer.create_namespace(["n"], {"owner": "me"})
     peer.create_namespace(["n", "m"])
     peer.create_table(["top"])
@@ -77,7 +77,7 @@ def test_what_pylance_makes_is_seen_here(lake: Namespace, peer: Peer) -> None:
     assert peer.tables(["n", "m"]) == []
 
 
-def test_rows_have_the_names_that_pylance_gives(lake: Namespace, tmp_path: Path) -> None:
+def test_rows_have_the_names_that_pylance_uses(lake: Namespace, tmp_path: Path) -> None:
     lake.create_namespace({"id": ["n"]})
     lake.create_table({"id": ["top"], "properties": {"k": "v"}}, ROWS)
     lake.create_table({"id": ["n", "t"]}, ROWS)
@@ -110,7 +110,7 @@ def test_an_older_client_that_only_lists_sees_the_root(lake: Namespace, tmp_path
         assert flat.describe_table({"id": ["top"]}).properties == {"k": "v"}
 
 
-def test_what_a_listing_client_makes_is_a_table_of_the_root(
+def test_a_table_created_by_a_listing_client_is_in_the_root(
     lake: Namespace, peer: Peer, tmp_path: Path
 ) -> None:
     lake.create_namespace({"id": ["n"]})
@@ -124,7 +124,7 @@ def test_what_a_listing_client_makes_is_a_table_of_the_root(
     assert list(lake.iter_tables()) == peer.tables([]) == []
 
 
-def test_tables_of_the_root_by_the_manifest_alone(tmp_path: Path) -> None:
+def test_tables_of_the_root_without_directory_listing(tmp_path: Path) -> None:
     with ours(tmp_path, dir_listing_enabled="false") as lake:
         peer = Peer.at(tmp_path, dir_listing_enabled="false")
         lake.create_table({"id": ["here"], "properties": {"k": "v"}}, ROWS)
@@ -136,10 +136,10 @@ def test_tables_of_the_root_by_the_manifest_alone(tmp_path: Path) -> None:
         assert peer.rows(["moved"]) == lake.open_table(["moved"]).to_table() == ROWS
 
 
-# --- which directories have one
+# --- the manifest property
 
 
-def test_auto_goes_by_what_is_there_and_makes_none(tmp_path: Path) -> None:
+def test_auto_uses_an_existing_manifest_and_creates_none(tmp_path: Path) -> None:
     with connect("dir", {"root": str(tmp_path)}) as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         assert not (tmp_path / "__manifest").exists()
@@ -154,7 +154,7 @@ def test_auto_goes_by_what_is_there_and_makes_none(tmp_path: Path) -> None:
         assert "CreateNamespace" in lake.list_operations({}).operations
 
 
-def test_false_takes_no_notice_of_one(tmp_path: Path) -> None:
+def test_false_ignores_a_manifest(tmp_path: Path) -> None:
     Peer.at(tmp_path).create_namespace(["n"])
     for key in ("manifest", "manifest_enabled"):
         with connect("dir", {"root": str(tmp_path), key: "false"}) as lake:
@@ -162,7 +162,7 @@ def test_false_takes_no_notice_of_one(tmp_path: Path) -> None:
             assert lake.list_operations({}).operations.count("CreateNamespace") == 0
 
 
-def test_true_makes_one_with_the_first_change(tmp_path: Path) -> None:
+def test_true_creates_a_manifest_with_the_first_change(tmp_path: Path) -> None:
     with connect("dir", {"root": str(tmp_path / "new"), "manifest_enabled": "true"}) as lake:
         assert list(lake.iter_namespaces()) == list(lake.iter_tables()) == []
         with pytest.raises(NamespaceNotFoundError):
@@ -180,14 +180,14 @@ def test_true_makes_one_with_the_first_change(tmp_path: Path) -> None:
         ({"manifest": "true", "manifest_enabled": "false"}, "manifest_enabled"),
     ],
 )
-def test_properties_that_do_not_fit_are_refused(
+def test_conflicting_properties_are_rejected(
     tmp_path: Path, properties: dict[str, str], named: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=named):
         connect("dir", {"root": str(tmp_path), **properties})
 
 
-# --- what is kept
+# --- rows and properties that are preserved
 
 
 def test_unknown_columns_types_and_metadata_are_kept(lake: Namespace, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_unknown_columns_types_and_metadata_are_kept(lake: Namespace, tmp_path: 
     assert caught.value.code == 5
 
 
-def test_versions_go_and_move_with_their_table(lake: Namespace, tmp_path: Path) -> None:
+def test_versions_are_moved_and_removed_with_their_table(lake: Namespace, tmp_path: Path) -> None:
     lake.create_namespace({"id": ["n"]})
     lake.create_table({"id": ["n", "t"]}, ROWS)
     add_row(tmp_path, object_id="n$t$1", object_type="table_version", metadata="{}")
@@ -229,7 +229,7 @@ def test_versions_go_and_move_with_their_table(lake: Namespace, tmp_path: Path) 
     assert set(manifest_rows(tmp_path)) == {"n"}
 
 
-def test_cascade_takes_rows_and_leaves_data(lake: Namespace, tmp_path: Path) -> None:
+def test_cascade_removes_rows_and_keeps_data(lake: Namespace, tmp_path: Path) -> None:
     lake.create_namespace({"id": ["n"], "properties": {"k": "v"}})
     lake.create_namespace({"id": ["n", "m"]})
     lake.create_namespace({"id": ["nn"]})
@@ -262,11 +262,11 @@ def test_a_moved_table_keeps_its_rows_and_properties(lake: Namespace, peer: Peer
     assert lake.describe_table({"id": ["t"]}).properties == {}
 
 
-# --- what is refused
+# --- rejected calls, and stale rows
 
 
 @pytest.mark.parametrize("location", ["/elsewhere/t", "../t", "s3://bucket/t", "a//b", "./t"])
-def test_a_place_outside_the_directory_is_refused(lake: Namespace, location: str) -> None:
+def test_a_location_outside_the_directory_is_rejected(lake: Namespace, location: str) -> None:
     lake.create_namespace({"id": ["n"]})
     with pytest.raises(InvalidInputError, match="not below"):
         lake.register_table({"id": ["n", "t"], "location": location})
@@ -274,7 +274,7 @@ def test_a_place_outside_the_directory_is_refused(lake: Namespace, location: str
 
 
 @pytest.mark.parametrize("name", ["a$b", "a/b", "..", "a\nb", ".a", "_a", "a.lance"])
-def test_names_that_the_manifest_cannot_keep(lake: Namespace, name: str) -> None:
+def test_names_that_the_manifest_cannot_store(lake: Namespace, name: str) -> None:
     calls: list[Any] = [lake.create_namespace, lake.declare_table]
     for call in calls:
         with pytest.raises(InvalidInputError):
@@ -292,10 +292,10 @@ def test_an_identifier_that_is_too_long_for_a_directory(lake: Namespace) -> None
     assert list(lake.iter_tables(["n" * 200])) == ["t" * 40]
 
 
-def test_a_row_whose_directory_has_gone_takes_no_name(
+def test_a_row_without_a_directory_does_not_occupy_its_name(
     lake: Namespace, peer: Peer, tmp_path: Path
 ) -> None:
-    """As lancedb leaves one, which drops a table of the root by its directory."""
+    """lancedb leaves such a row when it drops a table of the root by deleting its directory."""
     lake.create_table({"id": ["a"]}, ROWS)
     shutil.rmtree(tmp_path / "a.lance")
     assert "a" in manifest_rows(tmp_path)
@@ -306,7 +306,7 @@ def test_a_row_whose_directory_has_gone_takes_no_name(
         lake.create_namespace({"id": ["a"]})
 
 
-def test_a_directory_made_anew_is_not_taken_for_the_old_one(
+def test_a_recreated_manifest_is_not_confused_with_the_old_one(
     lake: Namespace, tmp_path: Path
 ) -> None:
     lake.create_namespace({"id": ["old"]})
@@ -317,7 +317,7 @@ def test_a_directory_made_anew_is_not_taken_for_the_old_one(
     assert list(lake.iter_namespaces()) == ["new"]
 
 
-def test_old_versions_of_the_manifest_go(
+def test_old_versions_of_the_manifest_are_deleted(
     lake: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.directory import manifest
@@ -333,7 +333,7 @@ def test_old_versions_of_the_manifest_go(
 
 
 @pytest.mark.parametrize("operation", ["describe_table", "table_exists", "count_table_rows"])
-def test_of_a_table_in_no_namespace_it_is_said_which(tmp_path: Path, operation: str) -> None:
+def test_an_error_names_the_missing_namespace_of_a_table(tmp_path: Path, operation: str) -> None:
     with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as namespace:
         namespace.create_namespace({"id": ["n"]})
         with pytest.raises(TableNotFoundError, match="namespace none does not exist"):

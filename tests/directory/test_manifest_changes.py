@@ -1,4 +1,4 @@
-"""What a manifest keeps, and what is said where it cannot be read or changed."""
+"""Changes of a manifest, and the errors that are reported if it cannot be read or changed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ IN_NONE = {"id": ["n", "t"]}
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
-    """A directory with a manifest that has a namespace in it."""
+    """A directory with a manifest that contains a namespace."""
     with ours(tmp_path) as found:
         found.create_namespace({"id": ["n"], "properties": {"k": "v"}})
         yield found
 
 
-# --- where there is no manifest yet
+# --- a directory without a manifest
 
 GONE = TableEntry(id=("n", "t"), location="", properties={})
 ON_NOTHING: dict[str, tuple[int, Callable[[Any, TableEntry], Any]]] = {
@@ -59,7 +59,7 @@ ON_NOTHING: dict[str, tuple[int, Callable[[Any, TableEntry], Any]]] = {
 
 @pytest.mark.parametrize("properties", [{}, ALONE], ids=["listed", "alone"])
 @pytest.mark.parametrize("name", ON_NOTHING)
-def test_what_changes_nothing_makes_no_manifest(
+def test_a_call_that_changes_nothing_creates_no_manifest(
     tmp_path: Path, name: str, properties: dict[str, str]
 ) -> None:
     code, call = ON_NOTHING[name]
@@ -71,12 +71,12 @@ def test_what_changes_nothing_makes_no_manifest(
     assert not (tmp_path / "__manifest").exists()
 
 
-# --- others who change it
+# --- concurrent changes
 
 OTHERS_FIRST = 6
 
 
-def test_between_its_tries_a_change_waits_longer_and_longer(
+def test_retries_of_a_change_back_off_exponentially(
     lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[tuple[float, float]] = []
@@ -99,7 +99,7 @@ def test_between_its_tries_a_change_waits_longer_and_longer(
     assert max(slept) == slept[-1] == 0.5
 
 
-def test_a_manifest_that_has_gone_is_not_changed(lake: DirectoryNamespace, tmp_path: Path) -> None:
+def test_a_deleted_manifest_is_not_changed(lake: DirectoryNamespace, tmp_path: Path) -> None:
     def decide(snapshot: Any) -> Change:
         raise AssertionError("there is nothing to decide on")
 
@@ -109,7 +109,7 @@ def test_a_manifest_that_has_gone_is_not_changed(lake: DirectoryNamespace, tmp_p
     assert not (tmp_path / "__manifest").exists()
 
 
-def test_old_versions_that_stay_are_told(
+def test_a_failed_cleanup_of_old_versions_is_a_warning(
     lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def denied(*_: Any, **__: Any) -> None:
@@ -124,7 +124,7 @@ def test_old_versions_that_stay_are_told(
     assert list(lake.iter_namespaces()) == ["n", "new"]
 
 
-def test_a_change_that_changes_nothing_makes_no_version(
+def test_a_change_without_effect_creates_no_version(
     lake: DirectoryNamespace, tmp_path: Path
 ) -> None:
     lake.create_table({"id": ["n", "t"], "properties": {"a": "b"}}, ROWS)
@@ -137,7 +137,7 @@ def test_a_change_that_changes_nothing_makes_no_version(
     assert lance.dataset(f"{tmp_path}/__manifest").version == before + 1
 
 
-# --- rows that others wrote
+# --- rows written by other clients
 
 
 @pytest.mark.parametrize("location", [None, "", "/", "../out", "a/../../out", "s3://bucket/t"])
@@ -152,7 +152,7 @@ def test_a_location_outside_the_directory_is_not_followed(
 
 
 @pytest.mark.parametrize("metadata", ["{", "[1]", '"text"', ""])
-def test_metadata_that_is_no_object_is_told(
+def test_metadata_that_is_not_an_object_is_reported(
     lake: DirectoryNamespace, tmp_path: Path, metadata: str
 ) -> None:
     add_row(tmp_path, object_id="n$t", object_type="table", location="x", metadata=metadata)
@@ -167,7 +167,9 @@ def test_metadata_that_is_no_object_is_told(
     assert list(lake.iter_tables(["n"])) == ["t"]
 
 
-def test_properties_that_are_no_text_come_as_json(lake: DirectoryNamespace, tmp_path: Path) -> None:
+def test_properties_that_are_not_text_are_returned_as_json(
+    lake: DirectoryNamespace, tmp_path: Path
+) -> None:
     metadata = json.dumps({"text": "ü", "number": 1, "none": None, "list": ["a"]})
     add_row(tmp_path, object_id="m", object_type="namespace", metadata=metadata)
     assert lake.describe_namespace({"id": ["m"]}).properties == {
@@ -178,7 +180,7 @@ def test_properties_that_are_no_text_come_as_json(lake: DirectoryNamespace, tmp_
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"manifest_path": "x", "timestamp_millis": "soon"}']
 )
-def test_a_version_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> None:
+def test_an_unreadable_version_is_reported(tmp_path: Path, content: str) -> None:
     with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         add_row(tmp_path, object_id="t$9", object_type="table_version", metadata=content)
@@ -189,7 +191,7 @@ def test_a_version_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> 
         )
 
 
-def test_a_name_that_is_no_number_is_no_version(tmp_path: Path) -> None:
+def test_a_row_whose_name_is_not_a_number_is_not_a_version(tmp_path: Path) -> None:
     with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         for name in ("t$x", "t$²", "t$b$7"):
@@ -199,10 +201,12 @@ def test_a_name_that_is_no_number_is_no_version(tmp_path: Path) -> None:
         assert [each.version for each in versions] == [1]
 
 
-# --- what cannot be asked for
+# --- invalid requests
 
 
-def test_a_change_is_of_an_object_of_its_kind(lake: DirectoryNamespace, tmp_path: Path) -> None:
+def test_a_change_of_the_wrong_kind_of_object_is_rejected(
+    lake: DirectoryNamespace, tmp_path: Path
+) -> None:
     lake.create_table({"id": ["n", "t"]}, ROWS)
     lake.create_namespace({"id": ["n", "m"]})
     before = manifest_rows(tmp_path)
@@ -228,7 +232,7 @@ def test_a_change_is_of_an_object_of_its_kind(lake: DirectoryNamespace, tmp_path
         {"unset_properties": ["managed_versioning"]},
     ],
 )
-def test_who_keeps_versions_is_no_property_to_change(
+def test_managed_versioning_cannot_be_changed(
     lake: DirectoryNamespace, change: dict[str, Any]
 ) -> None:
     lake.create_table({"id": ["n", "t"]}, ROWS)
@@ -244,7 +248,7 @@ def test_who_keeps_versions_is_no_property_to_change(
 
 
 @pytest.mark.parametrize("location", ["x", "x/", "{root}/x", "{root}/x/", "file://{root}/x"])
-def test_a_place_below_the_directory_may_be_written_in_full(
+def test_a_location_below_the_directory_can_be_absolute(
     lake: DirectoryNamespace, tmp_path: Path, location: str
 ) -> None:
     lance.write_dataset(ROWS, tmp_path / "x")
@@ -256,7 +260,7 @@ def test_a_place_below_the_directory_may_be_written_in_full(
     assert lake.count_table_rows(IN_NONE).count == 3
 
 
-def test_a_new_table_of_a_namespace_has_a_place_of_its_own(
+def test_a_new_table_in_a_namespace_cannot_choose_its_location(
     lake: DirectoryNamespace, tmp_path: Path
 ) -> None:
     request = {**IN_NONE, "location": f"{tmp_path}/mine"}
@@ -266,7 +270,7 @@ def test_a_new_table_of_a_namespace_has_a_place_of_its_own(
 
 
 @pytest.mark.parametrize("make", ["declare", "create"])
-def test_a_directory_that_is_there_is_not_taken(
+def test_an_existing_directory_is_not_reused(
     lake: DirectoryNamespace, tmp_path: Path, make: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(secrets, "token_hex", lambda count: "0" * 2 * count)
@@ -281,7 +285,7 @@ def test_a_directory_that_is_there_is_not_taken(
     assert [path.name for path in taken.iterdir()] == ["kept"]
 
 
-def test_a_batch_that_fails_leaves_no_directories(tmp_path: Path) -> None:
+def test_a_failed_batch_leaves_no_directories(tmp_path: Path) -> None:
     with ours(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
         lake.create_table({"id": ["t"]}, ROWS)
         lake.declare_table({"id": ["d"]})
@@ -295,7 +299,7 @@ def test_a_batch_that_fails_leaves_no_directories(tmp_path: Path) -> None:
         assert list(lake.iter_tables()) == ["d", "t"]
 
 
-def test_rows_for_a_declared_table_that_was_dropped_are_refused(
+def test_create_fails_if_the_declared_table_was_dropped(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.declare_table(IN_NONE)
@@ -314,11 +318,11 @@ def test_rows_for_a_declared_table_that_was_dropped_are_refused(
     assert lake.describe_table({**IN_NONE, "check_declared": True}).is_only_declared
 
 
-# --- drops that are cut off
+# --- interrupted drops
 
 
 class Killed(BaseException):
-    """What ends a call as if its process had been killed there."""
+    """Ends a call as if its process had been killed at this point."""
 
 
 def kill(*_: Any) -> None:
@@ -326,7 +330,7 @@ def kill(*_: Any) -> None:
 
 
 @pytest.mark.parametrize("cut", ["the row", "the directory"])
-def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
+def test_an_interrupted_drop_is_finished_by_a_later_one(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
     for name in ("t", "u", "v"):
@@ -339,7 +343,7 @@ def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
     is_listed = cut == "the row"
     assert (location / DROP_MARKER).exists() is not is_listed
     assert list(lake.iter_tables(["n"])) == (["t"] if is_listed else []) + ["u", "v"]
-    with ours(tmp_path) as other:  # which has not looked for any yet
+    with ours(tmp_path) as other:  # this client has not swept yet
         other.drop_table({"id": ["n", "u"]})
     assert location.exists() is is_listed, "what has a row stays, and what has none goes"
     if is_listed:
@@ -351,7 +355,7 @@ def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
 
 
 @pytest.mark.parametrize("cut", ["remove_row", "_discard"])
-def test_data_of_a_table_that_pylance_deregisters_after_a_drop_was_cut_off_stays(
+def test_data_that_pylance_deregisters_after_an_interrupted_drop_is_kept(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
     for name in ("t", "u"):
@@ -363,7 +367,7 @@ def test_data_of_a_table_that_pylance_deregisters_after_a_drop_was_cut_off_stays
             lake.drop_table(IN_NONE)
     peer = Peer.at(tmp_path)
     if cut == "_discard":
-        # The row is removed: a client takes the table back, and changes it.
+        # The row is removed. A client registers the table again and changes it.
         peer.register(["n", "t"], location.name)
         lance.write_dataset(ROWS, str(location), mode="append")
     peer.deregister(["n", "t"])
@@ -374,7 +378,7 @@ def test_data_of_a_table_that_pylance_deregisters_after_a_drop_was_cut_off_stays
 
 
 @pytest.mark.parametrize("rescue", ["register", "sweep"])
-def test_data_that_is_registered_after_a_drop_was_cut_off_is_no_longer_marked(
+def test_registration_after_an_interrupted_drop_removes_the_mark(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rescue: str
 ) -> None:
     for name in ("t", "u", "v"):
@@ -397,7 +401,7 @@ def test_data_that_is_registered_after_a_drop_was_cut_off_is_no_longer_marked(
     assert lance.dataset(str(location)).count_rows() == 3
 
 
-def test_a_drop_that_fails_leaves_no_mark(
+def test_a_failed_drop_leaves_no_mark(
     lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
@@ -412,7 +416,7 @@ def test_a_drop_that_fails_leaves_no_mark(
     assert lake.open_table(["n", "t"]).to_table() == ROWS
 
 
-def test_what_was_cut_off_is_looked_for_now_and_then(
+def test_interrupted_drops_are_swept_periodically(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("t", "u", "v"):
@@ -431,10 +435,8 @@ def test_what_was_cut_off_is_looked_for_now_and_then(
 
 
 @pytest.mark.parametrize("properties", [{}, ALONE], ids=["listed", "alone"])
-def test_an_entry_that_is_of_yesterday_changes_nothing(
-    tmp_path: Path, properties: dict[str, str]
-) -> None:
-    """The table has another name by now, or its name another place."""
+def test_an_outdated_entry_changes_nothing(tmp_path: Path, properties: dict[str, str]) -> None:
+    """The table was renamed after the entry was loaded, or its name has a new location."""
     with ours(tmp_path, **properties) as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table(IN_NONE, ROWS)

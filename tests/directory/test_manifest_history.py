@@ -1,10 +1,12 @@
-"""Sixteen processes change one manifest for a minute, one killed each second: one order fits all.
+"""Check that concurrent changes of a manifest are linearizable, although processes are killed.
 
-So it does beside sixteen that use pylance's own namespace.
+Sixteen processes change one manifest for a minute, and one of them is killed each second. In
+another run, sixteen more processes use the directory namespace of pylance.
 
-Each process notes when it called, when it was answered, and what. A call whose process was killed may
-have taken effect or not. For every name there must be an order of the calls on it, within their
-times, in which every answer is right and which ends in what the directory holds at last.
+Each process logs its calls, with the time of the call and of the response, and the result. A call
+whose process was killed may or may not have taken effect. For every name there must be an order of
+the calls that agrees with their times, in which every response is correct, and which ends in the
+final state of the directory.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ PARENTS = ("n", "m")
 OPERATIONS = ("declare", "create", "drop", "deregister", "rename")
 BY_PYLANCE = ("create", "drop", "deregister")
 UNKNOWN = -1
-"""The code of a call of pylance's: it may have had its effect or not. Among its own processes alone
-two drops of one table both succeed, and so do two creates, so its answers explain nothing."""
+"""The code of a call through pylance, which may or may not have taken effect. Its responses are not
+checked: among pylance processes alone, two drops or two creates of one table can both succeed."""
 
 
 @frozen
@@ -48,13 +50,13 @@ class Event:
 
     start: float
     end: float
-    """Infinite where its process was killed before the answer."""
+    """Infinite if the process was killed before the response."""
     what: str
     """``make`` or ``remove``; a rename is one of each."""
     succeeded: bool | None
-    """None where nobody knows."""
+    """None if it is unknown."""
     owner: str
-    """Who made the table, for ``make``."""
+    """The caller that created the table, for ``make``."""
 
 
 def _work(root: str, worker: int, log: str, is_pylance: bool, stop: str) -> None:
@@ -102,7 +104,9 @@ def _do(lake: Any, call: dict[str, Any]) -> int | None:
 
 def _do_by_pylance(peer: Peer, call: dict[str, Any]) -> int:
     request: dict[str, Any] = {"id": call["id"]}
-    with suppress(Exception):  # pylance raises its own, and its answers are not judged
+    with suppress(
+        Exception
+    ):  # pylance raises its own exceptions, and its responses are not checked
         match call["what"]:
             case "create":
                 peer.create_table(call["id"], pa.table({"owner": [call["owner"]]}))
@@ -114,7 +118,7 @@ def _do_by_pylance(peer: Peer, call: dict[str, Any]) -> int:
 
 
 def _history(logs: list[Path]) -> dict[tuple[str, ...], list[Event]]:
-    """Return the calls that may have changed a name, for each name."""
+    """Return for each name the calls that may have changed it."""
     events: dict[tuple[str, ...], list[Event]] = defaultdict(list)
     for log in logs:
         pending: dict[str, Any] | None = None
@@ -143,12 +147,12 @@ def _add(
     code = None if done is None else done["code"]
     succeeded = None if done is None else code is None
     start, owner, old = called["at"], called["owner"], tuple(called["id"])
-    if code in (14, UNKNOWN):  # the race for first rows was lost, and the entry is another's
+    if code in (14, UNKNOWN):  # another writer won the race for the first rows and owns the entry
         succeeded = None
     assert code in (None, 1, 4, 5, 14, UNKNOWN), (called, code)
     match called["what"]:
         case "declare" | "create":
-            # A table that is declared is filled by a create, which then makes no name.
+            # A create can fill a declared table, and then does not create the name.
             known = succeeded if called["what"] == "declare" or not succeeded else None
             events[old].append(Event(start, end, "make", known, owner))
         case "rename":
@@ -160,7 +164,7 @@ def _add(
 
 
 def fits(events: list[Event], at_last: bool) -> bool:
-    """Return whether there is an order of the calls on a name in which each answer is right."""
+    """Return whether there is an order of the calls on a name in which each response is correct."""
     events = sorted(events, key=lambda event: event.start)
     frontier = {(0, frozenset[int](), False)}
     seen = set(frontier)
@@ -196,7 +200,7 @@ def fits(events: list[Event], at_last: bool) -> bool:
     return False
 
 
-def test_the_check_finds_what_does_not_fit() -> None:
+def test_the_check_detects_inconsistent_histories() -> None:
     def event(start: float, end: float, what: str, succeeded: bool | None) -> Event:
         return Event(start, end, what, succeeded, "")
 
@@ -213,7 +217,7 @@ def test_the_check_finds_what_does_not_fit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beside", [0, PROCESSES], ids=["alone", "beside pylance"])
-def test_one_order_fits_all(tmp_path: Path, beside: int) -> None:
+def test_the_history_is_linearizable(tmp_path: Path, beside: int) -> None:
     root = tmp_path / "lake"
     with ours(root) as lake:
         for parent in PARENTS:
@@ -234,7 +238,7 @@ def test_one_order_fits_all(tmp_path: Path, beside: int) -> None:
     kills = 0
     while time.monotonic() < until:
         time.sleep(1)
-        victim = random.randrange(PROCESSES)  # what pylance leaves when it is killed is its own
+        victim = random.randrange(PROCESSES)  # pylance is not killed: its leftovers are not tested
         os.kill(running[victim].pid, signal.SIGKILL)
         running[victim].join(300)
         running[victim] = start(victim)

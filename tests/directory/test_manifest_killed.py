@@ -1,4 +1,4 @@
-"""Processes that change a manifest, killed at every step: nothing is shown that is half made."""
+"""Kill processes at every step of a change of the manifest: no partial change is visible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 300
 
 
 class Step(NamedTuple):
-    """Where a process dies."""
+    """The step at which a process is killed."""
 
     function: str
     when: str
@@ -45,7 +45,7 @@ FUNCTIONS = (
     "write.create_alone",
 )
 OFTEN = ("create", "move into the root")
-"""What is killed in every run of the tests; the rest only in the long ones."""
+"""The calls that are killed in every test run; the others are killed only in slow runs."""
 CALLS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "make a namespace": ("create_namespace", {"id": ["n", "new"]}, None),
     "create": ("create_table", {"id": ["n", "new"], "properties": {"k": "v"}}, ROWS),
@@ -107,7 +107,7 @@ def _dying(real: Callable[..., Any], step: Step) -> Callable[..., Any]:
 
 
 def steps_of(root: Path, what: str) -> list[Step]:
-    """Make a call and return every step that it comes to."""
+    """Make a call and return every step that it reaches."""
     calls: Counter[str] = Counter()
     method, request, rows = CALLS[what]
     with pytest.MonkeyPatch.context() as patch, prepared(root) as lake:
@@ -133,7 +133,7 @@ def _counting(real: Callable[..., Any], function: str, calls: Counter[str]) -> C
 
 @contextmanager
 def prepared(root: Path) -> Iterator[Namespace]:
-    """Yield a directory with a namespace and tables, in the root and in it."""
+    """Yield a directory with a namespace, and with tables in the root and in the namespace."""
     with ours(root) as lake:
         lake.create_namespace({"id": ["n"]})
         for table in (["t"], ["n", "t"], ["kept"], ["n", "kept"]):
@@ -142,7 +142,7 @@ def prepared(root: Path) -> Iterator[Namespace]:
 
 
 def kill(root: Path, call: tuple[str, dict[str, Any], Any], step: Step) -> None:
-    """Make a call in another process, which must die at a step."""
+    """Make a call in another process, which must be killed at a step."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         [__name__, "lance.fragment", "lance_namespace_impls.tables.write"]
@@ -179,7 +179,7 @@ def test_killed_at_every_step(tmp_path: Path, what: str) -> None:
         with prepared(root) as lake:
             kill(root, CALLS[what], step)
             _look(lake, root, what, step)
-            # The same again, by somebody else, does what is left of it or finds it done.
+            # Another client repeats the call: it completes the rest, or finds that nothing is left.
             try:
                 getattr(lake, method)(request, *([] if rows is None else [rows]))
             except LanceNamespaceError as error:

@@ -1,4 +1,4 @@
-"""A move that was finished but for its note is finished once, and a commit is tried as often as said."""
+"""A move whose note was not removed is finished once, and commits are retried as configured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_move_is_finished_once(
     with opened(tmp_path) as lake, monkeypatch.context() as patch:
         lake.create_namespace({"id": ["n"]})
         lake.create_table({"id": old, "properties": {"k": "v"}}, ROWS)
-        # As if its process had ended right before it took the note away.
+        # Simulate a process that ends immediately before it removes the note.
         patch.setattr(
             Directory,
             "remove_marker",
@@ -51,10 +51,10 @@ def test_a_move_is_finished_once(
     assert not (tmp_path / MOVING).exists()
 
 
-def test_properties_that_were_removed_do_not_return_with_a_move_into_the_root(
+def test_removed_properties_do_not_reappear_after_a_move_into_the_root(
     tmp_path: Path,
 ) -> None:
-    """In the root a file beside the data has them, and it came along from there."""
+    """A table of the root stores properties in a file next to its data, which moves with it."""
     with opened(tmp_path) as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
@@ -67,7 +67,7 @@ def test_properties_that_were_removed_do_not_return_with_a_move_into_the_root(
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_a_commit_is_tried_again_as_often_as_said(
+def test_a_commit_is_retried_as_often_as_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int
 ) -> None:
     tried = []
@@ -81,7 +81,7 @@ def test_a_commit_is_tried_again_as_often_as_said(
         assert lake.list_namespaces({}).namespaces == ["n"]
 
 
-def test_a_commit_that_others_come_before_succeeds_in_the_end(
+def test_a_commit_succeeds_after_several_conflicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, lost = Manifest._commit, [None] * 3
@@ -95,7 +95,7 @@ def test_a_commit_that_others_come_before_succeeds_in_the_end(
         assert lake.list_namespaces({}).namespaces == ["n"]
 
 
-def test_where_nothing_is_said_a_commit_is_tried_for_a_time(
+def test_by_default_a_commit_is_retried_for_some_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []

@@ -1,4 +1,4 @@
-"""Several processes change one manifest at once, here and through pylance: there is one winner."""
+"""Several processes change one manifest concurrently, here and through pylance: one wins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAIT_SECONDS = 300
 
 
 def race(properties: dict[str, str], start: Any, inbox: Any) -> None:
-    """Run the calls that come in; every second racer that may do so through pylance."""
+    """Run the received calls, through this package or through pylance."""
     with connect("dir", properties) as namespace:
         while (call := inbox.recv()) is not None:
             method, request, rows, through_pylance = call
@@ -33,14 +33,14 @@ def race(properties: dict[str, str], start: Any, inbox: Any) -> None:
                     getattr(peer, method)(request["id"], **({} if rows is None else {"rows": rows}))
                 else:
                     getattr(namespace, method)(request, *([] if rows is None else [rows]))
-            except Exception as error:  # noqa: BLE001 sent on
+            except Exception as error:  # noqa: BLE001 returned to the caller
                 inbox.send((int(getattr(error, "code", -1)), str(error)))
             else:
                 inbox.send((None, ""))
 
 
 class Racers:
-    """Processes that wait for their calls."""
+    """Processes that wait for calls."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         context = multiprocessing.get_context("forkserver")
@@ -59,7 +59,7 @@ class Racers:
         calls: Callable[[int], tuple[str, dict[str, Any], Any]],
         through_pylance: Callable[[int], bool] = lambda racer: False,
     ) -> list[tuple[int | None, str]]:
-        """Let every racer make its call at once and return what came of each."""
+        """Let all racers make their calls concurrently, and return the outcome of each call."""
         for racer, line in enumerate(self._lines):
             line.send((*calls(racer), through_pylance(racer)))
         for line in self._lines:
@@ -111,7 +111,7 @@ def lake(place: dict[str, str]) -> Iterator[Namespace]:
         yield found
 
 
-def test_one_makes_a_namespace(racers: Racers, lake: Namespace) -> None:
+def test_one_racer_creates_a_namespace(racers: Racers, lake: Namespace) -> None:
     for turn in range(ROUNDS):
         outcomes = racers.run(
             lambda racer: (
@@ -125,7 +125,7 @@ def test_one_makes_a_namespace(racers: Racers, lake: Namespace) -> None:
         assert made == {"racer": str(winner)}
 
 
-def test_one_makes_a_table(racers: Racers, lake: Namespace) -> None:
+def test_one_racer_creates_a_table(racers: Racers, lake: Namespace) -> None:
     for turn in range(ROUNDS):
         outcomes = racers.run(
             lambda racer: (
@@ -140,7 +140,7 @@ def test_one_makes_a_table(racers: Racers, lake: Namespace) -> None:
         assert lake.open_table(["n", f"t{turn}"]).to_table() == ROWS
 
 
-def test_different_names_are_all_made(racers: Racers, lake: Namespace) -> None:
+def test_different_names_are_all_created(racers: Racers, lake: Namespace) -> None:
     for turn in range(ROUNDS):
         outcomes = racers.run(
             lambda racer: ("declare_table", {"id": ["n", f"t{turn}-{racer}"]}, None)  # noqa: B023
@@ -185,7 +185,7 @@ def test_no_change_of_properties_is_lost(racers: Racers, lake: Namespace) -> Non
         lake.alter_namespace({"id": ["n"], "unset_properties": list(properties)})
 
 
-def test_one_renames_and_one_arrives(racers: Racers, lake: Namespace) -> None:
+def test_one_racer_renames_the_table(racers: Racers, lake: Namespace) -> None:
     for turn in range(ROUNDS):
         lake.create_table({"id": ["n", f"t{turn}"]}, ROWS)
         outcomes = racers.run(
@@ -201,7 +201,7 @@ def test_one_renames_and_one_arrives(racers: Racers, lake: Namespace) -> None:
         assert lake.open_table(["n", *tables]).to_table() == ROWS
 
 
-def test_one_drops(racers: Racers, lake: Namespace) -> None:
+def test_one_racer_drops(racers: Racers, lake: Namespace) -> None:
     for _ in range(ROUNDS):
         lake.create_table({"id": ["n", "t"]}, ROWS)
         outcomes = racers.run(lambda racer: ("drop_table", {"id": ["n", "t"]}, None))
@@ -211,7 +211,7 @@ def test_one_drops(racers: Racers, lake: Namespace) -> None:
 
 @pytest.mark.parametrize("place", ["local"], indirect=True)
 def test_no_first_change_is_lost(racers: Racers, lake: Namespace, place: dict[str, str]) -> None:
-    """Of several that make the manifest at once none takes the place of another's rows."""
+    """If several racers create the manifest concurrently, none of them replaces another's rows."""
     for turn in range(ROUNDS):
         shutil.rmtree(f"{place['root']}/__manifest")
         outcomes = racers.run(
@@ -223,7 +223,7 @@ def test_no_first_change_is_lost(racers: Racers, lake: Namespace, place: dict[st
 
 @pytest.mark.parametrize("place", ["local"], indirect=True)
 @pytest.mark.parametrize("what", ["create_namespace", "create_table"])
-def test_one_of_ours_and_pylance_makes_a_name(
+def test_one_racer_here_or_in_pylance_creates_a_name(
     racers: Racers, lake: Namespace, place: dict[str, str], what: str
 ) -> None:
     rows = ROWS if what == "create_table" else None
@@ -237,10 +237,10 @@ def test_one_of_ours_and_pylance_makes_a_name(
     assert len([row for row in manifest_rows(place["root"]) if what in row]) == ROUNDS
 
 
-def test_a_store_that_commits_under_conditions_is_needed_by_nobody_but_the_manifest(
+def test_a_commit_onto_an_outdated_version_is_evaluated_again(
     running_s3: GuardedS3,
 ) -> None:
-    """A commit that finds its version taken is decided again, on what is there by then."""
+    """A commit whose version already exists is evaluated again, on the latest version."""
     options = {f"storage.{key}": value for key, value in running_s3.options().items()}
     properties = {"root": f"s3://{running_s3.bucket}/twice", "manifest": "true", **options}
     with connect("dir", properties) as one, connect("dir", properties) as two:

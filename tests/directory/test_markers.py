@@ -1,4 +1,4 @@
-"""Files and directories that are made once; on local storage by exactly one of several callers."""
+"""Files and directories are created once: on local storage, exactly one of several callers wins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .test_filesystem import opened
 
 @pytest.fixture
 def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
-    """A directory in which others are always quicker: whoever looks first finds nothing."""
+    """A directory in which every check for a path finds nothing, as if others were faster."""
     found = opened(tmp_path, "local")
     monkeypatch.setattr(found, "kinds", lambda *paths: ["missing"] * len(paths))
     return found
@@ -23,11 +23,11 @@ def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
 
 @pytest.fixture(params=["local", "store"])
 def directory(request: pytest.FixtureRequest, tmp_path: Path, on_disk: Directory) -> Directory:
-    """Such a directory, or an object store, which has no other way than to look first."""
+    """Such a directory, or an object store, on which a check is the only possibility."""
     return on_disk if request.param == "local" else opened(tmp_path, "store")
 
 
-def test_a_marker_is_made_once(directory: Directory, tmp_path: Path) -> None:
+def test_a_marker_is_created_once(directory: Directory, tmp_path: Path) -> None:
     assert directory.create_marker("m") is True
     (tmp_path / "m").write_text("kept")
     assert directory.create_marker("m") is False
@@ -51,10 +51,10 @@ def test_a_directory_is_added_once(
 
 
 @pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b"2"}])
-def test_a_directory_is_not_there_before_its_files(
+def test_a_directory_does_not_exist_before_its_files(
     on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]
 ) -> None:
-    """Dropped and added anew in between, it would get the files of both, and one be refused."""
+    """If it were dropped and added again in between, it would contain the files of both callers."""
     seen = []
 
     def watched(path: str, *given: Any, **named: Any) -> Any:
@@ -66,7 +66,7 @@ def test_a_directory_is_not_there_before_its_files(
     assert seen == [(name, False) for name in files]
 
 
-def test_a_file_is_written_whole_or_not_at_all(
+def test_a_file_is_written_completely_or_not_at_all(
     on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_disk.write("f", b"old")

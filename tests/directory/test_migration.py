@@ -1,4 +1,4 @@
-"""A flat directory gets a manifest while others use it, and loses it where that loses nothing."""
+"""Add a manifest to a flat directory in use, and remove it if no information is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lake(root: Path, **properties: str) -> DirectoryNamespace:
     return DirectoryNamespace.from_properties({"root": str(root), **properties})
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_migration_to_a_manifest_and_back(tmp_path: Path) -> None:
     with lake(tmp_path) as namespace:
         namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
         namespace.declare_table({"id": ["d"]})
@@ -69,14 +69,14 @@ def test_there_and_back(tmp_path: Path) -> None:
             namespace.migrate("flat")
 
 
-def test_properties_that_pylance_wrote_come_along(tmp_path: Path) -> None:
+def test_properties_written_by_pylance_are_migrated(tmp_path: Path) -> None:
     Peer.at(tmp_path).create_table(["t"], properties={"k": "v"})
     with lake(tmp_path) as namespace:
         namespace.migrate("flat")
         assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
 
 
-def test_what_would_show_as_a_table_is_in_the_way(tmp_path: Path) -> None:
+def test_a_directory_that_would_become_a_table_prevents_the_migration(tmp_path: Path) -> None:
     with lake(tmp_path, manifest="true") as namespace:
         namespace.create_namespace({"id": ["n"]})
         namespace.create_table({"id": ["n", "t"]}, ROWS)
@@ -88,7 +88,7 @@ def test_what_would_show_as_a_table_is_in_the_way(tmp_path: Path) -> None:
         assert list(namespace.iter_tables()) == []
 
 
-def test_a_name_that_a_manifest_cannot_keep(tmp_path: Path) -> None:
+def test_a_name_that_a_manifest_cannot_store(tmp_path: Path) -> None:
     with lake(tmp_path) as namespace:
         namespace.declare_table({"id": ["a$b"]})
         with pytest.raises(InvalidInputError, match="rename 'a\\$b'"):
@@ -115,7 +115,7 @@ def _read(root: str, started: Any, stop: Any, results: Any) -> None:
 
 
 def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
-    """1,000 tables get a manifest, and lose it again, while two others list them."""
+    """1,000 tables are migrated to a manifest and back while two other processes list them."""
     for number in range(TABLES):
         (tmp_path / (f"t{number:04}" + (".lance" if number % 2 else ""))).mkdir()
     context = multiprocessing.get_context("forkserver")
@@ -145,7 +145,7 @@ def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
     assert len(manifest_rows(tmp_path)) == TABLES
 
 
-def test_what_comes_meanwhile_is_listed_and_what_is_there_stays(
+def test_tables_created_during_the_migration_are_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Manifest.create
@@ -165,7 +165,7 @@ def test_what_comes_meanwhile_is_listed_and_what_is_there_stays(
     assert manifest_rows(tmp_path)["late"]["location"] == "late"
 
 
-def test_a_manifest_that_goes_while_it_is_opened(
+def test_a_manifest_that_is_deleted_while_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with lake(tmp_path) as namespace:
@@ -190,7 +190,7 @@ def test_a_manifest_that_goes_while_it_is_opened(
 
 
 @pytest.mark.s3
-def test_there_and_back_in_an_object_store(s3: GuardedS3) -> None:
+def test_migration_in_an_object_store_and_back(s3: GuardedS3) -> None:
     options = {f"storage.{key}": value for key, value in s3.options().items()}
     properties = {"root": f"s3://{s3.bucket}/lake", **options}
     with DirectoryNamespace.from_properties(properties) as namespace:

@@ -1,4 +1,4 @@
-"""Pages of a directory, and what is looked at for one."""
+"""Pages of a directory, and the paths that each page inspects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def namespace(lake: Path) -> DirectoryNamespace:
 
 
 class Looks:
-    """Counts the paths that a directory is asked about, and how often its root is listed."""
+    """Records the inspected paths of a directory, and counts the listings of its root."""
 
     def __init__(self, namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
@@ -47,7 +47,7 @@ class Looks:
         monkeypatch.setattr(directory, "starting_with", counted(starting))
 
 
-def test_a_page_looks_at_its_own_tables_alone(
+def test_a_page_inspects_only_its_own_tables(
     namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = Looks(namespace, monkeypatch)
@@ -60,7 +60,7 @@ def test_a_page_looks_at_its_own_tables_alone(
     assert looks.listings == 1
 
 
-def test_a_name_that_nothing_has_is_not_searched_for(
+def test_a_missing_name_is_not_searched_in_a_listing(
     namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = Looks(namespace, monkeypatch)
@@ -70,7 +70,7 @@ def test_a_name_that_nothing_has_is_not_searched_for(
     assert looks.listings == 0
 
 
-def test_a_table_beside_an_occupied_directory_is_found_by_another(
+def test_a_table_next_to_an_occupied_directory_is_found_by_another_client(
     namespace: DirectoryNamespace, lake: Path
 ) -> None:
     namespace.deregister_table({"id": ["t0001"]})
@@ -82,7 +82,7 @@ def test_a_table_beside_an_occupied_directory_is_found_by_another(
     assert other.list_tables({"limit": 3}).tables == ["t0000", "t0001", "t0002"]
 
 
-def test_a_name_with_two_directories_fails_the_page_that_it_is_on(
+def test_a_name_with_two_directories_fails_only_its_page(
     namespace: DirectoryNamespace, lake: Path
 ) -> None:
     (lake / "t0015").mkdir()
@@ -93,7 +93,7 @@ def test_a_name_with_two_directories_fails_the_page_that_it_is_on(
         namespace.list_tables()
 
 
-def test_a_page_looks_at_its_own_walk_alone_however_many_there_are() -> None:
+def test_a_page_inspects_only_its_own_listing() -> None:
     looked: list[str] = []
 
     class Walk(Listings):
@@ -110,7 +110,7 @@ def test_a_page_looks_at_its_own_walk_alone_however_many_there_are() -> None:
     assert looked == [walks[0].id]
 
 
-def test_a_listing_without_declared_tables_looks_once_at_each(
+def test_a_listing_without_declared_tables_inspects_each_table_once(
     namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(0, COUNT, 3):
@@ -127,11 +127,11 @@ def test_a_listing_without_declared_tables_looks_once_at_each(
     found = namespace.list_tables({"include_declared": False})
     assert found.tables == [f"t{n:04}" for n in range(0, COUNT, 3)]
     assert seen == [f"t{n:04}.lance/_versions" for n in range(COUNT)]
-    assert len(looks.paths) == COUNT + 1  # and whether there is a manifest
+    assert len(looks.paths) == COUNT + 1  # plus the check for a manifest
     assert looks.listings == 1
 
 
-def test_a_new_directory_in_whose_place_another_is_moved_meanwhile_is_not_ours(
+def test_a_new_directory_that_is_concurrently_replaced_is_not_added(
     namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = lake / ".adding-other"

@@ -1,4 +1,4 @@
-"""Eight processes do the same to one directory at once: there is one winner."""
+"""Eight processes make the same call on one directory concurrently: one of them wins."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def broken_rows() -> bytes:
 
 
 def race_on(path: str, barrier: Barrier, inbox: Connection) -> None:
-    """Run the calls that come in, each at the moment when all racers have theirs."""
+    """Run the received calls, each of them when all racers have received theirs."""
     with connect("dir", {"path": path}) as namespace:
         while (call := inbox.recv()) is not None:
             method, request, rows = call
@@ -69,10 +69,10 @@ def _outcome(namespace: Namespace, method: str, request: dict[str, Any], rows: A
 
 
 class Race:
-    """Processes that wait for their calls."""
+    """Processes that wait for calls."""
 
     def __init__(self, path: Path) -> None:
-        # A process that has threads of pylance or pyarrow is not forked; one of its own is.
+        # A process with threads of pylance or pyarrow must not be forked: fork a separate server.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["lance_namespace_impls.directory", "pyarrow.fs"])
         self._barrier = context.Barrier(RACERS)
@@ -85,7 +85,7 @@ class Race:
             self._processes.append(process)
 
     def run(self, calls: Callable[[int], Call]) -> list[Outcome]:
-        """Let every racer make its call at once and give what came of each."""
+        """Let all racers make their calls concurrently, and return the outcome of each call."""
         for racer, line in enumerate(self._lines):
             line.send(calls(racer))
         for line in self._lines:
@@ -115,7 +115,7 @@ def race(place: Path) -> Iterator[Race]:
 
 @pytest.fixture
 def rounds(place: Path) -> Iterator[Iterator[Namespace]]:
-    """Yield the namespace again and again, empty each time."""
+    """Yield an iterator that returns the namespace for each round, without tables."""
 
     def each(found: Namespace) -> Iterator[Namespace]:
         for _ in range(ROUNDS):
@@ -136,13 +136,13 @@ def winner_of(outcomes: list[Outcome], *losing: int) -> int:
 
 
 def only_tables(place: Path) -> set[str]:
-    """Return the table directories, and see that nothing else is left lying about."""
+    """Return the table directories, and check that nothing else is left."""
     names = {path.name for path in place.iterdir()}
     assert all(name.endswith(".lance") and not name.startswith(".") for name in names), names
     return names
 
 
-def test_one_declares(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+def test_one_racer_declares(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
     for namespace in rounds:
         outcomes = race.run(
             lambda racer: (
@@ -156,7 +156,7 @@ def test_one_declares(race: Race, rounds: Iterator[Namespace], place: Path) -> N
         assert only_tables(place) == {"t.lance"}
 
 
-def test_one_creates(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+def test_one_racer_creates(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
     for namespace in rounds:
         outcomes = race.run(
             lambda racer: ("create_table", {"id": ["t"]}, rows_of(racer)),
@@ -170,10 +170,10 @@ def test_one_creates(race: Race, rounds: Iterator[Namespace], place: Path) -> No
         assert only_tables(place) == {"t.lance"}
 
 
-def test_one_creates_while_others_break_off(
+def test_one_racer_creates_while_others_fail(
     race: Race, rounds: Iterator[Namespace], place: Path
 ) -> None:
-    """A create that fails takes back what it made, and nothing that another made."""
+    """A failed create rolls back its own changes, and nothing that another racer created."""
     for namespace in rounds:
         outcomes = race.run(
             lambda racer: (
@@ -194,7 +194,7 @@ def test_one_creates_while_others_break_off(
         assert only_tables(place) == {"t.lance"}
 
 
-def test_all_who_are_content_with_a_table_get_it(
+def test_every_racer_succeeds_with_exist_ok(
     race: Race, rounds: Iterator[Namespace], place: Path
 ) -> None:
     for namespace in rounds:
@@ -206,7 +206,7 @@ def test_all_who_are_content_with_a_table_get_it(
 
 
 def test_creating_against_dropping(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
-    """Nobody's success is half a table, and every failure names what it is about."""
+    """A successful create never leaves a partial table, and every failure names the table."""
     for namespace in rounds:
         outcomes = race.run(
             lambda racer: (
@@ -224,7 +224,7 @@ def test_creating_against_dropping(race: Race, rounds: Iterator[Namespace], plac
         assert only_tables(place) <= {"t.lance"}
 
 
-def test_one_fills_a_declared_table(race: Race, rounds: Iterator[Namespace]) -> None:
+def test_one_racer_fills_a_declared_table(race: Race, rounds: Iterator[Namespace]) -> None:
     for namespace in rounds:
         namespace.declare_table({"id": ["t"]})
         outcomes = race.run(lambda racer: ("create_table", {"id": ["t"]}, rows_of(racer)))
@@ -232,7 +232,7 @@ def test_one_fills_a_declared_table(race: Race, rounds: Iterator[Namespace]) -> 
         assert namespace.open_table(["t"]).to_table() == rows_of(winner)
 
 
-def test_one_registers(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+def test_one_racer_registers(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
     for namespace in rounds:
         namespace.create_table({"id": ["t"], "properties": {"old": "1"}}, ROWS)
         namespace.deregister_table({"id": ["t"]})
@@ -249,7 +249,7 @@ def test_one_registers(race: Race, rounds: Iterator[Namespace], place: Path) -> 
         assert only_tables(place) == {"t.lance"}
 
 
-def test_one_deregisters(race: Race, rounds: Iterator[Namespace]) -> None:
+def test_one_racer_deregisters(race: Race, rounds: Iterator[Namespace]) -> None:
     for namespace in rounds:
         namespace.create_table({"id": ["t"]}, ROWS)
         outcomes = race.run(lambda racer: ("deregister_table", {"id": ["t"]}, None))
@@ -259,7 +259,7 @@ def test_one_deregisters(race: Race, rounds: Iterator[Namespace]) -> None:
         assert namespace.open_table(["t"]).to_table() == ROWS
 
 
-def test_one_renames(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+def test_one_racer_renames(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
     for namespace in rounds:
         namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
         outcomes = race.run(
@@ -272,8 +272,10 @@ def test_one_renames(race: Race, rounds: Iterator[Namespace], place: Path) -> No
         assert only_tables(place) == {f"new{winner}.lance"}
 
 
-def test_one_of_several_takes_a_name(race: Race, rounds: Iterator[Namespace]) -> None:
-    """Different tables are renamed to one name: one arrives, the others stay."""
+def test_one_of_several_tables_is_renamed_to_a_name(
+    race: Race, rounds: Iterator[Namespace]
+) -> None:
+    """Different tables are renamed to one name: one rename succeeds, the others change nothing."""
     for namespace in rounds:
         for racer in range(RACERS):
             namespace.create_table({"id": [f"old{racer}"]}, rows_of(racer))
@@ -286,7 +288,7 @@ def test_one_of_several_takes_a_name(race: Race, rounds: Iterator[Namespace]) ->
         assert namespace.open_table(["t"]).to_table() == rows_of(winner)
 
 
-def test_one_drops(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+def test_one_racer_drops(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
     for namespace in rounds:
         namespace.create_table({"id": ["t"]}, ROWS)
         outcomes = race.run(lambda racer: ("drop_table", {"id": ["t"]}, None))
@@ -314,8 +316,8 @@ def test_no_change_of_properties_is_lost(race: Race, rounds: Iterator[Namespace]
         assert namespace.describe_table({"id": ["t"]}).properties == expected
 
 
-def test_a_listing_holds_what_stays(race: Race, rounds: Iterator[Namespace]) -> None:
-    """Tables come and go while others list; what stays is in every listing."""
+def test_a_listing_contains_the_remaining_tables(race: Race, rounds: Iterator[Namespace]) -> None:
+    """Some racers drop tables while others list tables."""
     for namespace in rounds:
         for name in ("a", "m", "z"):
             namespace.create_table({"id": [name]}, ROWS)
@@ -332,7 +334,7 @@ def test_a_listing_holds_what_stays(race: Race, rounds: Iterator[Namespace]) -> 
         assert set(namespace.iter_tables()) == {"a", "m", "z", *stay}
 
 
-# --- one after the other, at a chosen moment
+# --- two clients, with calls at chosen moments
 
 
 @pytest.fixture
@@ -345,7 +347,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Namespace, Namespace]]:
 
 
 def rows_while(meanwhile: Callable[[], Any]) -> pa.RecordBatchReader:
-    """Return one row; something happens before the stream ends."""
+    """Return a stream of one row, which calls a function before it ends."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from ROWS.to_batches()
@@ -363,7 +365,7 @@ def rows_while(meanwhile: Callable[[], Any]) -> pa.RecordBatchReader:
         ("rename_table", {"id": ["t"], "new_table_name": "u"}, None),
     ],
 )
-def test_a_table_that_is_being_filled_is_named_and_left_alone(
+def test_a_table_that_is_being_filled_is_reported_and_not_changed(
     pair: tuple[Namespace, Namespace],
     monkeypatch: pytest.MonkeyPatch,
     method: str,
@@ -391,7 +393,7 @@ def test_a_table_that_is_being_filled_is_named_and_left_alone(
         ("rename_table", {"id": ["t"], "new_table_name": "u"}, ["u"]),
     ],
 )
-def test_who_comes_while_a_table_is_filled_waits(
+def test_a_call_waits_while_a_table_is_filled(
     pair: tuple[Namespace, Namespace], method: str, request_: dict[str, Any], left: list[str]
 ) -> None:
     one, two = pair
@@ -413,7 +415,7 @@ def test_who_comes_while_a_table_is_filled_waits(
         assert two.open_table([name]).to_table() == ROWS
 
 
-def test_a_table_that_goes_before_it_is_filled_is_said(
+def test_a_table_dropped_before_it_is_filled_is_reported(
     pair: tuple[Namespace, Namespace], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     one, two = pair
@@ -429,14 +431,14 @@ def test_a_table_that_goes_before_it_is_filled_is_said(
 
 @pytest.mark.parametrize("renames", ["exclusively", "as it can"])
 @pytest.mark.parametrize("other", ["pylance", "declared", "created", "empty"])
-def test_few_rows_never_take_the_place_of_others(
+def test_a_create_with_few_rows_never_replaces_a_concurrent_table(
     pair: tuple[Namespace, Namespace],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     other: str,
     renames: str,
 ) -> None:
-    """What somebody makes between the write and the move to the name is found there."""
+    """A table that another client creates between the write and the final rename is detected."""
     one, two = pair
     move, theirs = Directory.move, pa.table({"x": [7, 8]})
 
@@ -465,10 +467,9 @@ def test_few_rows_never_take_the_place_of_others(
     assert [path.name for path in tmp_path.iterdir()] == ["t.lance"]
 
 
-def test_what_cannot_be_deleted_is_of_its_own_table(
+def test_a_drop_does_not_fail_because_of_leftovers_of_another_table(
     pair: tuple[Namespace, Namespace], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The drop of one table does not fail for what is left of another."""
     namespace, _ = pair
     real = local.delete_tree
     stuck: set[str] = set()

@@ -1,4 +1,4 @@
-"""Tables in the root of a directory with a manifest: a directory and a row, which come and go together."""
+"""Tables in the root of a directory with a manifest: their directory and row change together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSION = {"object_id": "t$1", "object_type": "table_version", "metadata": "{}"}
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
-    """A directory with a manifest, a namespace and a table in the root that has properties."""
+    """A directory with a manifest, a namespace, and a table with properties in the root."""
     with ours(tmp_path) as found:
         found.create_namespace({"id": ["n"]})
         found.create_table({**T, "properties": {"k": "v"}}, ROWS)
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
 
 
 def tables(root: Path) -> dict[str, tuple[str, str | None]]:
-    """Return where the rows of the manifest have tables, and what properties."""
+    """Return the location and the metadata of every table in the manifest."""
     return {
         name: (row["location"], row["metadata"])
         for name, row in manifest_rows(root).items()
@@ -83,7 +83,7 @@ def test_a_row_changes_with_its_table(
 
 
 @pytest.mark.parametrize("change", ["deregister", "drop", "rename"])
-def test_the_rows_of_its_versions_go_with_it(
+def test_version_rows_change_with_their_table(
     lake: DirectoryNamespace, tmp_path: Path, change: str
 ) -> None:
     add_row(tmp_path, **VERSION)
@@ -92,7 +92,7 @@ def test_the_rows_of_its_versions_go_with_it(
     assert set(manifest_rows(tmp_path)) == ({"n", "u", "u$1"} if change == "rename" else {"n"})
 
 
-def test_a_table_comes_back_with_the_properties_it_is_given(
+def test_a_table_registered_again_has_the_new_properties(
     lake: DirectoryNamespace, tmp_path: Path
 ) -> None:
     lake.deregister_table(T)
@@ -105,7 +105,7 @@ def test_a_table_comes_back_with_the_properties_it_is_given(
     assert tables(tmp_path) == {"t": ("t.lance", '{"a": "b"}')}
 
 
-def test_rows_that_break_off_leave_neither_a_row_nor_a_directory(
+def test_a_failed_create_leaves_neither_a_row_nor_a_directory(
     lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rows() -> Iterator[pa.RecordBatch]:
@@ -120,7 +120,7 @@ def test_rows_that_break_off_leave_neither_a_row_nor_a_directory(
     assert folders(tmp_path) == {"t.lance"}
 
 
-# --- names that something else has
+# --- names that already exist
 
 MAKES: dict[str, Callable[[Any, list[str]], Any]] = {
     "declare": lambda lake, id: lake.declare_table({"id": id}),
@@ -133,7 +133,7 @@ MAKES: dict[str, Callable[[Any, list[str]], Any]] = {
 
 
 @pytest.mark.parametrize("make", MAKES)
-def test_a_table_does_not_take_the_name_of_a_namespace(
+def test_a_table_cannot_have_the_name_of_a_namespace(
     lake: DirectoryNamespace, tmp_path: Path, make: str
 ) -> None:
     before = manifest_rows(tmp_path)
@@ -143,12 +143,14 @@ def test_a_table_does_not_take_the_name_of_a_namespace(
 
 
 @pytest.mark.parametrize("make", ["declare", "create"])
-def test_a_namespace_that_comes_meanwhile_keeps_its_name(
+def test_a_concurrently_created_namespace_keeps_its_name(
     lake: DirectoryNamespace, tmp_path: Path, make: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def late(self: Manifest, decide: Any) -> Any:
         monkeypatch.undo()
-        add_row(tmp_path, object_id="new", object_type="namespace")  # by one who does not list
+        add_row(
+            tmp_path, object_id="new", object_type="namespace"
+        )  # by a client that does not list
         return self.change(decide)
 
     monkeypatch.setattr(Manifest, "change", late)
@@ -160,12 +162,12 @@ def test_a_namespace_that_comes_meanwhile_keeps_its_name(
 
 @pytest.fixture
 def far(lake: DirectoryNamespace, tmp_path: Path) -> str:
-    """A table of the root that its row has elsewhere, as clients make it that do not list."""
+    """A table of the root with another location, as created by clients that do not list."""
     Peer.at(tmp_path, dir_listing_enabled="false").create_table(["far"])
     return str(manifest_rows(tmp_path)["far"]["location"])
 
 
-def test_a_table_of_the_root_may_be_elsewhere(
+def test_a_table_of_the_root_can_have_another_location(
     lake: DirectoryNamespace, tmp_path: Path, far: str
 ) -> None:
     assert far != "far.lance"
@@ -182,7 +184,7 @@ def test_a_table_of_the_root_may_be_elsewhere(
 
 
 @pytest.mark.parametrize("make", MAKES)
-def test_a_table_elsewhere_keeps_its_name(
+def test_a_table_with_another_location_keeps_its_name(
     lake: DirectoryNamespace, tmp_path: Path, far: str, make: str
 ) -> None:
     if make == "register":
@@ -194,10 +196,10 @@ def test_a_table_elsewhere_keeps_its_name(
     assert folders(tmp_path) - {"far.lance"} == {"t.lance", far}
 
 
-# --- who keeps the versions
+# --- managed versions
 
 
-def test_storage_keeps_the_versions_of_tables_that_are_listed(tmp_path: Path) -> None:
+def test_storage_manages_the_versions_of_listed_tables(tmp_path: Path) -> None:
     with ours(tmp_path, table_version_tracking_enabled="true") as lake:
         lake.create_namespace({"id": ["n"]})
         lake.create_table(T, ROWS)
@@ -235,7 +237,7 @@ def test_storage_keeps_the_versions_of_tables_that_are_listed(tmp_path: Path) ->
     [(FileNotFoundError("gone"), 4), (PermissionError("not yours"), 15), (None, 5)],
 )
 @pytest.mark.parametrize("new", [["u"], ["n", "u"]])
-def test_a_move_that_fails_leaves_all_as_it_was(
+def test_a_failed_move_changes_nothing(
     lake: DirectoryNamespace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -247,7 +249,7 @@ def test_a_move_that_fails_leaves_all_as_it_was(
         assert (tmp_path / MOVING).exists()
         if failure is not None:
             raise failure
-        return False  # somebody has the name by now
+        return False  # the name already exists
 
     before = manifest_rows(tmp_path)
     with monkeypatch.context() as patch:
@@ -259,12 +261,12 @@ def test_a_move_that_fails_leaves_all_as_it_was(
 
 
 def note(root: Path, old: list[str], new: list[str], moved: tuple[str, str]) -> None:
-    """Leave a move as a process does that is killed in the middle of it."""
+    """Write the note of a move, as left by a process that is killed during the move."""
     content = {"from": old, "to": new, "old": moved[0], "new": moved[1], "properties": {"k": "v"}}
     (root / MOVING).write_text(json.dumps(content))
 
 
-def test_a_move_that_did_not_begin_is_forgotten(lake: DirectoryNamespace, tmp_path: Path) -> None:
+def test_a_move_that_did_not_start_is_discarded(lake: DirectoryNamespace, tmp_path: Path) -> None:
     before = manifest_rows(tmp_path)
     note(tmp_path, ["t"], ["u"], ("t.lance", "u.lance"))
     assert list(lake.iter_tables()) == ["t"]
@@ -273,7 +275,7 @@ def test_a_move_that_did_not_begin_is_forgotten(lake: DirectoryNamespace, tmp_pa
 
 
 @pytest.mark.parametrize("new", [["u"], ["n", "u"]])
-def test_a_move_that_was_cut_off_is_finished(
+def test_an_interrupted_move_is_finished(
     lake: DirectoryNamespace, tmp_path: Path, new: list[str]
 ) -> None:
     add_row(tmp_path, **VERSION)
@@ -288,7 +290,7 @@ def test_a_move_that_was_cut_off_is_finished(
 
 
 @pytest.mark.parametrize("new", [["m"], ["n", "taken"]])
-def test_a_move_to_a_name_that_was_taken_is_undone(
+def test_an_interrupted_move_to_an_existing_name_is_undone(
     lake: DirectoryNamespace, tmp_path: Path, new: list[str]
 ) -> None:
     lake.create_namespace({"id": ["m"]})
@@ -318,7 +320,7 @@ def test_a_move_to_a_name_that_was_taken_is_undone(
     ],
     ids=lambda value: "$".join(value) if isinstance(value, list) else str(value),
 )
-def test_what_cannot_be_moved_stays(
+def test_an_invalid_move_changes_nothing(
     lake: DirectoryNamespace, tmp_path: Path, old: list[str], new: list[str], code: int
 ) -> None:
     lake.create_table({"id": ["n", "there"]}, ROWS)
@@ -330,7 +332,7 @@ def test_what_cannot_be_moved_stays(
 
 
 @pytest.mark.parametrize("properties", [{}, {"a": "b"}])
-def test_who_only_lists_sees_the_properties_of_a_table_that_came_into_the_root(
+def test_a_listing_client_sees_the_properties_of_a_table_moved_into_the_root(
     lake: DirectoryNamespace, tmp_path: Path, properties: dict[str, str]
 ) -> None:
     made = lake.create_table({"id": ["n", "t"], "properties": properties}, ROWS)
@@ -350,8 +352,8 @@ def test_an_object_store_cannot_move_a_table_of_the_root(
     assert manifest_rows(tmp_path) == before
 
 
-def test_without_rows_a_directory_is_a_table_all_the_same(tmp_path: Path) -> None:
-    """As long as nothing was changed there is no manifest, and clients list."""
+def test_a_directory_without_a_row_is_a_table(tmp_path: Path) -> None:
+    """Before the first change there is no manifest, and clients list the directories."""
     (tmp_path / "t.lance").mkdir()
     with ours(tmp_path) as lake:
         assert list(lake.iter_tables()) == ["t"]

@@ -1,4 +1,4 @@
-"""CreateTable in a directory: others find a table with its rows or find none."""
+"""CreateTable in a directory: other clients see the table with its rows, or not at all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ THEIRS, OURS = pa.table({"x": [7, 8]}), pa.table({"x": [1, 2, 3]})
 
 @define
 class Place:
-    """A directory, as two of ours and one of pylance see it."""
+    """A directory, with two connections through this package and one through pylance."""
 
     one: Namespace
     two: Namespace
     peer: Peer | None
     table: list[str]
     names: Callable[[], set[str]]
-    """What is in the root, hidden directories included."""
+    """Returns the names in the root, including hidden directories."""
 
     def create(self, rows: Any, **more: Any) -> Any:
         return self.one.create_table({"id": self.table, **more}, rows)
@@ -61,7 +61,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
 
 
 def while_read(do: Callable[[], None], batches: int = 3) -> pa.RecordBatchReader:
-    """Return rows; in the middle of them something happens."""
+    """Return a stream of rows, which calls a function after the first row."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         yield from pa.table({"x": [1]}).to_batches()
@@ -73,7 +73,7 @@ def while_read(do: Callable[[], None], batches: int = 3) -> pa.RecordBatchReader
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
-def test_a_table_is_found_with_its_rows_alone(place: Place, mode: str) -> None:
+def test_a_table_is_visible_only_with_its_rows(place: Place, mode: str) -> None:
     seen: list[list[str]] = []
     rows = while_read(lambda: seen.append(list(place.two.iter_tables(place.table[:-1]))))
     made = place.create(rows, mode=mode, properties={"k": "v"})
@@ -98,8 +98,10 @@ def test_pylance_never_fills_a_table_that_is_being_created(place: Place) -> None
 @pytest.mark.parametrize(
     ("mode", "code"), [("Create", 5), ("ExistOk", None), ("Overwrite", 14)], ids=str
 )
-def test_rows_of_a_stream_take_nobodys_place(place: Place, mode: str, code: int | None) -> None:
-    """A stream cannot be read again where another's table came meanwhile."""
+def test_a_stream_never_replaces_a_concurrent_table(
+    place: Place, mode: str, code: int | None
+) -> None:
+    """A stream cannot be read again if another client created the table concurrently."""
 
     def other() -> None:
         place.two.create_table({"id": place.table}, THEIRS)
@@ -114,7 +116,9 @@ def test_rows_of_a_stream_take_nobodys_place(place: Place, mode: str, code: int 
     assert len(place.names()) == 1
 
 
-def test_one_declared_meanwhile_is_not_filled_with_the_rest_of_a_stream(place: Place) -> None:
+def test_a_concurrently_declared_table_is_not_filled_with_the_rest_of_a_stream(
+    place: Place,
+) -> None:
     with pytest.raises(LanceNamespaceError, match="send the rows again") as caught:
         place.create(while_read(lambda: place.two.declare_table({"id": place.table})))
     assert caught.value.code == 14
@@ -124,7 +128,7 @@ def test_one_declared_meanwhile_is_not_filled_with_the_rest_of_a_stream(place: P
     assert place.two.open_table(place.table).to_table() == OURS
 
 
-def test_rows_that_break_off_leave_nothing(place: Place) -> None:
+def test_a_failed_stream_leaves_nothing(place: Place) -> None:
     def broken() -> None:
         raise RuntimeError("the source gave up")
 
@@ -136,7 +140,7 @@ def test_rows_that_break_off_leave_nothing(place: Place) -> None:
 
 @pytest.mark.parametrize("place", ["nested", "nested-s3"], indirect=True)
 @pytest.mark.parametrize("call", ["create", "declare"])
-def test_a_namespace_that_is_dropped_meanwhile_keeps_nothing(
+def test_a_concurrently_dropped_namespace_leaves_nothing(
     place: Place, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = Manifest.change
@@ -158,7 +162,7 @@ def test_a_namespace_that_is_dropped_meanwhile_keeps_nothing(
 
 
 @pytest.mark.parametrize("is_shallow", [False, True], ids=["deep", "shallow"])
-def test_a_clone_is_found_with_its_rows_alone(
+def test_a_clone_is_visible_only_with_its_rows(
     place: Place, is_shallow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lance_namespace_impls.tables import clone as tables_clone

@@ -1,4 +1,4 @@
-"""A directory in an object store, here moto's S3: pyarrow and pylance look at the same place."""
+"""A directory in an object store (moto's S3): pyarrow and pylance use the same locations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def namespace(s3: GuardedS3) -> Iterator[Any]:
 @pytest.mark.parametrize(
     "name", ["t", "a b", "a%20b", "a%2Fb", "50%", "a+b", "a#b", "a?b", "a:b", "a&b=c", "ü", "日本"]
 )
-def test_a_name_is_one_place_for_all(namespace: Namespace, s3: GuardedS3, name: str) -> None:
+def test_a_name_has_the_same_location_for_pyarrow_and_pylance(
+    namespace: Namespace, s3: GuardedS3, name: str
+) -> None:
     created = namespace.create_table({"id": [name], "properties": {"k": "v"}}, ROWS)
     assert list(namespace.iter_tables(include_declared=False)) == [name]
     assert namespace.open_table([name]).to_table() == ROWS
@@ -60,7 +62,7 @@ def test_a_name_is_one_place_for_all(namespace: Namespace, s3: GuardedS3, name: 
     assert not [key for key in s3.objects() if name in key]
 
 
-def test_options_of_the_store_come_with_the_table(namespace: Namespace, s3: GuardedS3) -> None:
+def test_storage_options_are_returned_with_the_table(namespace: Namespace, s3: GuardedS3) -> None:
     import lance
 
     namespace.create_table({"id": ["t"]}, ROWS)
@@ -85,7 +87,7 @@ def test_a_plain_directory_is_a_table(namespace: Namespace, s3: GuardedS3) -> No
     assert namespace.describe_table({"id": ["old"]}).location == f"s3://{s3.bucket}/some prefix/old"
 
 
-def test_renaming_says_that_the_store_cannot(namespace: Namespace) -> None:
+def test_renaming_is_not_supported(namespace: Namespace) -> None:
     namespace.create_table({"id": ["t"]}, ROWS)
     with pytest.raises(UnsupportedError, match="cannot rename") as caught:
         namespace.rename_table({"id": ["t"], "new_table_name": "u"})
@@ -94,7 +96,7 @@ def test_renaming_says_that_the_store_cannot(namespace: Namespace) -> None:
     assert list(namespace.iter_tables()) == ["t"]
 
 
-def test_a_store_that_is_away_is_code_17(s3: GuardedS3) -> None:
+def test_an_unavailable_store_is_code_17(s3: GuardedS3) -> None:
     away = {"storage.aws_endpoint": "http://127.0.0.1:9"}
     with connect("dir", {**properties(s3, "x"), **away}) as namespace:
         for call in (
@@ -107,7 +109,7 @@ def test_a_store_that_is_away_is_code_17(s3: GuardedS3) -> None:
             assert "not-shown" not in str(caught.value)
 
 
-def test_half_a_key_pair_is_refused(s3: GuardedS3) -> None:
+def test_an_incomplete_key_pair_is_rejected(s3: GuardedS3) -> None:
     half = properties(s3, "x")
     del half["storage.aws_secret_access_key"]
     with pytest.raises(LanceNamespaceError, match="secret_access_key") as caught:

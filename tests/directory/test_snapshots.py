@@ -1,4 +1,4 @@
-"""What one version of a manifest says of its objects, beside what its rows say one by one."""
+"""Lookups in a version of a manifest, compared with a direct evaluation of its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lance_namespace_impls.directory.manifest import (
 )
 
 TYPES = (NAMESPACE, TABLE, TABLE_VERSION, "view")
-# Some sort before what joins the levels, and some right after it.
+# Some sort before the delimiter of the levels, and some immediately after it.
 NAMES = [f"{start}{n}" for start in ("a", "a!", "a#", "a%", "b", "ü") for n in ("", "1", "2", "10")]
 
 
@@ -57,13 +57,13 @@ def snapshot(rows: dict[str, str]) -> Snapshot:
     return Snapshot.of(7, _table(rows, random.Random(3)), {"k": "v"})
 
 
-def test_rows_in_any_order_are_put_in_order(rows: dict[str, str], snapshot: Snapshot) -> None:
+def test_rows_in_any_order_are_sorted(rows: dict[str, str], snapshot: Snapshot) -> None:
     assert snapshot.ids == sorted(rows)
     assert snapshot.table["object_id"].to_pylist() == sorted(rows)
     assert (snapshot.version, snapshot.metadata) == (7, {"k": "v"})
 
 
-def test_the_type_of_an_object_is_told(rows: dict[str, str], snapshot: Snapshot) -> None:
+def test_the_type_of_an_object(rows: dict[str, str], snapshot: Snapshot) -> None:
     for name in (*rows, "", "a$", "zz", "a3", "b$b$b$b"):
         assert snapshot.type_of(name) == rows.get(name)
         row = snapshot.row(name)
@@ -84,14 +84,12 @@ def test_children_are_those_one_level_below(
             assert list(snapshot.children(parent, type, after)) == wanted
 
 
-def test_what_is_below_an_object_is_told_at_any_depth(
-    rows: dict[str, str], snapshot: Snapshot
-) -> None:
+def test_descendants_at_any_depth(rows: dict[str, str], snapshot: Snapshot) -> None:
     for name in (*NAMES, "a$b", "none"):
         assert snapshot.below(name) == sorted(n for n in rows if n.startswith(f"{name}$"))
 
 
-def test_tables_of_the_root_that_are_elsewhere(snapshot: Snapshot) -> None:
+def test_tables_of_the_root_with_another_location(snapshot: Snapshot) -> None:
     wanted = {
         row["object_id"]: row["location"]
         for row in snapshot.table.to_pylist()
@@ -103,7 +101,7 @@ def test_tables_of_the_root_that_are_elsewhere(snapshot: Snapshot) -> None:
     assert snapshot.tables_elsewhere() == wanted
 
 
-def test_a_change_removes_and_puts_rows_in_their_order(
+def test_a_change_removes_and_adds_rows_in_sorted_order(
     rows: dict[str, str], snapshot: Snapshot
 ) -> None:
     for count in (0, 1, MAX_CHUNKS, 100):

@@ -1,4 +1,4 @@
-"""What the general specification says of a directory."""
+"""Requirements of the general specification for directories."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_directory_has_one_level_of_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("general-077", "general-078", "general-079")
-def test_a_directory_needs_nothing_but_its_path(tmp_path: Path) -> None:
+def test_a_directory_requires_only_its_path(tmp_path: Path) -> None:
     place = tmp_path / "not" / "made" / "yet"
     with connect("dir", {"path": place}) as directory:
         directory.create_table({"id": ["t"]}, ROWS)
@@ -65,7 +65,7 @@ def test_the_example_of_a_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("general-079")
-def test_files_and_hidden_directories_are_no_tables(tmp_path: Path) -> None:
+def test_files_and_hidden_directories_are_not_tables(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "file").write_text("x")
     (tmp_path / ".hidden").mkdir()
@@ -110,7 +110,7 @@ def test_a_directory_by_relative_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with connect("dir", {"path": path}) as directory:
-        monkeypatch.chdir("/")  # only where the process was when it connected counts
+        monkeypatch.chdir("/")  # only the current folder at connect counts
         assert directory.declare_table({"id": ["t"]}).location == f"{tmp_path}/{place}/t.lance"
     assert (tmp_path / place / "t.lance").is_dir()
 
@@ -157,7 +157,7 @@ CONTENTS = [
 @pytest.mark.requirement("general-089", "general-090", "general-091", "general-092")
 @pytest.mark.parametrize("name", ["t", "t.lance"])
 @pytest.mark.parametrize("fill", CONTENTS, ids=lambda fill: fill.__name__.strip("_"))
-def test_a_directory_is_a_table_whatever_is_in_it(tmp_path: Path, fill: Any, name: str) -> None:
+def test_a_directory_is_a_table_with_any_content(tmp_path: Path, fill: Any, name: str) -> None:
     fill(tmp_path / name)
     with connect("dir", {"path": tmp_path}) as directory:
         assert directory.list_tables({}).tables == ["t"]
@@ -168,7 +168,7 @@ def test_a_directory_is_a_table_whatever_is_in_it(tmp_path: Path, fill: Any, nam
 
 @pytest.mark.requirement("general-093")
 @pytest.mark.parametrize("fill", CONTENTS, ids=lambda fill: fill.__name__.strip("_"))
-def test_what_is_no_dataset_cannot_be_loaded_and_the_error_says_why(
+def test_an_invalid_dataset_cannot_be_loaded_and_the_error_explains_why(
     tmp_path: Path, fill: Any
 ) -> None:
     fill(tmp_path / "t")

@@ -1,4 +1,4 @@
-"""A store that throttles, interrupts answers or is away for a while, and what cannot be read in one."""
+"""A store that throttles, truncates responses or is unavailable, and unreadable tables."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_listing_a_directory(s3: GuardedS3, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_listing_and_reading_tables_of_any_catalog(s3: GuardedS3, kind: str) -> None:
+def test_failures_while_listing_and_reading_tables_of_any_catalog(s3: GuardedS3, kind: str) -> None:
     canned, code = ANSWERS[kind]
     options = s3.options() | {"client_max_retries": "0", "client_retry_timeout": "1"}
     with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/{kind}", storage=options)) as namespace:
@@ -95,10 +95,10 @@ def test_listing_and_reading_tables_of_any_catalog(s3: GuardedS3, kind: str) -> 
 
 @pytest.mark.parametrize("kind", ["unavailable", "cut"])
 def test_after_an_outage_calls_are_repeated_again(s3: GuardedS3, kind: str) -> None:
-    """pyarrow's standard strategy has a quota of repeats for the process, which an outage empties."""
+    """pyarrow's standard retry strategy has a quota for the process, which an outage exhausts."""
 
     def away(asked: Asked) -> Canned | None:
-        # An answer to HEAD has no body that could be cut.
+        # A response to HEAD has no body that could be truncated.
         return ANSWERS[kind][0] if kind == "unavailable" or is_listing(asked) else None
 
     with directory(s3) as namespace:
@@ -119,7 +119,7 @@ def test_after_an_outage_calls_are_repeated_again(s3: GuardedS3, kind: str) -> N
         assert len(tried) > 40
 
 
-# --- what cannot be read, in a listing
+# --- unreadable tables in a listing
 
 
 def listed(root: Path, **properties: str) -> list[str]:
@@ -140,7 +140,7 @@ def test_a_table_that_cannot_be_read_is_left_out_where_asked_for(tmp_path: Path,
         assert listed(tmp_path, skip_unreadable="true") == ["good"]
 
 
-def test_a_directory_that_denies_a_look_is_left_out_where_asked_for(s3: GuardedS3) -> None:
+def test_an_inaccessible_directory_is_omitted_if_requested(s3: GuardedS3) -> None:
     with directory(s3) as namespace:
         for name in ("a", "bad", "c"):
             namespace.create_table({"id": [name]}, ROWS)
@@ -155,7 +155,7 @@ def test_a_directory_that_denies_a_look_is_left_out_where_asked_for(s3: GuardedS
             assert lenient.list_tables({}).tables == ["a", "c"]
 
 
-def test_damaged_properties_are_left_out_where_asked_for(tmp_path: Path) -> None:
+def test_a_table_with_damaged_properties_is_omitted_if_requested(tmp_path: Path) -> None:
     with connect("dir", {"path": str(tmp_path), "skip_unreadable": "true"}) as namespace:
         namespace.create_table({"id": ["good"]}, ROWS)
         namespace.create_table({"id": ["bad"], "properties": {"k": "v"}}, ROWS)
@@ -191,7 +191,7 @@ def test_nothing_is_marked_through_a_link(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.parametrize("marker", [".lance-deregistered", ".lance-reserved"])
-def test_a_marker_behind_a_link_stays(tmp_path: Path, marker: str) -> None:
+def test_a_marker_behind_a_link_is_kept(tmp_path: Path, marker: str) -> None:
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "root"
     (elsewhere / "t").mkdir(parents=True)
     (elsewhere / "t" / marker).touch()
@@ -200,7 +200,7 @@ def test_a_marker_behind_a_link_stays(tmp_path: Path, marker: str) -> None:
     with connect("dir", {"path": str(root)}) as namespace:
         register = {"id": ["t"], "location": "t.lance"}
         assert code_of(lambda: namespace.register_table(register)) in (5, 19)
-        if marker == ".lance-deregistered":  # its name is free, and its place is not
+        if marker == ".lance-deregistered":  # the name is free, but its location is not
             assert namespace.create_table({"id": ["t"]}, ROWS).location != f"{root}/t.lance"
         else:
             assert code_of(lambda: namespace.create_table({"id": ["t"]}, ROWS)) in (5, 19)

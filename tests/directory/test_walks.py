@@ -1,4 +1,4 @@
-"""Random walks on one directory by us, pylance and lancedb: all three see the same after each step."""
+"""Random changes of a directory here, in pylance and in lancedb: all agree after each step."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FEW, MANY = 6, 200
 STEPS = 14
 NAMES = ("a", "b", "c")
 MEMORY = "/dev/shm"
-"""Every commit waits for the disk, for minutes in all where others use it."""
+"""A folder in memory: every commit waits for the disk, which takes minutes if the disk is busy."""
 Id = tuple[str, ...]
 
 
 class Client(Protocol):
-    """What every one of the three can do."""
+    """The operations that all three clients support."""
 
     def create_namespace(self, id: Id, properties: dict[str, str]) -> None: ...
     def drop_namespace(self, id: Id) -> None: ...
@@ -80,7 +80,7 @@ class Ours:
 
 @define
 class Pylance:
-    """pylance's own namespace."""
+    """The directory namespace of pylance."""
 
     peer: Peer
 
@@ -153,7 +153,7 @@ class LanceDb:
 
 @define
 class Walk:
-    """One directory, and what should be in it."""
+    """A directory and its expected contents."""
 
     root: Path
     ours: Ours
@@ -171,7 +171,7 @@ class Walk:
         return cls(root, mine, {"ours": mine, **others})
 
     def step(self, data: st.DataObject) -> None:
-        """Do one thing through one of the three."""
+        """Make one change through one of the three clients."""
         who = data.draw(st.sampled_from((*self.clients, "ours")), label="who")
         what = data.draw(st.sampled_from(self._choices(who)), label="what")
         parents = [(), *self.namespaces]
@@ -225,7 +225,7 @@ class Walk:
         elif what == "alter":
             mine.alter_table({**request, "set_properties": {"k": str(number)}})
             assert mine.describe_table(request).properties == {"k": str(number)}
-            if len(table) > 1:  # of tables in the root pylance shows no properties
+            if len(table) > 1:  # pylance shows no properties of tables in the root
                 described = Peer.at(self.root).describe(list(table))
                 assert described.properties == {"k": str(number)}
         elif len(table) > 1:
@@ -239,7 +239,7 @@ class Walk:
         try:
             client.create_namespace(new, properties)
         except Exception as error:
-            # pylance goes by the row that lancedb leaves of a table of the root that it drops.
+            # lancedb drops a table of the root and leaves its row, which pylance still considers.
             if client is self.ours or len(new) > 1 or "already exists" not in str(error).lower():
                 raise
             self.ours.create_namespace(new, properties)
@@ -249,14 +249,14 @@ class Walk:
         try:
             client.drop_table(table)
         except Exception as error:
-            # pylance does not drop a table of the root that has no row, as lancedb makes them.
+            # pylance does not drop a table of the root without a row, as created by lancedb.
             if client is self.ours or len(table) > 1 or "not found" not in str(error).lower():
                 raise
             self.ours.drop_table(table)
         del self.tables[table]
 
     def compare_without(self, table: Id) -> None:
-        """Compare while a table is out of the directory."""
+        """Compare while a table is deregistered."""
         rows = self.tables.pop(table)
         self.compare()
         self.tables[table] = rows
@@ -271,7 +271,7 @@ class Walk:
         assert caught.value.code == code
 
     def compare(self) -> None:
-        """Compare what the three see with what should be there."""
+        """Compare the results of all three clients with the expected contents."""
         for who, client in self.clients.items():
             for parent in [(), *self.namespaces]:
                 tables = sorted(each[-1] for each in self.tables if each[:-1] == parent)
@@ -306,7 +306,7 @@ def _settings(examples: int) -> settings:
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
-        # A walk takes seconds: cutting one down would take minutes, in which nothing is said.
+        # A walk takes seconds, so shrinking one would take minutes without any output.
         phases=(Phase.generate,),
     )
 
