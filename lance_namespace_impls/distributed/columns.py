@@ -338,7 +338,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
                 raise
             return cast(array, field.type, safe=False)
     # Let Arrow decide: each release supports other casts of nested and extension types.
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise TableSchemaValidationError(
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
             f"{first_line(error)}"

@@ -288,7 +288,7 @@ def refused(
     except TableSchemaValidationError as error:
         raise TableSchemaValidationError(f"{file.name}: {error.message}") from error
     # Arrow reports unsupported content, such as a Parquet encoding, only during the read.
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, UnicodeError) as error:
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
             text = f"column {columns[int(match[1])]}: {_CSV_COLUMN.sub('', text)}"

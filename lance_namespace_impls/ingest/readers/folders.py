@@ -49,7 +49,7 @@ def _constant(file: str, name: str, text: str | None, kind: pa.DataType) -> pa.S
         return pa.scalar(None, kind)
     try:
         return pa.array([text]).cast(kind)[0]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise TableSchemaValidationError(
             f"{file}: column {name}: the folder's value {text[:100]!r} is not of type {kind}"
         ) from error
