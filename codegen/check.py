@@ -43,7 +43,12 @@ SCHEMA_KEYS = frozenset(
         "additionalProperties",
         "items",
         "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minLength",
+        "maxLength",
         "minimum",
+        "maximum",
         "enum",
         "default",
         "oneOf",
@@ -59,6 +64,14 @@ FORMATS = {
     "number": ("float", "double"),
     "string": ("binary", "date-time"),
 }
+# Keywords for the size of a value, and the type to which each applies.
+SIZES = {
+    "minItems": "array",
+    "maxItems": "array",
+    "uniqueItems": "array",
+    "minLength": "string",
+    "maxLength": "string",
+}
 CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # Names that the modules of the generated package define in addition to the models.
@@ -66,6 +79,7 @@ RESERVED = frozenset(
     {
         "Any",
         "ErrorCode",
+        "Factory",
         "LanceNamespace",
         "LanceNamespaceError",
         "Literal",
@@ -274,19 +288,21 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
             yield (key,), f"the keyword {key} cannot be generated"
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    if "minimum" in schema and ("integer" not in kinds or type(schema["minimum"]) is not int):
-        yield ("minimum",), "a minimum can be generated only for whole numbers"
-    if "minItems" in schema and "array" not in kinds:
-        yield ("minItems",), "minItems applies only to arrays"
+    for key in ("minimum", "maximum"):
+        if key in schema and ("integer" not in kinds or type(schema[key]) is not int):
+            yield (key,), f"a {key} can be generated only for whole numbers"
+    for key, kind in SIZES.items():
+        if key in schema and kind not in kinds:
+            yield (key,), f"{key} applies only to {kind}s"
     if "array" in kinds and "items" not in schema:
         yield ("type",), "the array does not specify its items"
     if "enum" in schema and any(not isinstance(value, str) for value in schema["enum"]):
         yield ("enum",), "only an enum of strings can be generated"
     if "format" in schema and schema["format"] not in FORMATS.get(_sole(kinds), ()):
         yield ("format",), f"the format {schema['format']} of {_sole(kinds)} cannot be generated"
-    if "default" in schema and not _has_type(schema["default"], _sole(kinds), schema):
+    if "default" in schema and not has_type(schema["default"], _sole(kinds), schema):
         yield ("default",), f"{schema['default']!r} cannot be a default of type {_sole(kinds)}"
-    if (expected := schema.get("x-client-default")) is not None and not _has_type(
+    if (expected := schema.get("x-client-default")) is not None and not has_type(
         expected, _sole(kinds), schema
     ):
         yield ("x-client-default",), f"{expected!r} cannot be a default of type {_sole(kinds)}"
@@ -302,11 +318,13 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("type",), "a $ref cannot have a type"
 
 
-def _has_type(default: Any, kind: str, schema: dict[str, Any]) -> bool:
+def has_type(default: Any, kind: str, schema: dict[str, Any]) -> bool:
     if kind == "string" and "format" in schema:
         return False
     if "enum" in schema:
         return default in schema["enum"]
+    if kind == "object" and "additionalProperties" in schema:
+        return bool(default == {})
     expected = {"boolean": (bool,), "integer": (int,), "number": (int, float), "string": (str,)}
     return type(default) in expected.get(kind, ())
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import keyword
+import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
 from .document import Document, Problem, SpecError
+from .merge import ORIGIN, Merged, merge
 from .parse import parse
 from .published import breaking_changes
 from .render import HEADER, render
@@ -27,6 +30,8 @@ OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
 PACKAGE = "lance_namespace_client"
 PUBLISHED = "openapi.json"
 ALL = "*"
+# A response with an error status that only this specification has.
+ONLY_FAILURE = re.compile(r", response [45]\w\w: only here$")
 GENERATED = b"# Generated from "
 PROGRAM = f"python -m {__package__}"
 
@@ -44,10 +49,15 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
         check_tools()
         if options.check_upstream is not None:
             return _compare(options.spec, options.check_upstream)
+        if options.from_upstream is not None:
+            return _adopt(options, program)
         document = Document(options.spec)
         spec = parse(document)
         allowed = frozenset(options.allow_breaking or ())
-        if ALL not in allowed and (published := options.published or _last(target)) is not None:
+        if (
+            ALL not in allowed
+            and (published := options.published or _last(target, document)) is not None
+        ):
             _refuse_breaking(document, published, allowed)
         texts = render(spec, _header(options, program))
         differing = _differences(target, texts)
@@ -67,11 +77,15 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     return 0
 
 
-def _last(target: Path) -> Path | None:
-    """Return the published document: the one that was generated last, or else the installed package's."""
+def _last(target: Path, document: Document) -> Path | None:
+    """Return the published document: the one that was generated last, or else the installed package's.
+
+    A document that was merged from upstream's is compared with its own package only.
+    """
     if (beside := target / PUBLISHED).exists():
         return beside
-    found = find_spec(PACKAGE) if target.name != PACKAGE else None
+    is_merged = ORIGIN in document.data["info"]
+    found = find_spec(PACKAGE) if target.name != PACKAGE and not is_merged else None
     if found is None or not found.submodule_search_locations:
         return None
     installed = Path(found.submodule_search_locations[0]) / PUBLISHED
@@ -100,6 +114,55 @@ def _compare(spec: Path, path: Path) -> int:
     noun = "difference" if len(found) == 1 else "differences"
     print(f"{len(found)} {noun} between {spec.name} and {path.name}")
     return 1 if found else 0
+
+
+def _adopt(options: argparse.Namespace, program: str) -> int:
+    """Write the specification with the changes of upstream's document, and report them."""
+    spec: Path = options.spec
+    to: Path = options.annotated or Path(SPEC.name)
+    if options.annotated is None and to.exists() and not (spec.exists() and to.samefile(spec)):
+        cause = f"exists; pass --spec {to} to update it, or --annotated FILE for another file"
+        raise SpecError([Problem(to, None, cause)])
+    with tempfile.TemporaryDirectory() as folder:
+        is_new = not (to.exists() and to.samefile(spec))
+        merged = merge(Document(spec), read(options.from_upstream), Path(folder), is_new=is_new)
+        copy = Path(folder) / to.name
+        copy.write_text(merged.text, encoding="utf-8")
+        try:
+            parse(Document(copy))
+        except SpecError as error:
+            raise SpecError(
+                [Problem(options.from_upstream, None, each.cause) for each in error.problems]
+            ) from error
+    _report_merge(merged)
+    before = to.read_text("utf-8") if to.exists() else None
+    if before == merged.text:
+        print(f"{to}: unchanged")
+        return 0
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(merged.text, encoding="utf-8", newline="\n")
+    is_default = to.exists() and SPEC.exists() and to.samefile(SPEC)
+    print(f"{to}: written; next: {program}" + ("" if is_default else f" --spec {to}"))
+    return 0
+
+
+def _report_merge(merged: Merged) -> None:
+    failures = [each for each in merged.kept if ONLY_FAILURE.search(each)]
+    kept = [each for each in merged.kept if each not in failures]
+    sections = {
+        "new operations, with default annotations to review": merged.added,
+        "removed": merged.removed,
+        "adopted": merged.changed,
+        "not enforced or not generated": merged.notes,
+        "kept, although upstream's document differs": kept,
+    }
+    for title, lines in sections.items():
+        if lines:
+            print(f"{title} ({len(lines)}):")
+            for line in lines:
+                print(f"  {line}")
+    if failures:
+        print(f"kept {len(failures)} error responses that upstream's document does not list")
 
 
 def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) -> None:
@@ -167,7 +230,9 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
     parser = _Parser(
         prog=program,
         description="Generate a client package from a specification.",
-        epilog=f"example: {program} --spec my-rest.yaml --package my_client --out src",
+        epilog=f"example: {program} --spec my-rest.yaml --package my_client --out src\n"
+        f"example: {program} --from-upstream upstream.yaml --annotated my-rest.yaml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--spec", type=Path, default=SPEC, help="the specification (default: rest.yaml)"
@@ -208,6 +273,19 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         metavar="FILE",
         help="write nothing; list the differences from another OpenAPI document of the protocol, "
         "and exit 1 if there are any",
+    )
+    parser.add_argument(
+        "--from-upstream",
+        type=Path,
+        metavar="FILE",
+        help="write the specification with the changes of upstream's OpenAPI document, and list "
+        "them; annotations, descriptions and routes by name are kept",
+    )
+    parser.add_argument(
+        "--annotated",
+        type=Path,
+        metavar="FILE",
+        help="with --from-upstream: the file to write (default: rest.yaml in the current folder)",
     )
     return parser.parse_args(arguments)
 

@@ -55,20 +55,20 @@ class Document:
     def __init__(self, path: Path, *, strict: bool = True) -> None:
         self.path = path
         self._strict = strict
-        self._tree = _load(path)
-        if not isinstance(self._tree, CommentedMap):
+        self.tree = _load(path)
+        if not isinstance(self.tree, CommentedMap):
             raise SpecError(
                 [Problem(path, 1, "must be a mapping with the parts of an OpenAPI document")]
             )
         try:
-            self.data: dict[str, Any] = self._plain(self._tree, ())
+            self.data: dict[str, Any] = self._plain(self.tree, ())
         except RecursionError as error:
             cause = "is nested too deeply, or contains an alias inside its own anchor"
             raise SpecError([Problem(path, None, cause)]) from error
 
     def line(self, place: Place) -> int:
         """Return the 1-based line of the deepest part of `place` that exists in the file."""
-        node: Any = self._tree
+        node: Any = self.tree
         line = 1
         for step in place:
             if isinstance(node, CommentedMap):
@@ -155,7 +155,9 @@ def _load(path: Path) -> Any:
         line = raw.count(b"\n", 0, error.start) + 1
         raise SpecError([Problem(path, line, f"is not UTF-8 text: {error.reason}")]) from error
     try:
-        return YAML(typ="rt").load(text)
+        yaml = YAML(typ="rt")
+        yaml.preserve_quotes = True
+        return yaml.load(text)
     except MarkedYAMLError as error:
         raise SpecError([_marked(path, error)]) from error
     except ReaderError as error:

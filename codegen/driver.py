@@ -79,7 +79,7 @@ def drive(document: Document) -> Parsed:
         overwrite=True,
         output_path=Path("."),
     )
-    data = GeneratorData.from_dict(document.data, config=config)
+    data = GeneratorData.from_dict(_without_map_defaults(document.data), config=config)
     if isinstance(data, GeneratorError):
         raise SpecError([_complaint(document, data)])
     warnings: list[ParseError] = list(data.errors)
@@ -112,6 +112,20 @@ def drive(document: Document) -> Parsed:
         models,
         {(path, method): endpoints[_bare(path), method] for path, method, _ in routes(document)},
     )
+
+
+def _without_map_defaults(node: Any, *, is_schema: bool = True) -> Any:
+    """Return a document without the defaults of maps, which the parser rejects; they are read from
+    the document."""
+    if isinstance(node, list):
+        return [_without_map_defaults(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_map_defaults(value, is_schema=not (is_schema and key == "properties"))
+        for key, value in node.items()
+        if not (is_schema and key == "default" and value == {})
+    }
 
 
 def _bare(path: str) -> str:

@@ -123,6 +123,11 @@ class Model:
         """Names of the functions that decode the fields."""
         return sorted({name for each in self.fields for name in each.type.decoders})
 
+    @property
+    def has_map_default(self) -> bool:
+        """Whether a field is an empty map by default."""
+        return any(each.default == {} for each in self.fields)
+
     def names(self, word: str) -> bool:
         """Return whether the annotation of any field contains `word`."""
         return any(re.search(rf"\b{word}\b", each.annotation) for each in self.fields)

@@ -99,11 +99,14 @@ class SchemaReader:
             raw = self._document.resolve(raw["$ref"])
         match prop:
             case StringProperty():
-                return Type.plain("str", "string")
+                sizes = _bounds(raw, min_length="minLength", max_length="maxLength")
+                return Type.plain("str", f"text({sizes})" if sizes else "string")
             case BooleanProperty():
                 return Type.plain("bool", "boolean")
             case IntProperty():
-                return Type.plain("int", f"integer({raw.get('minimum', '')})")
+                bounds = _bounds(raw, maximum="maximum")
+                least = str(raw.get("minimum", ""))
+                return Type.plain("int", f"integer({', '.join(filter(None, (least, bounds)))})")
             case FloatProperty():
                 return Type.plain("float", "number")
             case DateTimeProperty():
@@ -115,10 +118,12 @@ class SchemaReader:
                 return Type.plain(f"Literal[{values}]", f"choice({values})")
             case ListProperty():
                 item = self._part(prop.inner_property, raw["items"], (*place, "items"), above)
-                least = f", {raw['minItems']}" if "minItems" in raw else ""
                 if raw.get("x-one-or-many"):
                     return item.within("list[{}]", "one_or_many({})")
-                return item.within("list[{}]", "array({}" + least + ")")
+                least = str(raw.get("minItems", ""))
+                bounds = _bounds(raw, max_items="maxItems", unique="uniqueItems")
+                arguments = ", ".join(filter(None, ("{}", least, bounds)))
+                return item.within("list[{}]", f"array({arguments})")
             case UnionProperty():
                 return self._union(prop, raw, place, above)
             case ModelProperty():
@@ -157,6 +162,16 @@ class SchemaReader:
                 if branch.get("type") != "null":
                     raw, place = branch, (*place, key, index)
         return evolve(self._type(others[0], raw, place, above), nullable=True)
+
+
+def _bounds(raw: dict[str, Any], **keywords: str) -> str:
+    """Return the arguments of a decoder, for those keywords that a schema has.
+
+    Args:
+        keywords: the keyword for each argument.
+    """
+    values = {name: raw.get(key, False) for name, key in keywords.items()}
+    return ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not False)
 
 
 def is_map(prop: ModelProperty) -> bool:

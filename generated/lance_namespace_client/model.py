@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
@@ -54,6 +55,33 @@ def string(value: Any, where: str) -> str:
     return value
 
 
+def text(min_length: int = 0, max_length: int | None = None) -> Decoder[str]:
+    """Decode a JSON string with `min_length` to `max_length` characters."""
+
+    def decode(value: Any, where: str) -> str:
+        found = string(value, where)
+        _check_size(
+            len(found),
+            min_length,
+            max_length,
+            "a string of {} characters",
+            where,
+            found,
+        )
+        return found
+
+    return decode
+
+
+def _check_size(
+    size: int, least: int, most: int | None, expected: str, where: str, value: Any
+) -> None:
+    if size < least:
+        raise _invalid(where, expected.format(f"{least} or more"), value)
+    if most is not None and size > most:
+        raise _invalid(where, expected.format(f"at most {most}"), value)
+
+
 def boolean(value: Any, where: str) -> bool:
     """Decode a JSON boolean."""
     if not isinstance(value, bool):
@@ -61,8 +89,8 @@ def boolean(value: Any, where: str) -> bool:
     return value
 
 
-def integer(minimum: int | None = None) -> Decoder[int]:
-    """Decode a whole number that is at least `minimum`."""
+def integer(minimum: int | None = None, maximum: int | None = None) -> Decoder[int]:
+    """Decode a whole number from `minimum` to `maximum`, both inclusive."""
 
     def decode(value: Any, where: str) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -71,6 +99,8 @@ def integer(minimum: int | None = None) -> Decoder[int]:
             raise _invalid(where, "a whole number", value)
         if minimum is not None and value < minimum:
             raise _invalid(where, f"{minimum} or more", value)
+        if maximum is not None and value > maximum:
+            raise _invalid(where, f"{maximum} or less", value)
         return value
 
     return decode
@@ -114,15 +144,38 @@ def choice(*allowed: str) -> Decoder[Any]:
     return decode
 
 
-def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
-    """Decode a JSON array of at least `min_items` items."""
+def array(
+    item: Decoder[T],
+    min_items: int = 0,
+    max_items: int | None = None,
+    *,
+    unique: bool = False,
+) -> Decoder[list[T]]:
+    """Decode a JSON array of `min_items` to `max_items` items.
+
+    Args:
+        item: decodes an item.
+        min_items: minimum number of items.
+        max_items: maximum number of items; None for no maximum.
+        unique: whether to reject an item that repeats an earlier one.
+    """
 
     def decode(value: Any, where: str) -> list[T]:
         if not isinstance(value, list | tuple):
             raise _invalid(where, "an array", value)
-        if len(value) < min_items:
-            raise _invalid(where, f"an array of {min_items} items or more", value)
-        return [item(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        _check_size(
+            len(value), min_items, max_items, "an array of {} items", where, value
+        )
+        found = [item(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        if unique:
+            seen: set[str] = set()
+            for entry in value:
+                # A string is its own key: the text of other JSON values never starts like this.
+                key = f"'{entry}" if isinstance(entry, str) else _json(entry)
+                if key in seen:
+                    raise _invalid(where, "an array without repeated items", entry)
+                seen.add(key)
+        return found
 
     return decode
 
@@ -204,6 +257,10 @@ def _encode(value: Any) -> Any:
     return value
 
 
+def _json(value: Any) -> str:
+    return json.dumps(_encode(value), sort_keys=True)
+
+
 class Model:
     """A request, a response, or a part of either.
 
@@ -265,7 +322,9 @@ class Model:
             if value is not None:
                 values[attribute] = decode(value, f"{where}.{key}")
             elif not required:
-                values[attribute] = default
+                values[attribute] = (
+                    dict(default) if isinstance(default, dict) else default
+                )
             elif null_ok and key in data:
                 values[attribute] = None
             else:

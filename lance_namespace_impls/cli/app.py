@@ -425,6 +425,7 @@ _add(
     with_output,
     "lance-ns codegen --spec my.yaml --package my_client --out src",
     "lance-ns codegen --check-upstream upstream.yaml",
+    "lance-ns codegen --from-upstream upstream.yaml --annotated my.yaml",
 )
 _add(
     browse.operations,

@@ -13,6 +13,7 @@ import pytest
 
 from codegen.__main__ import main
 from codegen.tools import VERSIONS
+from lance_namespace_impls.cli.commands.codegen import _main
 
 from .conftest import ROOT, Ran
 
@@ -208,3 +209,7 @@ def test_missing_tools_are_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("codegen needs ruamel")
     assert done.stderr.endswith(": pip install 'lance-namespace-kit[codegen]'\n")
+
+
+def test_the_command_line_runs_the_generator_of_the_checkout() -> None:
+    assert _main().__module__ == "codegen.command"

@@ -39,8 +39,10 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "temp").mkdir()
     text = (ROOT / "rest.yaml").read_text("utf-8")
     (tmp_path / "my.yaml").write_text(text, "utf-8")
-    newest = text.replace("    DescribeTableRequest:", "    DescribeTheTableRequest:", 1)
-    (tmp_path / "newest.yaml").write_text(newest, "utf-8")
+    field = "        purge: {description: Whether to delete the files., type: boolean}\n"
+    head = "    DropTableRequest:\n"
+    start = text.index("      properties:\n", text.index(head)) + len("      properties:\n")
+    (tmp_path / "newest.yaml").write_text(text[:start] + field + text[start:], "utf-8")
     return tmp_path
 
 
@@ -53,19 +55,21 @@ def test_it_downloads_the_document_from_its_current_path() -> None:
     assert WORKFLOW["env"]["UPSTREAM"].endswith("/lance-namespace/main/docs/src/spec.yaml")
 
 
-def test_the_differences_are_reported_and_the_client_is_generated(project: Path) -> None:
-    compared = run("Compare", project)
-    assert compared.returncode == 0, compared.stderr
-    told = (project / "temp" / "differences.txt").read_text("utf-8")
-    assert "model DescribeTheTableRequest: only upstream" in told
-    assert (project / "upstream.yaml").read_text() == (project / "newest.yaml").read_text()
-    made = run("Regenerate", project)
-    assert made.returncode == 0, made.stderr
-    assert (project / "src" / "my_client" / "rest.py").is_file()
+def test_changes_are_merged_and_the_client_is_generated(project: Path) -> None:
+    merged = run("Merge", project)
+    assert merged.returncode == 0, merged.stderr
+    changes = (project / "temp" / "changes.txt").read_text("utf-8")
+    assert "DropTableRequest.purge: only upstream" in changes
+    generated = run("Regenerate", project)
+    assert generated.returncode == 0, generated.stderr
+    request = project / "src" / "my_client" / "models" / "drop_table_request.py"
+    assert "purge: bool | None" in request.read_text("utf-8")
 
 
 def test_an_unreadable_upstream_document_fails_the_step(project: Path) -> None:
+    before = (project / "my.yaml").read_text("utf-8")
     (project / "newest.yaml").write_text("no: {document", "utf-8")
-    assert run("Compare", project).returncode != 0
+    assert run("Merge", project).returncode != 0
     (project / "newest.yaml").unlink()
-    assert run("Compare", project).returncode != 0
+    assert run("Merge", project).returncode != 0
+    assert (project / "my.yaml").read_text("utf-8") == before

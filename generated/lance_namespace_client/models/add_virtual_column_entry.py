@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, boolean, mapping, model, string
+from ..model import Model, Wire, array, boolean, mapping, model, string, text
 
 if TYPE_CHECKING:
     from .add_virtual_column_output_entry import AddVirtualColumnOutputEntry
@@ -64,7 +64,7 @@ class AddVirtualColumnEntry(Model):
 
 
 AddVirtualColumnEntry._wire = (
-    Wire("input_columns", "input_columns", array(string), required=True),
+    Wire("input_columns", "input_columns", array(text(min_length=1)), required=True),
     Wire(
         "outputs", "outputs", array(model("AddVirtualColumnOutputEntry")), required=True
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from ..model import Model, Wire, anything, boolean, mapping, model, string
+from ..model import Model, Wire, anything, boolean, mapping, model, string, text
 
 if TYPE_CHECKING:
     from .alter_virtual_column_entry import AlterVirtualColumnEntry
@@ -48,7 +48,7 @@ class AlterColumnsEntry(Model):
 
 
 AlterColumnsEntry._wire = (
-    Wire("path", "path", string, required=True),
+    Wire("path", "path", text(min_length=1), required=True),
     Wire("data_type", "data_type", mapping(anything)),
     Wire("rename", "rename", string),
     Wire("nullable", "nullable", boolean),

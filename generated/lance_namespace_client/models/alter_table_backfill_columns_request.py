@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, integer, mapping, model, number, string
+from ..model import Model, Wire, array, integer, mapping, model, number, string, text
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -101,7 +101,7 @@ class AlterTableBackfillColumnsRequest(Model):
 AlterTableBackfillColumnsRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("column", "column", string, required=True),
+    Wire("column", "column", text(min_length=1), required=True),
     Wire("where", "where", string),
     Wire("concurrency", "concurrency", integer()),
     Wire("intra_applier_concurrency", "intra_applier_concurrency", integer()),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, mapping, model, string
+from ..model import Model, Wire, array, mapping, model, string, text
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -52,7 +52,7 @@ class AlterTableDropColumnsRequest(Model):
 AlterTableDropColumnsRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("columns", "columns", array(string), required=True),
+    Wire("columns", "columns", array(text(min_length=1)), required=True),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),
 )

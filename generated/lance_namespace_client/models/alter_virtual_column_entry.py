@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, array, boolean, mapping, string
+from ..model import Model, Wire, array, boolean, mapping, string, text
 
 __all__ = ["AlterVirtualColumnEntry"]
 
@@ -50,7 +50,7 @@ class AlterVirtualColumnEntry(Model):
 
 
 AlterVirtualColumnEntry._wire = (
-    Wire("input_columns", "input_columns", array(string)),
+    Wire("input_columns", "input_columns", array(text(min_length=1))),
     Wire("image", "image", string),
     Wire("udf", "udf", string),
     Wire("udf_name", "udf_name", string),

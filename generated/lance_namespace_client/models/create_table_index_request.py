@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, boolean, integer, mapping, model, string
+from ..model import Model, Wire, array, boolean, integer, mapping, model, string, text
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -160,7 +160,7 @@ class CreateTableIndexRequest(Model):
 CreateTableIndexRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("column", "column", string, required=True),
+    Wire("column", "column", text(min_length=1), required=True),
     Wire("index_type", "index_type", string, required=True),
     Wire("name", "name", string),
     Wire("distance_type", "distance_type", string),

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from attrs import define
 
-from ..model import Model, Wire, array, integer, string, timestamp
+from ..model import Model, Wire, array, integer, string, text, timestamp
 
 __all__ = ["IndexContent"]
 
@@ -71,7 +71,7 @@ class IndexContent(Model):
 IndexContent._wire = (
     Wire("index_name", "index_name", string, required=True),
     Wire("index_uuid", "index_uuid", string, required=True),
-    Wire("columns", "columns", array(string), required=True),
+    Wire("columns", "columns", array(text(min_length=1)), required=True),
     Wire("status", "status", string, required=True),
     Wire("index_type", "index_type", string),
     Wire("type_url", "type_url", string),

@@ -29,7 +29,7 @@ class ListNamespacesResponse(Model):
 
 
 ListNamespacesResponse._wire = (
-    Wire("namespaces", "namespaces", array(string), required=True),
+    Wire("namespaces", "namespaces", array(string, unique=True), required=True),
     Wire("page_token", "page_token", string),
     Wire("context", "context", mapping(string)),
 )

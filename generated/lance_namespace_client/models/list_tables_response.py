@@ -30,7 +30,7 @@ class ListTablesResponse(Model):
 
 
 ListTablesResponse._wire = (
-    Wire("tables", "tables", array(string), required=True),
+    Wire("tables", "tables", array(string, unique=True), required=True),
     Wire("page_token", "page_token", string),
     Wire("context", "context", mapping(string)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, integer, number, string
+from ..model import Model, Wire, integer, number, string, text
 
 __all__ = ["MatchQuery"]
 
@@ -50,7 +50,7 @@ class MatchQuery(Model):
 
 MatchQuery._wire = (
     Wire("boost", "boost", number),
-    Wire("column", "column", string),
+    Wire("column", "column", text(min_length=1)),
     Wire("fuzziness", "fuzziness", integer(0)),
     Wire("max_expansions", "max_expansions", integer(0)),
     Wire("operator", "operator", string),

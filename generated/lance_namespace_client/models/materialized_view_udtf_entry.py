@@ -18,6 +18,7 @@ from ..model import (
     mapping,
     number,
     string,
+    text,
 )
 
 __all__ = ["MaterializedViewUdtfEntry"]
@@ -100,9 +101,11 @@ MaterializedViewUdtfEntry._wire = (
     Wire("udtf_sha", "udtf_sha", string, required=True),
     Wire("udtf_name", "udtf_name", string, required=True),
     Wire("udtf_version", "udtf_version", string, required=True),
-    Wire("input_columns", "input_columns", array(string)),
-    Wire("partition_by", "partition_by", string),
-    Wire("partition_by_indexed_column", "partition_by_indexed_column", string),
+    Wire("input_columns", "input_columns", array(text(min_length=1))),
+    Wire("partition_by", "partition_by", text(min_length=1)),
+    Wire(
+        "partition_by_indexed_column", "partition_by_indexed_column", text(min_length=1)
+    ),
     Wire("num_cpus", "num_cpus", number),
     Wire("num_gpus", "num_gpus", number),
     Wire("memory", "memory", integer()),

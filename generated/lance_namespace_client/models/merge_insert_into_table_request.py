@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, boolean, mapping, model, one_or_many, string
+from ..model import (
+    Model,
+    Wire,
+    array,
+    boolean,
+    mapping,
+    model,
+    one_or_many,
+    string,
+    text,
+)
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -94,7 +104,7 @@ class MergeInsertIntoTableRequest(Model):
 MergeInsertIntoTableRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("on", "on", one_or_many(string)),
+    Wire("on", "on", one_or_many(text(min_length=1))),
     Wire("when_matched_update_all", "when_matched_update_all", boolean, default=False),
     Wire("when_matched_update_all_filt", "when_matched_update_all_filt", string),
     Wire(

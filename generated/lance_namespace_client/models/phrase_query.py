@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, integer, string
+from ..model import Model, Wire, integer, string, text
 
 __all__ = ["PhraseQuery"]
 
@@ -31,7 +31,7 @@ class PhraseQuery(Model):
 
 
 PhraseQuery._wire = (
-    Wire("column", "column", string),
+    Wire("column", "column", text(min_length=1)),
     Wire("slop", "slop", integer(0)),
     Wire("terms", "terms", string, required=True),
 )

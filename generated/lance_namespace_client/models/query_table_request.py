@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from ..model import Model, Wire, array, boolean, integer, mapping, model, number, string
+from ..model import (
+    Model,
+    Wire,
+    array,
+    boolean,
+    integer,
+    mapping,
+    model,
+    number,
+    string,
+    text,
+)
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -180,7 +191,7 @@ QueryTableRequest._wire = (
         nullable=True,
         optional_for_caller=True,
     ),
-    Wire("vector_column", "vector_column", string),
+    Wire("vector_column", "vector_column", text(min_length=1)),
     Wire("version", "version", integer(0)),
     Wire("with_row_id", "with_row_id", boolean),
     Wire("minimum_nprobes", "minimum_nprobes", integer(1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, array, mapping, string
+from ..model import Model, Wire, array, mapping, text
 
 __all__ = ["QueryTableRequestColumns"]
 
@@ -28,6 +28,6 @@ class QueryTableRequestColumns(Model):
 
 
 QueryTableRequestColumns._wire = (
-    Wire("column_names", "column_names", array(string)),
-    Wire("column_aliases", "column_aliases", mapping(string)),
+    Wire("column_names", "column_names", array(text(min_length=1))),
+    Wire("column_aliases", "column_aliases", mapping(text(min_length=1))),
 )

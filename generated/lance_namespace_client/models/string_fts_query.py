@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, array, string
+from ..model import Model, Wire, array, string, text
 
 __all__ = ["StringFtsQuery"]
 
@@ -24,6 +24,6 @@ class StringFtsQuery(Model):
 
 
 StringFtsQuery._wire = (
-    Wire("columns", "columns", array(string)),
+    Wire("columns", "columns", array(text(min_length=1))),
     Wire("query", "query", string, required=True),
 )

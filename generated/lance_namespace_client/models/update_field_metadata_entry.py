@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from ..model import Model, Wire, boolean, mapping, nullable, string
+from ..model import Model, Wire, boolean, mapping, nullable, string, text
 
 __all__ = ["UpdateFieldMetadataEntry"]
 
@@ -29,7 +29,7 @@ class UpdateFieldMetadataEntry(Model):
 
 
 UpdateFieldMetadataEntry._wire = (
-    Wire("path", "path", string, required=True),
+    Wire("path", "path", text(min_length=1), required=True),
     Wire("metadata", "metadata", mapping(nullable(string)), required=True),
     Wire("replace", "replace", boolean),
 )

@@ -62,7 +62,7 @@ UpdateTableRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
     Wire("predicate", "predicate", string),
-    Wire("updates", "updates", array(array(string, 2)), required=True),
+    Wire("updates", "updates", array(array(string, 2, max_items=2)), required=True),
     Wire("properties", "properties", mapping(string)),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),

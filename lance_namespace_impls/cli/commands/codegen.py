@@ -63,6 +63,23 @@ def codegen(
             help="Write nothing; list the differences from another version of the protocol.",
         ),
     ] = None,
+    from_upstream: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-upstream",
+            metavar="FILE",
+            help="Write the specification with the changes of upstream's OpenAPI document; "
+            "annotations and descriptions are kept, and new operations are listed.",
+        ),
+    ] = None,
+    annotated: Annotated[
+        Path | None,
+        typer.Option(
+            "--annotated",
+            metavar="FILE",
+            help="With --from-upstream: the file to write; defaults to rest.yaml in this folder.",
+        ),
+    ] = None,
 ) -> None:
     """Generate a typed client package from your specification."""
     given = {
@@ -71,6 +88,8 @@ def codegen(
         "--out": out,
         "--published": published,
         "--check-upstream": check_upstream,
+        "--from-upstream": from_upstream,
+        "--annotated": annotated,
     }
     arguments = [
         text for key, value in given.items() if value is not None for text in (key, str(value))
@@ -92,7 +111,7 @@ def codegen(
 
 def _main() -> Callable[[list[str], str], int]:
     """Return the generator, from the checkout if there is one, otherwise from the installed package."""
-    is_checkout = (Path(__file__).parents[2] / "codegen" / "command.py").exists()
+    is_checkout = (Path(__file__).parents[3] / "codegen" / "command.py").exists()
     with needs("codegen", "codegen"):
         found = import_module(f"{'codegen' if is_checkout else 'lance_namespace_codegen'}.command")
     main: Callable[[list[str], str], int] = found.main
