@@ -109,15 +109,13 @@ class _Folder:
         return (before.st_ino, before.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
 
     def is_replaced(self) -> bool:
-        """Return whether another folder replaced this one; a cleanup of old versions never does
-        that.
+        """Return whether another folder replaced this one, which a cleanup of old versions never
+        does.
         """
         return self._is_same() is False
 
     def _is_same(self) -> bool | None:
-        """Return whether the folder at the path is the open one; None if the path cannot be
-        read.
-        """
+        """Return whether the folder at the path is the open one, or None if the path is unreadable."""
         try:
             # On a shared disk, opening the folder makes changes from other machines visible.
             current = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
@@ -330,7 +328,7 @@ def _catalog_errors() -> Iterator[None]:
 
 
 def _files(dataset: Any) -> list[str]:
-    """Return the data files at a dataset's own location; a clone also references its source's."""
+    """Return the data files at a dataset's own location; a clone also references other files."""
     return [
         file.path
         for fragment in dataset.get_fragments()

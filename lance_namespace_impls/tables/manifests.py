@@ -187,9 +187,7 @@ class ManifestFolder:
         delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
-        """Rename a file; object stores copy it and then delete the old file unless `keep` is
-        true.
-        """
+        """Rename a file; on object stores, copy it and delete the old file unless `keep` is true."""
         if self._local is not None:
             os.replace(self._local / old, self._local / new)
             return

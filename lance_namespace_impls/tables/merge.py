@@ -223,9 +223,7 @@ def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
 
 
 def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
-    """Commit a merge and return the dataset at the new version; on failure, delete the new
-    files.
-    """
+    """Commit a merge and return the dataset at its new version; delete the new files on failure."""
     lance = load("lance")
 
     operation = transaction.operation

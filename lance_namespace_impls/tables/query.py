@@ -187,7 +187,8 @@ def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
-    """Return a callable that runs a query limited to few rows, or None for other queries.
+    """Return a callable that runs a query with a small limit and returns all rows in one batch, or
+    None for other queries.
 
     Nothing is read until the callable is called.
 

@@ -48,7 +48,9 @@ MAX_REMOTE_BYTES = 64 << 10
 MAX_REMOTE_STEPS = 200_000
 MAX_REMOTE_STEPS_PER_BYTE = 10_000
 MAX_REMOTE_GROWTH = 100
-"""Maximum ratio of computed values' length to their row's, if Lance chooses the batch size."""
+"""Maximum ratio of the length of computed values to the length of their row, if Lance chooses the
+batch size.
+"""
 
 _SYSTEM = frozenset(
     {"_distance", "_relevance_score", "_row_created_at_version", "_row_last_updated_at_version",
@@ -289,9 +291,7 @@ def columns_read(sql: str) -> frozenset[str]:
 
 
 def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
-    """Yield for each expression in a request: its part's name, its SQL, and whether it is a
-    value.
-    """
+    """Yield the expressions in a request: name of the part, SQL, and whether it is a value."""
     for name in (
         "filter", "predicate", "when_matched_update_all_filt",
         "when_not_matched_by_source_delete_filt",

@@ -166,7 +166,9 @@ def _substring_size(args: Arguments) -> Size:
 
 
 def _put_in(*places: int) -> Rule:
-    """Return the rule for a function that repeatedly inserts an argument into its first one."""
+    """Return the rule for a function that repeatedly inserts one of its arguments into the
+    first.
+    """
 
     def rule(args: Arguments) -> Size:
         most = 0
