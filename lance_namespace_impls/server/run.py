@@ -213,7 +213,7 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._adopting.discard)
 
     async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
-        """Accept connections on the specified workers' sockets, in addition to this worker's own."""
+        """Accept connections on the specified workers' sockets as well as on this worker's own."""
         async with self._adoption:
             for slot in self._adopted.keys() - slots:
                 self._adopted.pop(slot).close()

@@ -184,7 +184,7 @@ class Executor:
         location: str | None,
         options: dict[str, str],
     ) -> dict[str, str]:
-        """Return storage options with credentials limited to what the caller may do with one table."""
+        """Return storage options with credentials limited to the caller's rights on one table."""
         name = getattr(request, "id", None)
         rights = self._rights(caller, parse_identifier(name)) if name else None
         if location is None or rights is None:

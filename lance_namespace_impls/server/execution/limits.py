@@ -127,7 +127,7 @@ class Limits:
 
 
 def cores() -> int:
-    """Return the number of cores available for queries; all workers share the machine's."""
+    """Return the number of cores for queries; several workers share the cores of the machine."""
     share = os.environ.get(LANCE_THREADS, "")
     if share.isascii() and share.isdigit():
         return max(1, int(share))

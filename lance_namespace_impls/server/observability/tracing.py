@@ -60,7 +60,9 @@ class Tracing:
         return not isinstance(provider, unset)
 
     def begin(self, name: str, headers: Mapping[str, str]) -> Span | None:
-        """Start a request's span in the trace that its headers name; None if no span is recorded."""
+        """Start a request's span in the trace that its headers name; None if no spans are
+        recorded.
+        """
         if not self.is_on():
             return None
         context = self._propagate.extract(headers)
