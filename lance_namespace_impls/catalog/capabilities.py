@@ -53,8 +53,8 @@ class Capabilities:
     """
 
     closed: bool = False
-    """Whether an object cannot be created below a namespace that is not configured because of
-    invalid input (code 13), rather than a missing parent (code 1).
+    """Whether creating an object below a namespace that is not in the configuration fails with
+    invalid input (code 13) instead of a missing parent (code 1).
     """
 
     storage_only: bool = False

@@ -62,7 +62,9 @@ class Configured:
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Return an identifier of the namespace: its implementation and non-secret properties."""
+        """Return a string that identifies the namespace: implementation and non-secret
+        properties.
+        """
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -172,7 +174,7 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Yield the names of a listing; the first page is short, so the first names arrive early.
+        """Yield the names of a listing; its first page is short, so that first names arrive early.
 
         Args:
             page: called with a page size and a token; returns the names of a page and the next

@@ -50,9 +50,9 @@ class CreateOperations(CatalogBase, abstract=True):
     def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
         """Create a table with rows.
 
-        If the table is declared without data, the rows become its data. Mode Overwrite replaces
-        rows, schema and properties in one commit, so the table is always available to readers;
-        older versions of the dataset are retained until they are cleaned up.
+        If the table is declared without data, the rows become its data. Mode Overwrite replaces the
+        rows and the schema in one commit, so that the table is always available to readers, and
+        then the properties. Older versions of the dataset are retained until they are cleaned up.
 
         A context entry ``header.x-lance-table-location`` must match the table's location.
         """
