@@ -216,9 +216,7 @@ def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
 
 def _plain(kind: pa.DataType, column: str) -> pa.DataType:
     """Return the Arrow type that Spark uses for a Lance type."""
-    if isinstance(
-        kind, pa.BaseExtensionType
-    ):  # comes first because some of these types are not hashable
+    if isinstance(kind, pa.BaseExtensionType):  # first, because some of them are not hashable
         if kind.extension_name == _BLOB:
             return pa.binary()
         if kind.extension_name in _EXTENSIONS:
