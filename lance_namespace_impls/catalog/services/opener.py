@@ -178,7 +178,7 @@ class Opener:
                 raise self._replaced(entry, opened)
 
     def _look(self, opened: OpenedVersion) -> LocationState:
-        """Return what is stored at a location; if it cannot be read, assume the opened dataset."""
+        """Return the dataset at a location; if it cannot be read, assume the opened dataset."""
         from ...tables.lineage import LocationState
 
         try:

@@ -146,7 +146,9 @@ class Placement:
         return entry
 
     def _delete_remains(self, entry: TableEntry) -> None:
-        """Delete what an interrupted drop left at a new table's location, unless it is in use."""
+        """Delete the remains of an interrupted drop at a new table's location, unless they are in
+        use.
+        """
         folder = Folders(self.catalog).folder_of(entry)
         if folder.has_drop_marker(entry.id) and not Folders(self.catalog).is_used_by_other(entry):
             folder.delete()
