@@ -32,7 +32,7 @@ class Stamp:
 
     @classmethod
     def take(cls, *paths: str) -> Stamp | None:
-        """Take a snapshot of the current state of the specified paths.
+        """Return a snapshot of the current state of the specified paths.
 
         Returns:
             None if one of the paths is missing, is a symbolic link, or has changed so recently that

@@ -58,7 +58,7 @@ _NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)",
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 LONGEST_KEY = 1024 - 128
 """Maximum length, in bytes, of the path of a table or root in an object store. Keys are limited to
-1,024 bytes, including the names of Lance's own files.
+1,024 bytes, including the file names that Lance appends.
 """
 _LONGEST_PATH = 4096 - 256
 
