@@ -164,7 +164,7 @@ def map_in_arrow(
     work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return a frame with the batches that a function yields, given the batches of `frame`.
+    """Return a frame with the batches that a function yields for the batches of `frame`.
 
     The function runs on the workers, which can decrypt secrets.
     """
