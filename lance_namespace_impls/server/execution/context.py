@@ -192,8 +192,8 @@ def new_id() -> str:
 async def over(work: Future[Any], seconds: float) -> bool:
     """Wait at most `seconds` for a thread to finish; return whether it has finished.
 
-    The functions of asyncio need several more iterations of the event loop, each of which may have
-    to wait for the GIL.
+    The functions of asyncio need several more iterations of the event loop, and each iteration may
+    have to wait for the GIL.
     """
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()

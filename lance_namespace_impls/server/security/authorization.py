@@ -201,7 +201,7 @@ class Guard:
     def _check_rename(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None
     ) -> None:
-        """Reject a move that the caller may not make, or that would give the caller additional
+        """Reject a move that the caller may not make, or that would extend the caller's
         permissions.
         """
         source = parse_identifier(request.id)
