@@ -61,7 +61,7 @@ def cast(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
 
 
 def _has_empty_lists(array: pa.Array) -> bool:
-    """Return whether an array contains lists, at any depth, all of which are empty."""
+    """Return whether an array contains lists, at any depth, that have no values at all."""
     from pyarrow import types as is_
 
     kind = array.type

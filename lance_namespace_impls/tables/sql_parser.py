@@ -27,7 +27,7 @@ __all__ = [
 MAX_DEPTH = 128
 MAX_CONNECTIVES = 5_000
 MAX_LEVELS = 32
-# Each token takes a few microseconds here and in Lance's planner; a list of literals counts as one
+# Each token costs a few microseconds here and in Lance's planner; a list of literals counts as one
 # token.
 MAX_TOKENS = 100_000
 # The planning time doubles with each CASE that is nested in the condition of another CASE.

@@ -72,7 +72,7 @@ def create(
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
-    """Write a few first rows where there are no other writers, and return the version.
+    """Write a few first rows without concurrent writers, and return the version.
 
     Args:
         storage: location of the dataset on this machine's disk, unknown to other writers.
