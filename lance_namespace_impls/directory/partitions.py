@@ -105,7 +105,7 @@ class _Index:
     snapshot: Snapshot
     spec: int
     namespaces: Mapping[Key, str]
-    """Object ids of the namespaces, by the values of their own level and of the levels above."""
+    """Object ids of the namespaces, by the values of their level and of the levels above."""
     tables: Mapping[Key, str]
     """Object ids of the tables."""
 
