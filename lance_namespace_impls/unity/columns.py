@@ -257,8 +257,8 @@ def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
     )
 
 
-# The result is cached, because tables are described repeatedly, and converting a wide schema takes
-# longer than the call.
+# The result is cached, because tables are described repeatedly, and a wide schema is slower to
+# convert than the call itself.
 @lru_cache(maxsize=1024)
 def _json_schema(keys: tuple[ColumnKey, ...]) -> JsonArrowSchema | None:
     from ..tables.schema import to_json_schema
