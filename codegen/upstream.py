@@ -473,7 +473,7 @@ class _Comparison:
             yield from self._both(f"{what}, header {key}", one, two, self._parameter)
 
     def _response_names(self) -> dict[str, str]:
-        """Map each shared response of theirs to the one of ours that most often takes its place."""
+        """Map each shared response of theirs to the one of ours that most often replaces it."""
         counts: dict[str, Counter[str]] = {}
         for _, mine, other in self.paired:
             if mine is None or other is None:
