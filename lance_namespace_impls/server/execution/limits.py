@@ -214,7 +214,7 @@ class _Uncounted:
 
 
 def contained(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function and return its result; convert other exceptions to an `Exception`.
+    """Call a function and return its result; raise only subclasses of `Exception`.
 
     Otherwise, a panic in Rust code or a `SystemExit` in a namespace would end more than this call.
     """
@@ -259,7 +259,7 @@ class Slots:
         """For each caller that holds or waits for a slot, the time when it last received one."""
 
     def acquire(self, owner: str) -> bool:
-        """Acquire a slot if the owner may have one without waiting; return whether it did."""
+        """Acquire a slot if this is possible without waiting; return whether one was acquired."""
         if not self._may_acquire(owner):
             return False
         self._free -= 1

@@ -56,8 +56,8 @@ class _Bounded(HttpToolsProtocol):
         self._expect_headers()
 
     def _make_room(self) -> bool:
-        """Close an idle connection of the network with the most, unless that is this client's
-        network.
+        """Close an idle connection of the network with the most connections, unless that is this
+        client's network.
         """
         connections: set[Any] = self.connections  # all connections are instances of this class
         counts = Counter(each._network for each in connections)

@@ -298,7 +298,7 @@ def _clauses(query: Any) -> Any:
 
 
 def _counts(body: Json) -> None:
-    """Convert a query's numbers of rows and probes to the protocol's fields."""
+    """Convert the numbers of rows and probes in a query to the protocol's fields."""
     if isinstance(body.get("k"), int) and body["k"] >= ALL_ROWS:
         body["k"] = 0 if not body.get("full_text_query") else MAX_FOUND
     if body.get("maximum_nprobes") == 0:
@@ -365,7 +365,7 @@ def _update(response: Any, request: Any, namespace: LanceNamespace) -> Json:
 
 
 def _delete(response: Any, request: Any, namespace: LanceNamespace) -> Json:
-    """Return the number of deleted rows: how many fewer rows there are than in the last version."""
+    """Return the number of deleted rows, from the row counts of this and the previous version."""
     data: Json = response.to_dict()
     if not response.version:
         return data

@@ -21,7 +21,7 @@ logger = logging.getLogger("lance_namespace_impls.server")
 # number of clients.
 KEPT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# Errors that also show that the catalog responds: its root has no such listing.
+# Errors that also prove that the catalog responds; its root just has no such listing.
 _ANSWERS = frozenset(
     {
         ErrorCode.UNSUPPORTED,

@@ -183,7 +183,7 @@ class Observer:
         Args:
             call: the request; None if it did not call an operation.
             outcome: its outcome.
-            received: number of bytes received of the body.
+            received: number of bytes of the body that were received.
         """
         seconds = time.perf_counter() - outcome.started
         name = UNKNOWN if call is None else call.endpoint.operation.name

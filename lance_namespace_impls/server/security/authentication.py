@@ -17,8 +17,8 @@ from ..http.requests import Headers
 
 __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credentials"]
 
-# Number of failures that each address may cause in a burst, and number of failures restored per
-# second.
+# Number of failed attempts that are allowed per address in a burst, and number of attempts restored
+# per second.
 FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
 MAX_CREDENTIAL_LENGTH = 16 << 10

@@ -43,7 +43,7 @@ FETCH_SECONDS = 10.0
 # fetched when a token references an unknown key, but only once per `MIN_SECONDS`.
 KEEP_SECONDS = 300.0
 MIN_SECONDS = 5.0
-# If the issuer does not have a key, the key triggers no further fetch for this time.
+# A key that the issuer does not have triggers no further fetch for this time.
 ABSENT_SECONDS, MAX_ABSENT = 60.0, 1000
 MAX_BYTES = 1 << 20
 
@@ -88,7 +88,7 @@ class OidcIssuer:
         self._has_failed = False
         """Whether the last fetch failed."""
         self._absent: OrderedDict[str, float] = OrderedDict()
-        """Keys that the issuer does not have, each with the time at which this was found."""
+        """Keys that the issuer does not have, each with the time at which this was determined."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}

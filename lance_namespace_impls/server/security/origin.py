@@ -43,7 +43,7 @@ class AccessCheck(Protocol):
     """Decides which requests are accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Return if a request is acceptable; must not block, because the event loop calls it.
+        """Return normally if a request is accepted; must not block the event loop.
 
         Args:
             headers: request headers by lower-case name.
@@ -150,7 +150,7 @@ def media_type(headers: Headers) -> str:
 
 
 def _is_from_a_page(headers: Headers) -> bool:
-    """Return whether a browser sent the request for a page, possibly without a content type."""
+    """Return whether a web page sent the request; browsers may then omit the content type."""
     return headers.get("origin") is not None or headers.get("sec-fetch-site") is not None
 
 

@@ -33,7 +33,7 @@ class Cell:
 
 
 def cell(value: Any) -> Cell:
-    """Format a value for a page: a vector as a line chart, an image, or else text."""
+    """Format a value for a page: vectors as line charts, images as images, all others as text."""
     if value is None:
         return Cell("null", is_null=True)
     if isinstance(value, bytes):

@@ -254,7 +254,7 @@ class Supervisor:
                 )
 
     def _wait(self) -> None:
-        """Wait briefly for a worker to exit: signals do not interrupt the wait."""
+        """Wait briefly for a worker to exit, because signals do not interrupt the wait."""
         signs: list[Any] = [worker.process.sentinel for worker in self._workers]
         signs += [worker.ready for worker in self._workers if not worker.is_ready]
         if signs:
