@@ -70,8 +70,9 @@ class CatalogBase(metaclass=ABCMeta):
     raise protocol errors or, for unforeseen failures, their catalog's own exceptions, which
     `translate` converts to protocol errors.
 
-    Class keyword arguments: abstract: whether the class is only a base class of backends, and need
-        not implement the primitives.
+    Class keyword arguments:
+        abstract: whether the class is only a base class of backends, and need not implement the
+            primitives.
     """
 
     def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
@@ -183,7 +184,7 @@ class CatalogBase(metaclass=ABCMeta):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the names like `table_names`; the caller reads at most `wanted` (None: all).
+        """Return the same names as `table_names`; the caller reads at most `wanted` (None: all).
 
         Override this method if the catalog can stop early, or looks up tables before their names
         are read.
@@ -305,7 +306,7 @@ class CatalogBase(metaclass=ABCMeta):
         """
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows which could then not be written.
+        """Remove a table whose first rows could not be written after the table had been added.
 
         Raises:
             TableNotFoundError: code 4, the table was removed concurrently.
@@ -437,7 +438,7 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def bounds(self) -> Confinement | None:
-        """Return the locations to which the caller is restricted, or None without a restriction."""
+        """Return the locations to which the caller is restricted; None means no restriction."""
         bounds, places = confinement(), self.config.allow_locations
         if bounds is not None:
             return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))

@@ -174,7 +174,7 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Yield the names of a listing; its first page is short, so that first names arrive early.
+        """Yield the names of a listing; its first page is short, so the first names arrive early.
 
         Args:
             page: called with a page size and a token; returns the names of a page and the next

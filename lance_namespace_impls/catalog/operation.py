@@ -124,7 +124,7 @@ def listing(
 def _failure(
     self: Implementation, row: Operation[Any, Any], request: Any, error: BaseException
 ) -> BaseException:
-    """Return the protocol error for a failure; exceptions that end the program are unchanged."""
+    """Return the protocol error for a failure; return exceptions that end the program unchanged."""
     if isinstance(error, LanceNamespaceError):
         return _listed(error, row)
     if isinstance(error, Exception):

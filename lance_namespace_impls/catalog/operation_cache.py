@@ -15,7 +15,7 @@ RESPONSES: ContextVar[dict[Hashable, Any] | None] = ContextVar("RESPONSES", defa
 
 
 def cached_response(key: Hashable, call: Callable[[], Response]) -> Response:
-    """Return the result of `call`, which is made once per operation; failures are not cached.
+    """Return the result of `call`, which is called once per operation; failures are not cached.
 
     Args:
         key: identifies the object that the response describes, and its namespace.

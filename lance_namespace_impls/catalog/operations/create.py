@@ -40,7 +40,7 @@ __all__ = ["CreateOperations", "creation_response"]
 
 
 _NO_CHANGES: tuple[Mapping[str, str], Sequence[str]] = ({}, ())
-"""Sets and removes no property."""
+"""No properties to set or remove."""
 
 
 class CreateOperations(CatalogBase, abstract=True):

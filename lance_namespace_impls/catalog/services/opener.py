@@ -81,7 +81,7 @@ class Opener:
     def _refused_if_dropped(
         self, identifier: Identifier, entry: TableEntry | None = None
     ) -> Iterator[None]:
-        """Report that a table was dropped or renamed concurrently, not pylance's missing file.
+        """Report that a table was dropped or renamed concurrently, and not pylance's missing file.
 
         Args:
             identifier: the table.

@@ -200,7 +200,9 @@ class Placement:
             return False
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise code 14 if the table was removed or replaced while its first rows were written."""
+        """Raise an error (code 14) if the table was removed or replaced while its first rows were
+        written.
+        """
         if not self.catalog.capabilities.storage_only and not Folders(self.catalog).is_still_listed(
             entry
         ):
