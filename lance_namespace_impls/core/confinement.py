@@ -82,7 +82,7 @@ def confined(bounds: Confinement) -> Iterator[None]:
 
 
 def is_within(location: str, place: str) -> bool:
-    """Return whether a location is another location or below it, in any spelling of either.
+    """Return whether a location equals another location or is below it, in any spelling.
 
     Symbolic links are followed on local storage. An ambiguous location (with ``..``, an empty
     level, a query, or an encoded form of these) is never within another one.

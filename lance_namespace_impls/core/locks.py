@@ -66,7 +66,7 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
 
 @contextmanager
 def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock for a key, which one thread across all of this user's processes can hold.
+    """Hold the lock for a key, which only one thread in all of this user's processes can hold.
 
     The lock is released when the process exits. Processes with different folders for temporary
     files do not share locks. If the folder does not support locks, the lock applies only to threads
