@@ -158,7 +158,7 @@ class TableFolder:
 
     @property
     def has_marker(self) -> bool:
-        """Whether there is a marker: of a declared, dropped or moved table, or of a reservation."""
+        """Whether there is a marker of a declared, dropped or moved table, or of a reservation."""
         return any(map(is_marker, self._entries[1]))
 
     @property
@@ -438,7 +438,7 @@ def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _unlink(path: str) -> None:
-    """Delete a file; ignore that another process dropping the same table has deleted it."""
+    """Delete a file, unless another process that drops the same table has already deleted it."""
     with suppress(FileNotFoundError):
         os.unlink(path)
 

@@ -19,8 +19,8 @@ __all__ = ["check_terms", "full_text_query"]
 MAX_QUERY_DEPTH = 32
 MAX_PARTS = 1_000
 MAX_TERMS_LENGTH = 10_000
-# Lance builds an automaton of all strings within this edit distance; building it for a large
-# distance would last minutes.
+# Lance builds an automaton of all strings within this edit distance. For a large distance, this
+# would last minutes.
 MAX_FUZZINESS = 2
 # pylance accepts only these default match options in a search of several columns.
 _FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}

@@ -59,8 +59,10 @@ def open_version(
 
     Args:
         storage: location and options.
-        branch: its branch; defaults to the main one. Returns: the ``lance.LanceDataset`` and its
-            version.
+        branch: its branch; defaults to the main one.
+
+    Yields:
+        the ``lance.LanceDataset`` and its version.
 
     Raises:
         InvalidTableStateError: code 19, the location has no dataset.

@@ -44,8 +44,8 @@ CLAIMED_FRAGMENT = 2**32 - 1
 TRIES = 200
 TIMEOUT = timedelta(seconds=30)
 _SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.5
-# Maximum number of bytes in memory; more are written to a temporary file. The rows are kept because
-# a merge that loses a race reads them again.
+# Maximum number of bytes in memory; larger data is written to a temporary file. The rows are kept
+# because a merge that loses a race reads them again.
 _BYTES_IN_MEMORY = 64 * 2**20
 _LONGEST_KEY = 100
 
