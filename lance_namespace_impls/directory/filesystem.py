@@ -144,7 +144,7 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            infos = []  # it was deleted in between: pyarrow accesses the root twice
+            infos = []  # the root was deleted in between; pyarrow accesses it twice
         if not infos:
             self.require_directory()
         return [info.base_name for info in infos if info.type == fs.FileType.Directory]

@@ -279,7 +279,7 @@ class FlatTables(TableFolders):
         if not self.directory.is_local:
             return None  # an object store cannot move the directory
         if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
-            return None  # the table already exists, or a directory that must be examined
+            return None  # the table, or a directory that must be examined, already exists
         with self.directory.staged() as staged:
             version = write(self._entry(identifier, staged, properties))
             if properties:

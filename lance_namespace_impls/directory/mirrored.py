@@ -98,7 +98,7 @@ class RootTables(FlatTables):
         return self._nested.entry(identifier, row)
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Raise code 5 if a name is used by a directory, a file, or a table at another location."""
+        """Raise an error (code 5) if a name is used by a directory, a file or a table elsewhere."""
         super().refuse_taken(identifier)
         if self._elsewhere(identifier) is not None:
             raise table_exists(identifier)
@@ -112,7 +112,7 @@ class RootTables(FlatTables):
         return dict(row.properties) if row and row.type == TABLE else {}
 
     def _refuse_table(self, identifier: Identifier) -> None:
-        """Raise code 2 if a namespace would have the name of a table."""
+        """Raise an error (code 2) if a namespace would have the name of a table."""
         try:
             self.load_table(identifier)
         except TableNotFoundError:

@@ -261,7 +261,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self.remove_row(entry)
 
     def remove_row(self, entry: TableEntry) -> None:
-        """Remove a table's row, or raise code 4 if the row was removed or replaced."""
+        """Remove a table's row; raise an error (code 4) if it was removed or replaced."""
         name, folder = object_id(entry.id), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change:
@@ -358,7 +358,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             yield
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise code 14 if a table was removed concurrently."""
+        """Raise an error (code 14) if a table was removed concurrently."""
         snapshot = self.manifest.snapshot()
         row = None if snapshot is None else snapshot.row(object_id(entry.id))
         if row is None or row.type != TABLE or row.location != self.folder(entry):
@@ -368,7 +368,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows which could then not be written."""
+        """Remove a table whose first rows could not be written after the table had been added."""
         self.remove_row(entry)
         super().withdraw_table(entry)
 

@@ -19,7 +19,7 @@ __all__ = ["NestedNamespaces", "require_namespace"]
 
 
 def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None:
-    """Raise code 1 if a namespace does not exist; the root always exists."""
+    """Raise an error (code 1) if a namespace does not exist; the root always exists."""
     if identifier and (snapshot is None or snapshot.type_of(object_id(identifier)) != NAMESPACE):
         raise namespace_not_found(identifier)
 
