@@ -452,7 +452,9 @@ class Table:
         """Switch to another version; the table is then read-only until `checkout_latest` is called.
 
         Args:
-            version: number or tag of the version. Raises:
+            version: number or tag of the version.
+
+        Raises:
             TableTagNotFoundError: the tag does not exist.
         """
         self._checked_out = self._resolved(version)
