@@ -27,9 +27,7 @@ class UsageError(Exception):
 
 
 class NoNamespaceError(UsageError):
-    """Raised if no namespace is selected: not by the command line, environment or configuration
-    file.
-    """
+    """Raised if the command line, the environment and the configuration file select no namespace."""
 
 
 def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:

@@ -63,7 +63,7 @@ def start_log(
 ) -> None:
     """Log this run to stderr, without secrets, if an option requests it."""
     level = log_level or (Level.INFO if verbose or log_json else None)
-    # By default, pylance writes warnings to stderr that are not JSON; it is imported later.
+    # pylance is imported later. By default, it writes warnings to stderr that are not JSON.
     lances = "error" if log_json else _LANCE_LEVELS.get(level or Level.ERROR, "error")
     os.environ.setdefault("LANCE_LOG", lances)
     if level is None:
