@@ -85,7 +85,7 @@ def _encoded(values: pa.Array) -> list[bytes]:
 
 
 def _encoder(kind: pa.DataType) -> Callable[[pa.Array], list[bytes]] | None:
-    """Return the function that converts values to bytes to hash; None if there is none."""
+    """Return the function that converts values to the bytes to hash, or None if there is none."""
     is_ = load("pyarrow").types
     if is_.is_dictionary(kind):
         return _encoder(kind.value_type)

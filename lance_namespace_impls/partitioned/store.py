@@ -179,7 +179,7 @@ class PartitionStore(ABC):
 
     @abstractmethod
     def pinned(self, table: Identifier) -> AbstractContextManager[None]:
-        """Return a context manager that protects the versions that a table's readers use."""
+        """Return a context manager that prevents deletion of the versions that readers use."""
 
 
 def keys_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> list[Key]:
