@@ -85,7 +85,7 @@ class TableRow:
     indices: tuple[IndexRow, ...] | None = None
     """Indices of the table."""
     unindexed_rows: int | None = None
-    """Number of unindexed rows of the index that has the most."""
+    """Largest number of unindexed rows of any index."""
     schema_hash: str | None = None
     """Hash of the names, types, nullability and order of the columns."""
     orphan_files: int | None = None
