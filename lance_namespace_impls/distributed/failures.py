@@ -121,7 +121,7 @@ def decoded() -> Iterator[None]:
 
 
 def _mistake(error: Exception) -> LanceNamespaceError | None:
-    """Return the protocol error for a DataFrame that Spark cannot compute; otherwise None.
+    """Return the protocol error if Spark cannot compute the caller's DataFrame, otherwise None.
 
     The SQLSTATE classes 22 (data) and 42 (names and types), and P0001 (raised by the query),
     indicate an error in the caller's DataFrame.

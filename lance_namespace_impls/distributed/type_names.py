@@ -40,7 +40,7 @@ def parse_type(text: str) -> pa.DataType:
     """
     try:
         return _parsed(text.replace(" ", ""), MAX_DEPTH)
-    # For numbers out of range, Arrow raises other errors than ValueError.
+    # For numbers out of range, Arrow raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
             f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
