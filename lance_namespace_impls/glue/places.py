@@ -106,9 +106,7 @@ class Places:
         return self.cached(identifier) or self.look_up(identifier).place
 
     def cached(self, identifier: Identifier) -> Place | None:
-        """Return the catalog or database of a namespace from the cache, or None if it has
-        expired.
-        """
+        """Return a namespace's catalog or database from the cache, or None if it has expired."""
         if not identifier:
             return Place(self._root)
         entry = self._cache.get(identifier)
