@@ -177,7 +177,9 @@ class Metastore:
         return self._read(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
-        """Create a database (raises AlreadyExistsException or InvalidObjectException)."""
+        """Create a database; raises AlreadyExistsException, or InvalidObjectException if its
+        catalog is missing.
+        """
         self._change(lambda client: client.create_database(database))
 
     def alter_database(self, catalog: str | None, database: Database) -> None:
@@ -186,7 +188,9 @@ class Metastore:
         self._change(lambda client: client.alter_database(name, database))
 
     def drop_database(self, catalog: str | None, name: str, *, cascade: bool) -> None:
-        """Drop a database but not its data, or raise InvalidOperationException if not empty."""
+        """Drop a database but not its data; raises InvalidOperationException if the database is not
+        empty.
+        """
         self._change(lambda client: client.drop_database(_within(catalog, name), False, cascade))
 
     # --- tables
