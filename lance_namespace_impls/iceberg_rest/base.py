@@ -134,7 +134,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     @abstractmethod
     def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> TableEntry | None:
-        """Return the entry for the table in a server's response, or None if it is no Lance table.
+        """Return the entry for the table in the server's response, or None if the table is not a
+        Lance table.
 
         Raises:
             InternalError: code 18, the response contains no table.

@@ -61,7 +61,7 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Return whether the catalog itself, and not a proxy in front of it, reports a missing object.
+    """Return whether the catalog itself, not a proxy in front of it, reports a missing object.
 
     Missing files do not count: in that case, the table exists but cannot be read.
     """

@@ -185,5 +185,5 @@ def _map(found: Any) -> dict[str, str]:
 
 
 def _encode_prefix(prefix: str) -> str:
-    """Encode invalid characters in a prefix, which may have several segments or be encoded."""
+    """Encode invalid characters in a prefix; it may have several segments or already be encoded."""
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", prefix.strip("/")), safe="/%:@!$&'()*+,;=~")
