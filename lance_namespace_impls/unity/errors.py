@@ -61,7 +61,7 @@ def is_conflict(failure: HttpFailure) -> bool:
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Return whether the API itself, and not a proxy in front, reports a missing object."""
+    """Return whether the API itself, not a proxy in front of it, reports a missing object."""
     return failure.kind.endswith(("NOT_FOUND", "DOES_NOT_EXIST")) or (
         failure.status == 404 and failure.kind != ""
     )
