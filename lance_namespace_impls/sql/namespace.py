@@ -263,7 +263,7 @@ def _require_entry(entry: TableEntry | None, identifier: Identifier) -> TableEnt
 
 
 def _is_duplicate(error: IntegrityError) -> bool:
-    """Return whether a name is in use; if not, the namespace for it was removed."""
+    """Return whether a name is in use; if not, its namespace was removed."""
     state = getattr(error.orig, "sqlstate", None)
     return state == "23505" if state is not None else "UNIQUE" in str(error.orig)
 
