@@ -38,8 +38,8 @@ def breaking_changes(
 
 @frozen
 class _Comparison:
-    """Compares an older document with a newer one; a change is a place in the newer one and a
-    text.
+    """Compares an older document with a newer one; each change is a place in the newer one with a
+    description.
     """
 
     old: Json
