@@ -27,7 +27,7 @@ class UsageError(Exception):
 
 
 class NoNamespaceError(UsageError):
-    """Raised if the command line, the environment and the configuration file select no namespace."""
+    """Raised if the command line, the environment and the configuration file name no namespace."""
 
 
 def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
