@@ -188,7 +188,9 @@ def _add_path_fields(
     delimiter: str,
     values: dict[str, Any],
 ) -> None:
-    """Add the fields of the path to the request; ``POST /<name>`` with rows has them in the query."""
+    """Add the fields in the path to the request; ``POST /<name>`` with rows has them in its
+    query.
+    """
     operation = endpoint.operation
     if not endpoint.by_name:
         fields = dict(zip(operation.path_fields, map(decode, segments), strict=True))
