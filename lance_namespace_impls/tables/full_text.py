@@ -52,7 +52,7 @@ def check_terms(terms: str) -> None:
 
 
 def _check_size(query: FtsQuery) -> None:
-    """Reject a query with too many parts, overlong terms or an excessive edit distance (code 13)."""
+    """Reject a query with too many parts, overlong terms or a large edit distance (code 13)."""
     waiting: list[FtsQuery] = [query]
     parts = 0
     while waiting:

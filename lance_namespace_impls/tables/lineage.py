@@ -117,7 +117,7 @@ class _Folder:
         return self._is_same() is False
 
     def _is_same(self) -> bool | None:
-        """Return whether the folder at the path is the open one, or None if the path is unreadable."""
+        """Return whether the folder at the path is the open one, or None if it is unreadable."""
         try:
             # On a shared disk, opening the folder makes changes from other machines visible.
             current = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)

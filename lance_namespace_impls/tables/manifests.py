@@ -187,7 +187,7 @@ class ManifestFolder:
         delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
-        """Rename a file; on object stores, copy it and delete the old file unless `keep` is true."""
+        """Rename a file; on object stores, copy it and delete the old one unless `keep` is true."""
         if self._local is not None:
             os.replace(self._local / old, self._local / new)
             return
