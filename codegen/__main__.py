@@ -1,4 +1,4 @@
-"""Runs the codegen command; if a tool is missing, reports what to install."""
+"""Runs the codegen command; reports what to install if a tool is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Checks for errors that openapi-python-client ignores or reports without a line.
 
-Everything in a specification is either generated or rejected here: a keyword without effect would
-promise something that neither the client nor the server implements.
+Everything in a specification is either generated or rejected here, because a keyword without effect
+would promise something that neither the client nor the server implements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPERATION_KEYS = (
     "x-body-field",
     "x-response-field",
 )
-# Permissions that an operation may require, as in `Action` of the operation table.
+# Permissions that an operation may require, as in the enum `Action` of the operation table.
 ACTIONS = ("read", "write", "manage")
 ERROR_KEYS = {"code": int, "name": str, "status": int, "description": str, "extends": str}
 SCHEMA_KEYS = frozenset(
@@ -103,7 +103,7 @@ def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Return every schema, including nested ones, with its place."""
+    """Return every schema, including nested schemas, with its place."""
     components = document.data["components"]
     for name, schema in components.get("schemas", {}).items():
         yield from _within(("components", "schemas", name), schema)
@@ -204,7 +204,7 @@ def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterato
 def _misspelt(
     document: Document, place: Place, part: dict[str, Any], known: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Report misspelled extensions; unrelated extensions belong to third parties and are allowed."""
+    """Report misspelled extensions; other extensions belong to third parties and are allowed."""
     for key in part:
         if key.startswith("x-") and key not in known:
             for near in get_close_matches(key, [k for k in known if k.startswith("x-")], 1, 0.8):
@@ -282,7 +282,7 @@ def _parameters(document: Document) -> Iterator[Problem]:
 
 
 def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield the errors in one schema: the place within it, and the cause."""
+    """Yield the errors in one schema: the place within the schema, and the cause."""
     for key in schema:
         if key not in SCHEMA_KEYS and not key.startswith("x-"):
             yield (key,), f"the keyword {key} cannot be generated"

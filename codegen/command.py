@@ -23,7 +23,7 @@ from .tools import ToolError, check_tools
 from .upstream import differences, read
 
 HERE = Path(__file__).resolve().parent
-# In a checkout, rest.yaml is next to codegen/; the installed package contains it.
+# In a checkout, rest.yaml is next to codegen/; an installed package contains rest.yaml.
 INSTALLED = (HERE / "rest.yaml").exists()
 SPEC = HERE / "rest.yaml" if INSTALLED else HERE.parent / "rest.yaml"
 OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
 
 
 def _last(target: Path, document: Document) -> Path | None:
-    """Return the published document: the one that was generated last, or else the installed package's.
+    """Return the published document: the last one generated, or that of the installed package.
 
     A document that was merged from upstream's is compared with its own package only.
     """
@@ -93,10 +93,10 @@ def _last(target: Path, document: Document) -> Path | None:
 
 
 def _header(options: argparse.Namespace, program: str) -> str:
-    """Return the first lines of every file, which contain the command that generates it.
+    """Return the first lines of every file, which contain the command that generates the file.
 
-    Absolute paths are reduced to file names, and absolute folders are omitted: the package does not
-    depend on where it was generated.
+    Absolute paths are reduced to file names, and absolute folders are omitted, so that the package
+    does not depend on where it was generated.
     """
     if options.package == PACKAGE and options.spec == SPEC:
         return HEADER

@@ -31,7 +31,7 @@ class Problem(NamedTuple):
 
 
 class SpecError(Exception):
-    """The specification is unusable; each problem is a line of the form ``file:line: cause``."""
+    """Raised for an unusable specification; each problem is a line ``file:line: cause``."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(
@@ -75,7 +75,7 @@ class Document:
                 key = next((key for key in node if str(key) == str(step)), None)
                 if key is None:
                     break
-                # Keys merged by `<<` have no separate line.
+                # Keys that `<<` merges have no separate line.
                 line = node.lc.data[key][0] + 1 if key in (node.lc.data or ()) else line
                 node = node[key]
             elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):

@@ -1,7 +1,7 @@
 """Runs openapi-python-client's parser, and treats its warnings as errors.
 
-The parser reads the schemas and routes and determines the kind of each part. Its Python types are
-not used, because they add a sentinel to every optional field and make every map a class.
+The parser reads the schemas and routes, and determines the kind of each part. Its Python types are
+not used, because they add a sentinel to every optional field and turn every map into a class.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def validate(document: Document) -> list[Problem]:
         OpenAPI.model_validate(document.data)
     except ValidationError as error:
         found = [(_place(document.data, row["loc"]), _cause(row)) for row in error.errors()]
-        # The branch of a union with the deepest error is probably the intended one.
+        # In a union, the branch with the deepest error is probably the intended one.
         return [
             document.problem(place, cause)
             for place, cause in found
@@ -129,7 +129,7 @@ def _without_map_defaults(node: Any, *, is_schema: bool = True) -> Any:
 
 
 def _bare(path: str) -> str:
-    """Return a path without parameter names, which the parser may change."""
+    """Return a path without the names of its parameters, which the parser may change."""
     return re.sub(r"{[^}]*}", "{}", path)
 
 
@@ -142,7 +142,7 @@ def _complaint(document: Document, error: GeneratorError) -> Problem:
 
 
 def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Place]:
-    """Return the places that a warning may refer to, the most likely one first."""
+    """Return the places to which a warning may refer, the most likely one first."""
     within: Place = ()
     for path, method, _ in routes(document):
         if f"{method.upper()} {path} " in text:
@@ -165,7 +165,7 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
 
 
 def _matching_parts(node: Any, entries: dict[str, Any], place: Place) -> Iterator[Place]:
-    """Return all parts of a document that contain all entries of `entries`."""
+    """Return all parts of a document that contain all of `entries`."""
     if isinstance(node, dict):
         if entries and all(key in node and node[key] == value for key, value in entries.items()):
             yield place

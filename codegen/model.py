@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-# A field with one of these names would shadow a name in its model's annotations or methods.
+# A field with one of these names would shadow a name in the annotations or methods of its model.
 TAKEN = frozenset(
     {
         "bool",
@@ -62,7 +62,7 @@ class Type:
         return cls(model, f"model({model!r})", frozenset(("model",)), frozenset((model,)))
 
     def within(self, annotation: str, decoder: str) -> Type:
-        """Wrap this type: it replaces ``{}`` in `annotation` and `decoder`."""
+        """Wrap this type: it replaces ``{}`` in both `annotation` and `decoder`."""
         return evolve(
             self,
             annotation=annotation.format(self.annotation),
@@ -180,7 +180,7 @@ class Operation:
     def arguments(self) -> str:
         """The method's parameters after ``self``."""
         request = f"request: models.{self.request} | RequestLike"
-        if self.http_method == "GET":  # a listing, by default of the root
+        if self.http_method == "GET":  # a listing; it lists the root by default
             request += " | None = None"
         return f"{request}, data: ArrowData" if self.body == "ARROW" else request
 
@@ -208,7 +208,7 @@ class ErrorKind:
     description: str
     extends: str | None = None
     code_name: str = field(default="")
-    """Name of the base error with the same code."""
+    """Name of the basic error with the same code."""
 
     @property
     def class_name(self) -> str:
@@ -234,7 +234,7 @@ def error_class(name: str) -> str:
 
 @define(kw_only=True)
 class Spec:
-    """A whole specification."""
+    """A complete specification."""
 
     version: str
     models: list[Model]

@@ -14,12 +14,12 @@ from .driver import FILE, STREAM, text
 from .model import Model, Operation, QueryParameter, attribute
 
 JSON = "application/json"
-# Fields that every route sends as headers, and their schemas.
+# Fields that every route sends as headers, with their schemas.
 IN_HEADERS = {
     "x-request": {"identity": "Identity", "context": "Context"},
     "x-response": {"context": "Context"},
 }
-# Types that can be sent as a string in a parameter.
+# Types that a parameter can represent as a string.
 PARAMETER_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 METHOD_NAMES = ("namespace_id",)
 CONSTANTS = ("COMMON_CODES", "OPERATIONS")
@@ -177,7 +177,7 @@ class OperationReader:
             yield (*route.place, "parameters", index), self._resolved(entry)
 
     def _fed(self, route: Route, name: str) -> tuple[Place, str | None]:
-        """Return the place of a parameter, and the key of the request field for its value."""
+        """Return a parameter's place, and the key of the request field that provides its value."""
         place, parameter = next(
             found for found in self._parameters(route) if found[1]["name"] == name
         )
@@ -239,7 +239,7 @@ class OperationReader:
     # --- bodies
 
     def _content(self, place: Place, holder: dict[str, Any], known: tuple[str, ...]) -> str | None:
-        """Return the media type of a body; there must be exactly one."""
+        """Return the media type of a body, which must have exactly one."""
         content = list(holder.get("content", ()))
         if not content:
             return None
@@ -294,13 +294,15 @@ class OperationReader:
             self._complain((*route.place, key), f"{field} needs a body of {JSON}")
 
     def _check_whole(self, place: Place, holder: dict[str, Any], model: str) -> None:
-        """Check that a JSON body without `x-...-field` is the whole model."""
+        """Check that a JSON body without `x-...-field` is the complete model."""
         schema = holder["content"][JSON].get("schema", {})
         if schema.get("$ref") != f"#/components/schemas/{model}":
             self._complain((*place, "content", JSON), f"the body must be a $ref to {model}")
 
     def _check_by_name(self, route: Route, operation: Operation) -> None:
-        """Check that a by-name route has the same content as the main route, but all of it in the body."""
+        """Check that a by-name route has the same content as the main route, all of it in the
+        body.
+        """
         expected = STREAM if operation.body == "ARROW" else JSON
         body = self._resolved(route.raw.get("requestBody", {}))
         if list(body.get("content", ())) != [expected]:

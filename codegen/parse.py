@@ -89,7 +89,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
 
 
 def _errors(document: Document) -> Iterator[ErrorKind]:
-    """Return the base errors by code, followed by those that extend one."""
+    """Return the basic errors by code, followed by the errors that extend one of them."""
     names = {row["code"]: row["name"] for _, row in _rows(document) if "extends" not in row}
     for _, row in sorted(
         _rows(document), key=lambda found: ("extends" in found[1], found[1]["code"])

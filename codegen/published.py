@@ -1,7 +1,7 @@
 """Rejects breaking changes to published operations.
 
-Removing a field, or making one required, breaks existing clients and servers. The protocol has no
-versions inside an operation: such a change requires a new operation with a numbered name, such as
+Removing a field, or making a field required, breaks existing clients and servers. Operations have
+no versions, so such a change requires a new operation with a numbered name, such as
 ``DescribeTableV2``.
 """
 
@@ -24,8 +24,8 @@ def breaking_changes(
 ) -> list[Problem]:
     """Compare a document with the published one; each problem is one breaking change.
 
-    Draft operations of the published document and the operations in `allowed` may change; a schema
-    may change if only such operations use it.
+    Draft operations of the published document may change, and so may the operations in `allowed`. A
+    schema may change if only such operations use it.
     """
     free = allowed | drafts(published)
     return [
@@ -38,7 +38,9 @@ def breaking_changes(
 
 @frozen
 class _Comparison:
-    """Compares an older with a newer document; changes are places in the newer one, with descriptions."""
+    """Compares an older document with a newer one; each change is a place in the newer one with a
+    description.
+    """
 
     old: Json
     new: Json

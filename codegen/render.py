@@ -14,7 +14,7 @@ from .model import Operation, Spec
 from .tools import format_python
 
 LINE = 88  # ruff's default
-PROSE = 80  # width of docstrings, with room for escapes and quotes
+PROSE = 80  # width of docstrings, which leaves space for escapes and quotes
 
 
 def _template(name: str) -> str:
@@ -22,7 +22,7 @@ def _template(name: str) -> str:
 
 
 HEADER = _template("header.jinja").strip()
-# Lets the package type-check anywhere, without settings in the surrounding project.
+# This lets the package be type-checked anywhere, without settings in the surrounding project.
 UNTYPED = """\
 # pyarrow has no types of its own.
 # mypy: disable-error-code="import-untyped"
@@ -155,7 +155,7 @@ def _route_doc(operation: Operation) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Return the text with the first sentence as a separate paragraph, if it fits on a line."""
+    """Return the text; its first sentence becomes a separate paragraph if it fits on a line."""
     first, stop, rest = text.partition(". ")
     return f"{first}.\n\n{rest}" if stop and len(first) < PROSE - 8 else text
 
@@ -163,7 +163,7 @@ def _paragraphs(text: str) -> str:
 def _docstring(text: str, indent: int) -> str:
     """Format a docstring with wrapped lines; indented lines are not joined with others.
 
-    Continuation lines of an entry such as ``name: description`` have a hanging indent.
+    The continuation lines of an entry such as ``name: description`` get a hanging indent.
     """
     pad = " " * indent
     out: list[str] = []

@@ -83,7 +83,7 @@ class SchemaReader:
         """Return the Python type of a property and its decoder.
 
         Args:
-            above: references that led here, to detect cycles.
+            above: the references that led to this property, for detecting cycles.
         """
         if isinstance(prop, ModelProperty):
             # A reference contains a copy, which may be older than the complete object.
@@ -175,5 +175,5 @@ def _bounds(raw: dict[str, Any], **keywords: str) -> str:
 
 
 def is_map(prop: ModelProperty) -> bool:
-    """Return whether an object is a map, which has no fields."""
+    """Return whether an object is a map, that is, has no fields."""
     return prop.data.properties is None

@@ -13,7 +13,7 @@ VERSIONS = {"openapi-python-client": "0.29.1", "ruff": "0.17.5"}
 
 
 class ToolError(Exception):
-    """A tool is missing, has another version, or fails."""
+    """Raised if a tool is missing, has another version, or fails."""
 
 
 def check_tools() -> None:
@@ -35,7 +35,7 @@ def check_tools() -> None:
 
 
 def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
-    """Sort imports and `__all__`, remove unused imports, and format.
+    """Sort imports and `__all__`, remove unused imports, and format the code.
 
     Raises:
         ToolError: ruff rejects the code.

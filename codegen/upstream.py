@@ -1,9 +1,10 @@
 """Compares the specification with another OpenAPI document of the same protocol.
 
 Everything that affects the data exchanged between a client and a server is compared. Prose
-(summaries, descriptions, titles, examples, tags), servers and extensions (`x-`) are not. Equivalent
-notations are equal: `nullable` and a type list with null, a union of a type with null and the
-nullable type, `allOf` with one schema and that schema, a reference and the same schema inline.
+(summaries, descriptions, titles, examples, tags), servers and extensions (`x-`) are not compared.
+Different notations with the same meaning are equal: `nullable` and a type list with null; a union
+of a type with null and the nullable type; `allOf` with one schema and that schema itself; a
+reference and the same schema inline.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from .document import Document, Place, Problem, SpecError, target
 __all__ = ["differences", "read"]
 
 MODEL = "#/components/schemas/"
-# Minimum fraction of the smaller document's operations and models that both documents share.
+# Minimum fraction of the smaller document's operations and models that both documents must have in
+# common.
 SHARED = 1 / 3
 PROSE = frozenset(
     {"title", "description", "summary", "example", "examples", "externalDocs", "tags", "$comment"}
@@ -64,7 +66,7 @@ ALTERNATIVES = ("oneOf", "anyOf")
 HANDLED = frozenset(
     {"$ref", "type", "nullable", "properties", "required", "allOf"} | set(ALTERNATIVES)
 )
-"""Keywords that have a separate attribute in a parsed schema."""
+"""Keywords for which a parsed schema has a separate attribute."""
 
 
 def read(path: Path) -> Document:
@@ -79,8 +81,8 @@ def read(path: Path) -> Document:
 
 
 def differences(ours: Document, theirs: Document) -> Iterator[Problem]:
-    """Return the differences with line numbers in `theirs`, or in `ours` for parts that only it
-    has.
+    """Return the differences with line numbers in `theirs`, or in `ours` for parts that only exist
+    there.
 
     Raises:
         SpecError: one of them is not an OpenAPI 3 document, or they describe different APIs.
@@ -113,7 +115,7 @@ class _Part:
         return isinstance(self.value, dict)
 
     def get(self, key: str) -> _Part | None:
-        """Return the entry `key`, or None if there is none or it is null."""
+        """Return the entry `key`, or None if it is missing or null."""
         if not isinstance(self.value, dict) or self.value.get(key) is None:
             return None
         return _Part(self.document, (*self.place, key), self.value[key])
@@ -144,12 +146,12 @@ class _Part:
         return found if isinstance(found, str) else None
 
     def followed(self) -> _Part | None:
-        """Return the target of the local reference; None if there is none."""
+        """Return the target of a local reference, or None if there is none."""
         found = target(self.document.data, self.reference or "")
         return None if found is None else _Part(self.document, *found)
 
     def resolved(self) -> _Part:
-        """Return the final target of references; the last reference if the target is missing."""
+        """Return the final target of references, or the last reference if its target is missing."""
         part, seen = self, {self.place}
         while part.reference is not None:
             following = part.followed()
@@ -168,7 +170,7 @@ class _Schema:
     reference: str | None = None
     """The name of the referenced model, or the text of other references."""
     kinds: frozenset[str] = frozenset()
-    """JSON types without null; empty for any type."""
+    """JSON types except null; an empty set means any type."""
     nullable: bool = False
     fields: Mapping[str, _Part] = field(factory=dict)
     required: frozenset[str] = frozenset()
@@ -243,7 +245,7 @@ class _Side:
         return found
 
     def _merged(self, schema: _Schema, part: _Part, above: frozenset[Place]) -> _Schema:
-        """Return `schema` with the rules of another schema added."""
+        """Return `schema` with the rules of another schema added to it."""
         if part.place in above:
             return schema
         added = self.schema(part, above)
@@ -260,7 +262,7 @@ class _Side:
         )
 
     def resolve(self, schema: _Schema) -> _Schema | None:
-        """Return a schema with its reference resolved."""
+        """Return a schema in which the reference is resolved."""
         part = schema.part
         if part.reference is None:  # the reference is inside allOf, oneOf or anyOf
             branches = [
@@ -281,7 +283,7 @@ def _is_null(value: Any) -> bool:
 
 
 def _keywords(part: _Part) -> Iterator[tuple[str, _Part]]:
-    """Return the keywords of a schema that have plain values, in the form of OpenAPI 3.1."""
+    """Return the keywords of a schema that have plain values, in the notation of OpenAPI 3.1."""
     entries = part.entries()
     for bound in ("minimum", "maximum"):
         exclusive = f"exclusive{bound.title()}"
@@ -376,7 +378,7 @@ class _Comparison:
         return pairs
 
     def _check_protocol(self, operations: int) -> None:
-        """Reject a document that shares too little with ours to describe the same protocol."""
+        """Reject a document that has too little in common with ours to be of the same protocol."""
         shared = operations + len(self.ours.models.keys() & self.theirs.models.keys())
         smaller = min(len(side.routes) + len(side.models) for side in (self.ours, self.theirs))
         if shared and shared >= smaller * SHARED:
@@ -424,7 +426,7 @@ class _Comparison:
                     yield from self._both(f"{name}, response {key}", one, two, self._response)
 
     def _parameter(self, what: str, mine: _Part, other: _Part) -> Iterator[Problem]:
-        """Compare two parameters, or two headers of responses."""
+        """Compare two parameters, or two response headers."""
         mine, other = mine.resolved(), other.resolved()
         yield from self._required(what, mine, other)
         yield from self._plain(what, mine, other, PARAMETER_UNSET)
@@ -471,7 +473,7 @@ class _Comparison:
             yield from self._both(f"{what}, header {key}", one, two, self._parameter)
 
     def _response_names(self) -> dict[str, str]:
-        """Map each shared response of theirs to the one of ours that is most often used in the same place."""
+        """Map each shared response of theirs to the one of ours that most often replaces it."""
         counts: dict[str, Counter[str]] = {}
         for _, mine, other in self.paired:
             if mine is None or other is None:
@@ -481,7 +483,7 @@ class _Comparison:
                 names = answers[0][key].reference, answers[1][key].reference
                 if names[0] and names[1]:
                     counts.setdefault(names[1], Counter())[names[0]] += 1
-        # Responses with equal names are paired, regardless of how often each is used.
+        # Responses with the same name are paired, regardless of how often each is used.
         known = {name for each in counts.values() for name in each}
         return {
             other: other if other in known else found.most_common(1)[0][0]
@@ -499,7 +501,7 @@ class _Comparison:
         yield from self._plain(what, mine, other, {}, ("encoding",))
 
     def _schemas_at(self, what: str, mine: _Part, other: _Part) -> Iterator[Problem]:
-        """Compare the schemas of two parameters or bodies; a missing one accepts anything."""
+        """Compare the schemas of two parameters or bodies; a missing schema accepts anything."""
         schemas = mine.get("schema"), other.get("schema")
         if any(schemas):
             ours, theirs = (
@@ -545,7 +547,7 @@ class _Comparison:
         other: _Part,
         above: frozenset[tuple[Place, Place]] = frozenset(),
     ) -> Iterator[Problem]:
-        """Compare two schemas; `above` holds the enclosing pairs."""
+        """Compare two schemas; `above` contains the pairs that enclose them."""
         pair = (mine.place, other.place)
         if pair in above:
             return
@@ -573,7 +575,7 @@ class _Comparison:
         yield from self._keywords(what, ours, theirs, above)
 
     def _inner(self, ours: _Schema, theirs: _Schema) -> tuple[_Schema, _Schema] | None:
-        """Return both schemas inline, if exactly one of them is a reference."""
+        """Return both schemas inline if exactly one of them is a reference."""
         if ours.reference is not None and theirs.reference is not None:
             return None
         if ours.reference is not None:
@@ -590,7 +592,8 @@ class _Comparison:
             note = ", required" if key in theirs.required else ""
             yield from self._both(f"{what}.{key}", mine, other, self._schema, above, note=note)
         for key in sorted(ours.required ^ theirs.required):
-            # If only one side has the field, its line already reports the difference.
+            # If only one side has the field, the difference is already reported on the field's own
+            # line.
             if (key in ours.fields) == (key in theirs.fields):
                 upstream, here = (_required(key in each.required) for each in (theirs, ours))
                 yield self._at(
@@ -667,7 +670,7 @@ class _Comparison:
         *arguments: Any,
         note: str = "",
     ) -> Iterator[Problem]:
-        """Compare two parts, or report a part without a counterpart."""
+        """Compare two parts, or report a part that only one side has."""
         if mine is not None and other is not None:
             yield from compare(what, mine, other, *arguments)
         elif other is not None:
@@ -700,7 +703,7 @@ class _Comparison:
 
 
 def _numbered(part: _Part) -> dict[str, _Part]:
-    """Return the entries of a mapping, or those of a list by index."""
+    """Return the entries of a mapping, or the elements of a list by index."""
     if not isinstance(part.value, list):
         return part.entries()
     return {
@@ -765,7 +768,7 @@ def _scheme(part: _Part) -> str:
 
 
 def _demands(part: _Part, side: _Side) -> set[str] | None:
-    """Return the authentication methods that a document or operation accepts; None if unset."""
+    """Return the authentication methods that a document or operation accepts; None if not set."""
     if part.get("security") is None:
         return None
     found = set()

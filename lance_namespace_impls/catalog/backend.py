@@ -2,14 +2,15 @@
 
 A backend subclasses `CatalogNamespace` and implements the primitives for its catalog. Mixins
 implement the protocol's operations with these primitives, one module per concern. They are mixins
-because the interface generated from rest.yaml declares each operation as a method of the namespace,
-and other designs would need a forwarding method for each.
+because the interface generated from rest.yaml declares each operation as a method of the namespace;
+any other design would need a forwarding method for each operation.
 
-Omissions are detected when the class is created, not when a user calls a method: an abstract
-primitive must be implemented, and an optional one must either be implemented or its operation
-declared unsupported in `Capabilities`. An unsupported operation is rejected before it starts. The
-default implementation of an optional primitive raises the error for other operations that use it as
-a step: CreateNamespace calls `remove_namespace` to overwrite.
+Omissions are detected when the class is created, not when a user calls a method. An abstract
+primitive must be implemented. For an optional primitive, a backend must either implement it or
+declare the operation unsupported in `Capabilities`. An unsupported operation is rejected before it
+starts. The default implementation of an optional primitive raises the same error, for other
+operations that use the primitive as a step; for example, CreateNamespace calls `remove_namespace`
+to overwrite.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class CatalogBase(metaclass=ABCMeta):
     `translate` converts to protocol errors.
 
     Class keyword arguments:
-        abstract: whether the class is a base class of backends, which need not implement the
+        abstract: whether the class is only a base class of backends, and need not implement the
             primitives.
     """
 
@@ -95,7 +96,7 @@ class CatalogBase(metaclass=ABCMeta):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of tables that a listing looks up concurrently; each lookup is a round trip."""
+        """Maximum number of concurrent table lookups in a listing; each lookup is a round trip."""
         return 16
 
     # --- namespaces
@@ -140,12 +141,12 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             identifier: the namespace.
-            cascade: whether to remove all of its contents from the catalog as well; true only if
-                the capabilities declare ``cascade``.
+            cascade: whether to also remove all contents from the catalog; true only if the
+                capabilities declare ``cascade``.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            NamespaceNotEmptyError: code 3, it contains an object and `cascade` is false.
+            NamespaceNotEmptyError: code 3, the namespace contains an object and `cascade` is false.
         """
         raise self.capabilities.refusal("DropNamespace")
 
@@ -173,7 +174,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Return the names of the Lance tables in order, starting after `after`.
 
         A catalog that can only list all names in one call returns them through `sorted_after`, or
-        as `SortedTables`: one listing then serves all pages that a client requests, for up to a
+        as `SortedTables`. A single listing then serves all pages that a client requests within a
         minute.
 
         Raises:
@@ -183,10 +184,10 @@ class CatalogBase(metaclass=ABCMeta):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the same names as `table_names`; the caller reads at most `wanted` of them (None:
-        all).
+        """Return the same names as `table_names`; the caller reads at most `wanted` (None: all).
 
-        Override it if the catalog can stop early, or looks up tables before the caller reads them.
+        Override this method if the catalog can stop early, or looks up tables before their names
+        are read.
         """
         return self.table_names(parent, after)
 
@@ -197,11 +198,11 @@ class CatalogBase(metaclass=ABCMeta):
         Raises:
             NamespaceNotFoundError: code 1, if the catalog distinguishes it from a missing table.
             TableNotFoundError: code 4.
-            InvalidInputError: code 13, it is a table, but not a Lance table.
+            InvalidInputError: code 13, the table is not a Lance table.
         """
 
     def require_table(self, identifier: Identifier) -> None:
-        """Raise the same errors as `load_table`; override it if the catalog has a cheaper check."""
+        """Raise the same errors as `load_table`; override this if there is a cheaper check."""
         self.load_table(identifier)
 
     def load_tables(
@@ -224,7 +225,7 @@ class CatalogBase(metaclass=ABCMeta):
     def default_location(self, identifier: Identifier) -> str | None:
         """Return the location of a table that is created without a location.
 
-        None: the location is unknown in advance because the server chooses it.
+        None means that the location is unknown in advance, because the server chooses it.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -239,7 +240,7 @@ class CatalogBase(metaclass=ABCMeta):
 
         Args:
             identifier: the table.
-            location: root of the dataset; None is the default location.
+            location: root of the dataset; None means the default location.
             properties: the table's parameters.
 
         Raises:
@@ -253,7 +254,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Return the entry that `add_table` would add.
 
         Raises:
-            InvalidInputError: code 13, the catalog cannot store it.
+            InvalidInputError: code 13, the catalog cannot store the entry.
         """
         return TableEntry(id=identifier, location=location, properties=properties)
 
@@ -264,7 +265,7 @@ class CatalogBase(metaclass=ABCMeta):
         properties: Mapping[str, str],
         schema: pa.Schema,
     ) -> TableEntry:
-        """Add a table to the catalog; its first rows, with this schema, are about to be written."""
+        """Add a table to the catalog, just before its first rows are written with this schema."""
         return self.add_table(identifier, location, properties)
 
     def create_table_at_once(
@@ -273,17 +274,17 @@ class CatalogBase(metaclass=ABCMeta):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Create a table together with its first rows; clients see either both or neither.
+        """Create a table together with its first rows, so that clients see either both or neither.
 
         Args:
             identifier: the table.
             properties: its properties.
-            write: writes the rows to the entry's location and returns the version. The location
-                must be empty and have no other writers. The rows may be readable only once.
+            write: writes the rows to the entry's location and returns the version. The location is
+                empty and has no other writers. The rows can possibly be read only once.
 
         Returns:
-            the table and its version; None, before anything is written, if the name may already be
-            in use or the table must be added before it has rows.
+            the table and its version. None if the name may already be in use, or if the table must
+            be added before it has rows; nothing has been written in this case.
 
         Raises:
             TableAlreadyExistsError: code 5.
@@ -298,17 +299,17 @@ class CatalogBase(metaclass=ABCMeta):
 
     @abstractmethod
     def remove_table(self, entry: TableEntry) -> None:
-        """Remove a table from the catalog; its data stays.
+        """Remove a table from the catalog; its data is not deleted.
 
         Raises:
-            TableNotFoundError: code 4, it was removed concurrently.
+            TableNotFoundError: code 4, the table was removed concurrently.
         """
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows that then could not be written.
+        """Remove a table whose first rows could not be written after the table had been added.
 
         Raises:
-            TableNotFoundError: code 4, it was removed concurrently.
+            TableNotFoundError: code 4, the table was removed concurrently.
         """
         self.remove_table(entry)
 
@@ -358,7 +359,7 @@ class CatalogBase(metaclass=ABCMeta):
     # --- optional information from the catalog
 
     def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
-        """Return the table schema that the catalog stores; None if it stores none."""
+        """Return the table schema that the catalog stores, or None if it stores none."""
         return None
 
     def has_data(self, entry: TableEntry) -> bool:
@@ -383,8 +384,8 @@ class CatalogBase(metaclass=ABCMeta):
         """Prevent other processes on this machine from adding or removing the same objects.
 
         In many catalogs, several concurrent drops or renames of the same object can all succeed.
-        Also, after the location of a new table has been chosen and before its entry is added, no
-        table with the same name may be added and removed.
+        Moreover, between choosing the location of a new table and adding its entry, no other table
+        with the same name may be added and removed.
         """
         # Some catalogs compare names case-insensitively, so names that differ in case share a lock.
         keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
@@ -394,14 +395,15 @@ class CatalogBase(metaclass=ABCMeta):
             yield
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
-        """Return a lock that prevents others from concurrently writing a table's first rows.
+        """Return a lock that prevents other writers from writing a table's first rows.
 
         Args:
             entry: the table.
             wait: whether to wait until the lock is free.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer holds it, or the table was removed.
+            ConcurrentModificationError: code 14, another writer holds the lock, or the table was
+                removed.
         """
         return nullcontext()
 
@@ -409,7 +411,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Hook, called after data has been written to a table for the first time."""
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of this catalog; None for other exceptions.
+        """Return the protocol error for a failure of this catalog, or None for other exceptions.
 
         Args:
             error: the failure.
@@ -422,7 +424,7 @@ class CatalogBase(metaclass=ABCMeta):
     _session: Any = None
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
-        """Return the table's location and storage options: the namespace's, overridden by the table's own."""
+        """Return the table's location and its storage options, which override the namespace's."""
         self._refuse_foreign_disk(entry)
         options = with_vended(self.config.storage, self.vended_options(entry))
         if own := own_options(entry.properties):
@@ -436,14 +438,14 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def bounds(self) -> Confinement | None:
-        """Return the locations to which the caller is restricted; None if it is unrestricted."""
+        """Return the locations to which the caller is restricted; None means no restriction."""
         bounds, places = confinement(), self.config.allow_locations
         if bounds is not None:
             return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        """Yield the namespace's own locations that may hold the object."""
+        """Yield the namespace's own locations that may contain the object."""
         if self.config.root is not None:
             yield self.config.root
         if self.capabilities.holds_tables(len(identifier) - 1):
@@ -462,14 +464,15 @@ class CatalogBase(metaclass=ABCMeta):
         """Return a requested location in the form in which the catalog stores it.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would open different locations.
+            InvalidInputError: code 13, Lance and pyarrow would open different locations.
         """
         return absolute(self.absolute_location(location))
 
     def _refuse_foreign_disk(self, entry: TableEntry) -> None:
-        """Reject a table on this machine's disk outside the namespace's locations (code 15).
+        """Reject a table on this machine's disk outside of the namespace's locations (code 15).
 
-        Object stores have their own access control; on disk, only the process's permissions apply.
+        Object stores have their own access control, but on disk, only this process's permissions
+        apply.
         """
         bounds = self.bounds()
         if bounds is None or not is_local(entry.location):
@@ -486,7 +489,8 @@ class CatalogBase(metaclass=ABCMeta):
     def lance_session(self) -> Any:
         """Return the session with the bounded caches that all opened tables share.
 
-        A dataset opened with it reads only the newest manifest; the rest comes from the caches.
+        With this session, opening a dataset reads only the newest manifest; everything else comes
+        from the caches.
         """
         if self._session is None:
             lance = load("lance")
@@ -519,7 +523,7 @@ class CatalogBase(metaclass=ABCMeta):
         return opened()
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Raise if a request's identifier is invalid in this catalog.
+        """Raise an error if a request's identifier is invalid in this catalog.
 
         A backend with additional naming rules checks them here, after calling this method.
 
@@ -532,7 +536,8 @@ class CatalogBase(metaclass=ABCMeta):
     def translate(self, error: Exception, what: str) -> LanceNamespaceError:
         """Return the protocol error for a failure of the catalog or of storage, without secrets.
 
-        Do not override it: a backend recognizes its own failures in `recognize_failure`.
+        Do not override this method; override `recognize_failure` to recognize a backend's own
+        failures.
 
         Args:
             error: the failure.
@@ -563,11 +568,11 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def find_table(self, identifier: Identifier) -> TableEntry:
-        """Return a table's entry; if its parent is missing, the table counts as missing.
+        """Return a table's entry; if its parent does not exist, the table is reported as missing.
 
         Raises:
             TableNotFoundError: code 4.
-            InvalidInputError: code 13, it is a table, but not a Lance table.
+            InvalidInputError: code 13, the table is not a Lance table.
         """
         with missing_with_parent(identifier):
             return self.load_table(identifier)
@@ -578,19 +583,18 @@ class CatalogBase(metaclass=ABCMeta):
             self.require_table(identifier)
 
     def cached_response(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
-        """Return the catalog's response about an object; it is requested at most once per
-        operation.
+        """Return the catalog's response about an object; an operation requests it at most once.
 
         Used for the parent of a new table, which `default_location` and `add_table` both need.
         """
         return cached_response((id(self), identifier), partial(ask, identifier))
 
     def record_response(self, identifier: Identifier, answer: object) -> None:
-        """Store a response that arrived unrequested; `cached_response` returns it during this operation."""
+        """Store a response for `cached_response` that was not requested separately."""
         record_response((id(self), identifier), answer)
 
     def _listing(self, *of: Any) -> list[Any]:
-        """Return the key that ties page tokens to one listing in this catalog."""
+        """Return the key that binds page tokens to one listing in this catalog."""
         return [self._which_catalog, *of]
 
     @cached_property

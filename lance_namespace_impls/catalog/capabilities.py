@@ -25,8 +25,9 @@ NO_COUNTERPART: Mapping[str, str] = {
     "RefreshMaterializedView": _NO_JOBS,
     **dict.fromkeys(_TRANSACTIONS, _NO_TRANSACTIONS),
 }
-"""Operations that the Lance format lacks, and so do catalogs of storage-managed tables; each with
-the reason."""
+"""Operations that neither the Lance format nor a catalog of storage-managed tables supports, each
+with the reason.
+"""
 
 
 @frozen(kw_only=True)
@@ -34,23 +35,27 @@ class Capabilities:
     """The capabilities of a backend, which the base class, the server and the contract tests use."""
 
     namespace_depth: int | None
-    """Levels in the identifier of the deepest namespace; 0: only the root, None: unlimited."""
+    """Number of levels in the identifier of the deepest namespace; 0 means only the root, None
+    means unlimited.
+    """
 
     table_depth: int = 0
-    """Levels in the identifier of the shallowest namespace that holds tables."""
+    """Number of levels in the identifier of the shallowest namespace that holds tables."""
 
     lowercase_names: bool = False
     """Whether the catalog stores names in lower case; names with upper-case letters are
     rejected."""
 
     configured_depth: int = 0
-    """Levels in the identifier of the deepest namespace that is defined by the configuration, such
-    as the single catalog of a connection. Namespaces up to this depth cannot be created, changed or
-    dropped (code 13)."""
+    """Number of levels in the identifier of the deepest namespace that the configuration defines,
+    such as the only catalog of a connection. Namespaces up to this depth cannot be created, changed
+    or dropped (code 13).
+    """
 
     closed: bool = False
-    """Whether creating an object below a namespace that is not configured is invalid input (code
-    13) rather than a missing parent (code 1)."""
+    """Whether creating an object below a namespace that is not in the configuration fails with
+    invalid input (code 13) instead of a missing parent (code 1).
+    """
 
     storage_only: bool = False
     """Whether the catalog is the storage itself: a table's location follows from its name, and a
@@ -69,8 +74,9 @@ class Capabilities:
     """Number of leading names that RenameTable must preserve when it moves a table."""
 
     shown_delimiter: str = "$"
-    """Separator between the levels of an identifier in messages, as users of the catalog expect
-    it."""
+    """Separator between the levels of an identifier in messages, in the form that users of the
+    catalog expect.
+    """
 
     permanent: Collection[tuple[str, ...]] = ()
     """Namespaces that the catalog requires; dropping or overwriting one is invalid (code 13)."""
@@ -79,17 +85,19 @@ class Capabilities:
     """Properties of namespaces or tables that specify where the catalog stores data."""
 
     managed_versioning: bool = False
-    """Whether the catalog can own a table's latest version: a commit that bypasses the catalog then
-    has no effect. Otherwise storage owns it. A class with this capability has a `version_store`."""
+    """Whether the catalog can manage the versions of tables, so that a commit that bypasses the
+    catalog has no effect. Otherwise, storage manages them. A class with this capability has a
+    `version_store`.
+    """
 
     unsupported: Mapping[str, str] = field(factory=dict)
     """Operations that the catalog cannot perform, each with the reason that the error (code 0)
     states."""
 
     def reason(self, operation: str) -> str | None:
-        """Return why an operation is not supported; None if it is.
+        """Return why an operation is not supported, or None if it is supported.
 
-        ListOperations, the errors with code 0 and the documentation all use it.
+        ListOperations, the errors with code 0 and the documentation all use this method.
         """
         return self.unsupported.get(operation) or self._built_in(operation)
 
@@ -103,7 +111,7 @@ class Capabilities:
         return NO_COUNTERPART.get(operation)
 
     def holds_tables(self, depth: int) -> bool:
-        """Return whether a namespace can hold tables if its identifier has the specified number of levels."""
+        """Return whether a namespace whose identifier has this many levels can hold tables."""
         return depth >= self.table_depth and self.has_namespaces(depth)
 
     def has_namespaces(self, depth: int) -> bool:

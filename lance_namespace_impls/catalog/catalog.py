@@ -35,7 +35,7 @@ class CatalogNamespace(
     Namespace,
     abstract=True,
 ):
-    """The base class of a backend; `CatalogBase` declares the primitives to implement."""
+    """The base class of backends; `CatalogBase` declares the primitives that they implement."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

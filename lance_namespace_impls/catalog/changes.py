@@ -1,4 +1,4 @@
-"""Property changes that requests specify."""
+"""Computes the property changes that requests specify."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def changes(
 
 
 def replacing(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the properties to set and the keys to unset that turn the old properties into the new ones."""
+    """Return the changes from the old to the new properties: those to set, and keys to unset."""
     changed = {k: v for k, v in new.items() if k != TABLE_TYPE and old.get(k) != v}
     return changed, [k for k in old if k != TABLE_TYPE and k not in new]

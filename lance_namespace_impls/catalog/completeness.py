@@ -37,7 +37,7 @@ def optional(operation: str) -> Callable[[Method], Method]:
 
 
 def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
-    """Return a class's capabilities, minus operations for which it has only the generated default.
+    """Return a class's capabilities, without operations that have only the generated default.
 
     All operations of the standard protocol are implemented; a custom specification may add others.
     """
@@ -57,7 +57,7 @@ def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
 
 
 def require_complete(cls: type[HasCapabilities]) -> None:
-    """Raise TypeError if a backend omits a primitive without declaring the operation unsupported."""
+    """Raise TypeError if a backend lacks a primitive whose operation it declares as supported."""
     capabilities = getattr(cls, "capabilities", None)
     if capabilities is None:
         raise TypeError(

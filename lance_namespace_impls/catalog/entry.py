@@ -35,7 +35,7 @@ __all__ = [
 STORAGE_PREFIX = "storage."
 TABLE_TYPE = "table_type"
 MANAGED = "managed_versioning"
-"""Property that specifies, when a table is created, whether the catalog manages its versions."""
+"""Property of a new table that specifies whether the catalog manages the table's versions."""
 LANCE = "lance"
 
 
@@ -57,7 +57,7 @@ Found = TypeVar("Found")
 
 
 class ListedTables(Iterator[str], Generic[Found]):
-    """Table names from a listing that also returned the entries, so they need not be loaded.
+    """Table names from a listing that also returned the entries, so that tables need not be loaded.
 
     Args:
         tables: each table's name with its data from the listing.
@@ -73,7 +73,7 @@ class ListedTables(Iterator[str], Generic[Found]):
 
     @property
     def loaders(self) -> Iterator[tuple[str, Loader | None]]:
-        """Each table's name with a function that returns its entry, or None if the entry must be loaded."""
+        """Each table's name with a function that returns its entry; None if it must be loaded."""
         return ((name, self._loader(name, found)) for name, found in self._tables)
 
     def __iter__(self) -> Iterator[str]:
@@ -84,7 +84,7 @@ class ListedTables(Iterator[str], Generic[Found]):
 
 
 class SortedTables(ListedTables[Found], SortedNames):
-    """A complete listing of objects, lazily filtered to tables.
+    """A complete listing of objects from which the tables are filtered lazily.
 
     Args:
         names: all names, in order.
@@ -108,7 +108,7 @@ class SortedTables(ListedTables[Found], SortedNames):
         self._tables_among = tables
 
     def again(self, after: str | None, wanted: int | None) -> SortedTables[Found]:
-        """Return the same listing, starting after another name; see `SortedNames`."""
+        """Return the same listing, starting after another name; see `SortedNames.again`."""
         return SortedTables(self.names, self._tables_among, self._loader, after, wanted)
 
 

@@ -46,8 +46,8 @@ def not_a_lance_table(
     Args:
         identifier: the table.
         properties: its properties.
-        kind: the catalog's name for the kind of a table, the kind of this table, and the kind that
-            Lance tables have; reported if the properties are those of a Lance table.
+        kind: the catalog's name for the kind of a table, the kind of this table, and the kind of
+            Lance tables; reported if the properties are those of a Lance table.
     """
     why = f"it has no {TABLE_TYPE}={LANCE}"
     if kind is not None and is_lance(properties):

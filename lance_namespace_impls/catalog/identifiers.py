@@ -1,4 +1,4 @@
-"""Rejects identifiers that are invalid in a catalog, before any request is sent to it."""
+"""Rejects identifiers that are invalid in a catalog before any request is sent to the catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_ON_CONFIGURED = frozenset({"CreateNamespace", "DropNamespace", "AlterNamesp
 
 
 def check_identifier(allowed: Capabilities, operation: str, request: Any) -> None:
-    """Raise if the depth or case of a request's identifier is invalid in the catalog.
+    """Raise an error if the depth or case of a request's identifier is invalid in the catalog.
 
     Args:
         allowed: the catalog's capabilities.
@@ -57,8 +57,8 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
 def parent_after(allowed: Capabilities, request: Any) -> Identifier:
     """Return the namespace that contains a table after RenameTable.
 
-    The Java clients send an empty list if no namespace is specified; it means the root only if the
-    root can hold tables.
+    Java clients send an empty list if no namespace is specified, so an empty list means the root
+    only if the root can hold tables.
     """
     given = request.new_namespace_id
     if given is None or (not given and not allowed.holds_tables(0)):
@@ -67,7 +67,7 @@ def parent_after(allowed: Capabilities, request: Any) -> Identifier:
 
 
 def _table_levels(allowed: Capabilities) -> str:
-    """Describe how many levels a table's identifier has."""
+    """Describe how many levels the identifier of a table has."""
     least, deepest = allowed.table_depth + 1, allowed.namespace_depth
     if deepest is None:
         return f"a table's identifier has {least} or more levels"
@@ -77,7 +77,7 @@ def _table_levels(allowed: Capabilities) -> str:
 
 
 def _namespace_levels(allowed: Capabilities) -> str:
-    """Describe how many levels a namespace's identifier has."""
+    """Describe how many levels the identifier of a namespace has."""
     if allowed.namespace_depth == 0:
         return "it has only the root namespace"
     return f"a namespace's identifier has at most {_levels(allowed.namespace_depth or 0)}"

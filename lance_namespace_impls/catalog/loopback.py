@@ -25,14 +25,14 @@ _INSTALL = "pip install 'lance-namespace-kit[server]'"
 
 @frozen
 class LoopbackServer:
-    """Address of a served namespace, and the ``Bearer`` token that its only client uses."""
+    """Address of a served namespace, and the ``Bearer`` token for its only client."""
 
     address: str
     token: str = field(repr=False)
 
 
 class ServeOnLoopback(Protocol):
-    """Serves a namespace on a free loopback port, only to clients with a newly generated token."""
+    """Serves a namespace on a free loopback port, only to clients with a newly created token."""
 
     def __call__(self, namespace: Namespace, caller: str) -> AbstractContextManager[LoopbackServer]:
         """Serve the namespace until the context ends; the namespace is not closed.
@@ -47,7 +47,7 @@ class ServeOnLoopback(Protocol):
 
 
 def find_loopback_server() -> ServeOnLoopback:
-    """Return the installed server; the first by name if there are several.
+    """Return the installed server, or the first one by name if there are several.
 
     Raises:
         InvalidInputError: code 13, no server is installed or a dependency is missing; the message

@@ -1,4 +1,4 @@
-"""Namespace: the operations, and the methods that all namespaces of this package add to them."""
+"""The base class of namespaces: the operations, and the methods that this package adds to them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Configured:
     def from_properties(
         cls, properties: Mapping[str, object], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as strings; keys may have the implementation's name as a prefix.
+        """Connect with string properties; keys may have the implementation's name as a prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown, missing or of the wrong type.
@@ -58,11 +58,13 @@ class Configured:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Properties that connect to the same namespace, secrets included."""
+        """Properties that connect to the same namespace, including secrets."""
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Return a string that identifies the namespace: implementation and properties, without secrets."""
+        """Return a string that identifies the namespace: implementation and non-secret
+        properties.
+        """
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -74,9 +76,9 @@ class Configured:
 
 
 class Namespace(Configured, LanceNamespace):
-    """A namespace with typed properties, which is a context manager and can be pickled.
+    """A namespace with typed properties; it is a context manager and can be pickled.
 
-    It pickles as its class and properties; a copy in another process connects again.
+    It is pickled as its class and properties; a copy in another process connects again.
 
     Args:
         config: the typed properties.
@@ -96,21 +98,21 @@ class Namespace(Configured, LanceNamespace):
             "table",
         }
     )
-    """Names that `dir` lists in addition to the operations; a backend's primitives are not
-    listed."""
+    """Names that `dir` lists in addition to the operations; a backend's primitives are omitted."""
 
     @property
     def local_path(self) -> str | None:
-        """Path that contains the whole catalog; None unless it consists of plain files on this machine."""
+        """Path of the whole catalog, or None unless it consists of plain files on this machine."""
         return None
 
     in_process: ClassVar[bool] = False
     """Whether the namespace exists only in the memory of this process."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
-    """Sizes of the first pages of a listing; the last size applies to all further pages. Empty if
-    the server chooses the sizes."""
+    """Sizes of the first pages of a listing; the last size also applies to all further pages. Empty
+    if the server chooses the sizes.
+    """
     capabilities: Capabilities
-    """The capabilities of the backend, or of this connection if it supports less."""
+    """The capabilities of the backend, or of this connection if the connection supports less."""
 
     def _unsupported(self, operation: str) -> UnsupportedError:
         # Only subclasses of CatalogNamespace must declare capabilities.
@@ -126,7 +128,7 @@ class Namespace(Configured, LanceNamespace):
     def iter_namespaces(
         self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
     ) -> Iterator[str]:
-        """Yield the names of the child namespaces; each page is requested when it is needed.
+        """Yield the names of the child namespaces; each page is requested when needed.
 
         Args:
             id: the parent, as ``"catalog.db"`` or a list of names; defaults to the root.
@@ -149,11 +151,11 @@ class Namespace(Configured, LanceNamespace):
         include_declared: bool = True,
         page_size: int | None = None,
     ) -> Iterator[str]:
-        """Yield the names of the tables in a namespace; each page is requested when it is needed.
+        """Yield the names of the tables in a namespace; each page is requested when needed.
 
         Args:
             id: the namespace, as ``"catalog.db"`` or a list of names; defaults to the root.
-            include_declared: whether tables without data are included.
+            include_declared: whether to include tables without data.
             page_size: names per page; the namespace chooses by default.
 
         Raises:
@@ -172,7 +174,7 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Yield the names of a listing; a short first page keeps the latency of the first name low.
+        """Yield the names of a listing; its first page is short, so the first names arrive early.
 
         Args:
             page: called with a page size and a token; returns the names of a page and the next
@@ -254,7 +256,7 @@ class Namespace(Configured, LanceNamespace):
         return self.partitioned(id).create(schema, partition_by)
 
     def partition_store(self, identifier: Identifier) -> PartitionStore:
-        """Return the storage of a partitioned namespace, which need not exist.
+        """Return the storage of a partitioned namespace, which need not exist yet.
 
         Raises:
             UnsupportedError: code 0, the catalog cannot hold partitioned namespaces.
@@ -297,7 +299,7 @@ class Namespace(Configured, LanceNamespace):
         self.close()
 
     def _repr_html_(self) -> str:
-        """Return the content of the root as HTML, for notebooks; at most `SHOWN` names of each kind."""
+        """Return the root's contents as HTML, for notebooks; at most `SHOWN` names of each kind."""
         from ..objects.html import as_html
 
         rows = [["namespace", name] for name in islice(self.iter_namespaces(), SHOWN)]

@@ -49,11 +49,12 @@ Rest = ParamSpec("Rest")
 Request_contra = TypeVar("Request_contra", bound=Model, contravariant=True)
 Response_co = TypeVar("Response_co", covariant=True)
 
-# Substitutes for codes that an operation does not define: a missing tag or branch is reported as a
-# missing version, a missing version as a missing table, a wrong column or schema as invalid input.
+# Substitutes for error codes that an operation does not define: a missing tag or branch is reported
+# as a missing version, a missing version as a missing table, and a wrong column or schema as
+# invalid input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
 
-# Raised if pylance's Rust code panics; the class does not derive from Exception and cannot be
+# Raised if pylance's Rust code panics. The class is not derived from Exception and cannot be
 # imported.
 PANIC = "PanicException"
 
@@ -100,7 +101,7 @@ def operation(
 
 
 class BoundListing(Protocol[Request_contra, Response_co]):
-    """A listing as callers see it: without a request, it returns the first page for the root."""
+    """A listing as callers see it; without a request, it returns the first page of the root."""
 
     def __call__(self, request: Request_contra | RequestLike | None = None) -> Response_co: ...
 
@@ -123,7 +124,7 @@ def listing(
 def _failure(
     self: Implementation, row: Operation[Any, Any], request: Any, error: BaseException
 ) -> BaseException:
-    """Return the protocol error for an operation's failure; exceptions that end the program propagate."""
+    """Return the protocol error for a failure; return exceptions that end the program unchanged."""
     if isinstance(error, LanceNamespaceError):
         return _listed(error, row)
     if isinstance(error, Exception):
@@ -138,7 +139,7 @@ def _subject(row: Operation[Any, Any], request: Any) -> str:
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
-    """Map an error to one whose code the operation defines."""
+    """Map an error to one with a code that the operation defines."""
     code = int(error.code)
     while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
         code = _WIDER[code]

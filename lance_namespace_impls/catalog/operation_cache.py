@@ -11,14 +11,14 @@ __all__ = ["RESPONSES", "record_response", "cached_response"]
 Response = TypeVar("Response")
 
 RESPONSES: ContextVar[dict[Hashable, Any] | None] = ContextVar("RESPONSES", default=None)
-"""Catalog responses received during the current operation; None outside of operations."""
+"""Catalog responses that were received during the current operation; None outside of operations."""
 
 
 def cached_response(key: Hashable, call: Callable[[], Response]) -> Response:
     """Return the result of `call`, which is called once per operation; failures are not cached.
 
     Args:
-        key: the object and the namespace that the response describes.
+        key: identifies the object that the response describes, and its namespace.
         call: calls the catalog.
     """
     responses = RESPONSES.get()
@@ -31,7 +31,7 @@ def cached_response(key: Hashable, call: Callable[[], Response]) -> Response:
 
 
 def record_response(key: Hashable, response: object) -> None:
-    """Cache a response that was part of another response, for the current operation."""
+    """Cache a response that was part of another response, for the rest of the current operation."""
     responses = RESPONSES.get()
     if responses is not None:
         responses[key] = response

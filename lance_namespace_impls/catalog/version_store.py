@@ -1,9 +1,9 @@
 """The interface of the store for the versions of catalog-managed tables.
 
-The catalog owns the latest version of an implementation-managed table. A writer stages a manifest
-next to the existing manifests and asks the catalog to make it a version. Of several competing
-writers, the catalog accepts one, and only then renames the file to its final name. A manifest in
-storage without an entry in the store is not a version of the table.
+The catalog determines the latest version of an implementation-managed table. A writer stages a
+manifest next to the existing manifests, and requests that the catalog make it a version. If several
+writers compete, the catalog accepts one of the manifests, and only then renames the file to its
+final name. A manifest in storage that has no entry in the store is not a version of the table.
 
 Source: the general specification, "Implementation Managed Table".
 """
@@ -48,32 +48,34 @@ class KeptVersion:
     version: int
     manifest_path: str
     """Path of the manifest in the table's object store: a key, or an absolute path without the
-    leading slash. Until `VersionStore.published` is called, it is the path of the staged file."""
+    leading slash. Until `VersionStore.published` is called, this is the path of the staged file.
+    """
     manifest_size: int | None = None
     e_tag: str | None = None
     timestamp_millis: int
     """Time at which the catalog accepted the version, in milliseconds since 1970."""
     metadata: Mapping[str, str] = field(factory=dict)
     origin: str | None = None
-    """File name under which the writer staged the manifest. It distinguishes a writer's repeated
-    request from another writer's request, and is retained after the manifest is renamed."""
+    """File name under which the writer staged the manifest. It distinguishes a repeated request
+    from a request of another writer, and is kept after the manifest is renamed.
+    """
 
 
 @frozen(kw_only=True)
 class AddVersion:
-    """A new version, valid only if the version that it is based on is still the latest."""
+    """A new version, valid only if the version on which it is based is still the latest."""
 
     table: TableEntry
     branch: str | None
     """None means the main branch."""
     version: KeptVersion
     onto: int | None
-    """The version that must be the latest; None if no version may exist yet."""
+    """The version that must be the latest, or None if there must be no version yet."""
 
 
 @frozen(kw_only=True)
 class RemoveVersions:
-    """Remove versions from the store; missing ones are ignored."""
+    """Versions to remove from the store; missing versions are ignored."""
 
     table: TableEntry
     branch: str | None
@@ -83,7 +85,7 @@ class RemoveVersions:
 
 @frozen(kw_only=True)
 class AddTable:
-    """Add a table without versions, like `CatalogBase.add_table`."""
+    """A table to add without versions; see `CatalogBase.add_table`."""
 
     id: Identifier
     location: str
@@ -92,7 +94,7 @@ class AddTable:
 
 @frozen(kw_only=True)
 class RemoveTable:
-    """Remove a table and its versions from the catalog; its data is not deleted."""
+    """A table to remove from the catalog with its versions; its data is not deleted."""
 
     table: TableEntry
 
@@ -112,32 +114,32 @@ class TransactionRecord:
 class VersionStore(ABC):
     """The versions of a catalog's managed tables.
 
-    A store distinguishes tables by identifier and location: a later table with the same name is a
-    different table. For a removed table, it returns no versions or raises TableNotFoundError (code
-    4). Other failures are exceptions of the backend, which `recognize_failure` converts.
+    A store identifies a table by identifier and location, so a later table with the same name is a
+    different table. For a removed table, the store returns no versions or raises TableNotFoundError
+    (code 4). Other failures are exceptions of the backend, which `recognize_failure` converts.
     """
 
     @abstractmethod
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None if there is none."""
+        """Return the latest version, or None if there is none."""
 
     @abstractmethod
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None if it does not exist."""
+        """Return one version, or None if it does not exist."""
 
     @abstractmethod
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Yield the versions in order, starting after `after`; they are read as needed."""
+        """Yield the versions in order, starting after `after`; each one is read when needed."""
 
     @abstractmethod
     def commit(self, changes: Sequence[Change]) -> str:
         """Commit all changes atomically and return the transaction's identifier.
 
         Raises:
-            ConcurrentModificationError: code 14, a version is not based on the latest one (with the
-                message of `version_taken`), or the table of an `AddVersion` was removed or
+            ConcurrentModificationError: code 14, a version is not based on the latest version (with
+                the message of `version_taken`), or the table of an `AddVersion` was removed or
                 replaced.
             NamespaceNotFoundError: code 1, for an `AddTable`.
             TableAlreadyExistsError: code 5, for an `AddTable`.
@@ -147,10 +149,10 @@ class VersionStore(ABC):
 
     @abstractmethod
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
-        """Store the final path of a version's manifest; ignored if the version was removed."""
+        """Store the final path of a version's manifest; do nothing if the version was removed."""
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[None]:
-        """Return a lock that prevents commits to a table; a no-op if the store has no locks."""
+        """Return a lock that prevents commits to a table, or a no-op if the store has no locks."""
         return nullcontext()
 
     def transaction(self, identifier: str) -> TransactionRecord:
@@ -168,8 +170,8 @@ class VersionStore(ABC):
 
         Args:
             identifier: the transaction.
-            change: called with the current properties, returns the new ones; if it raises, nothing
-                changes.
+            change: called with the current properties, and returns the new ones; if it raises an
+                error, nothing is changed.
 
         Raises:
             TransactionNotFoundError: code 10.
@@ -180,7 +182,7 @@ class VersionStore(ABC):
 def version_taken(
     table: TableEntry, branch: str | None, wanted: int, latest: KeptVersion | None
 ) -> ConcurrentModificationError:
-    """Build the error (code 14) for a version that is not based on the latest one, which it names."""
+    """Build the error (code 14) for a version that is not based on the latest version."""
     what = f"table {format_identifier(table.id)}" + (f", branch {branch}" if branch else "")
     if latest is None:
         found = "the table has no versions"

@@ -1,6 +1,6 @@
 """The command-line program ``lance-ns``.
 
-No module imports slow dependencies at the top: each command imports them when it runs.
+Slow dependencies are never imported at the top of a module; each command imports them when it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
             sys.stderr.write(f"{error.code}\n")
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
     number = signals.stopped_by()
-    # Typer exits with 1 if it is interrupted outside of a command.
+    # Typer exits with status 1 if it is interrupted outside of a command.
     signals.leave(128 + number if number is not None and status == 1 else status)
 
 

@@ -37,23 +37,24 @@ __all__ = ["app", "run"]
 
 HELP = ["-h", "--help"]
 ROOT_OPTIONS = {*HELP, "--version"}
-"""Options that are valid only without a command."""
+"""Options that are valid only if there is no command."""
 
 
 UNBREAKABLE = "\u2011"
-"""Replaces hyphens while a help text is laid out, so lines are not broken inside options or
-commands."""
+"""Replaces hyphens during the layout of help texts, so that no option or command is broken."""
 
 
 class Command(TyperCommand):
-    """A command whose help groups its options under titles and ends with examples."""
+    """A command whose help groups its options under headings and ends with examples."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help, without words that are broken across lines."""
+        """Return the help; no option or command is broken across lines."""
         return super().get_help(ctx).replace(UNBREAKABLE, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each group of parameters, starting with the command's own."""
+        """Write a section for each group of parameters, beginning with those of the command
+        itself.
+        """
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -76,7 +77,7 @@ class Command(TyperCommand):
 
 @dataclass(frozen=True)
 class _Known:
-    """A command that has not yet been built."""
+    """A command that has not been built yet."""
 
     name: str
     function: Callable[..., None]
@@ -96,7 +97,9 @@ class _Known:
 
 
 class _Built(Mapping[str, Any]):
-    """Commands by name, built on first access: building is the slowest part of startup."""
+    """The commands by name, built on first access because building is the slowest part of
+    startup.
+    """
 
     def __init__(self) -> None:
         self._built: dict[str, Any] = {}
@@ -117,11 +120,11 @@ class _Built(Mapping[str, Any]):
 
 
 def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[str]:
-    """Move common options that precede the command to after its name.
+    """Move common options that precede the command's name to after the name.
 
     Args:
         arguments: the arguments of ``lance-ns``.
-        shared: the options common to all commands, each with whether it is a flag.
+        shared: the options that all commands have, and for each whether it is a flag.
     """
     end = 0
     while end < len(arguments) and (name := arguments[end].partition("=")[0]) in shared:
@@ -129,7 +132,7 @@ def _behind_command(arguments: list[str], shared: Mapping[str, bool]) -> list[st
     command = arguments[end : end + 1]
     if not end or not command or command[0].startswith("-"):
         return arguments
-    # Insert them before "--": after it, arguments are passed on unchanged.
+    # Insert the options before "--", because arguments after it are passed on unchanged.
     return [*command, *arguments[:end], *arguments[end + 1 :]]
 
 
@@ -156,7 +159,7 @@ class Commands(TyperGroup):
             return super().make_context(info_name, args, parent, obj=report, **extra)
 
     def shared_options(self) -> dict[str, bool]:
-        """Return the options common to all commands, each with whether it is a flag."""
+        """Return the options that all commands have, and for each whether it is a flag."""
         return {
             flag: bool(getattr(option, "is_flag", False))
             for command in self.commands.values()
@@ -185,7 +188,7 @@ def _write_lines(formatter: Any, title: str, lines: list[str]) -> None:
 app = typer.Typer(
     name="lance-ns",
     cls=Commands,
-    rich_markup_mode=None,  # plain help appears in half the time, and is readable in a pipe
+    rich_markup_mode=None,  # plain help appears in half the time and is readable in a pipe
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
@@ -484,7 +487,7 @@ def run() -> None:
     """Run the process's command line and exit with its status."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
-        # Characters that the terminal's encoding lacks are escaped instead of raising an error.
+        # Escape characters that the terminal's encoding lacks, instead of raising an error.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="lance-ns")
 

@@ -1,4 +1,4 @@
-"""Selects the namespace: from options, the environment or the configuration file."""
+"""Selects the namespace: from options, from the environment or from the configuration file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ __all__ = [
 
 
 class UsageError(Exception):
-    """The command line or the configuration file is invalid; the message states the correct form."""
+    """Raised for an invalid command line or configuration file; its message states the correct
+    form.
+    """
 
 
 class NoNamespaceError(UsageError):
-    """No namespace is selected on the command line, in the environment or in the configuration file."""
+    """Raised if the command line, the environment and the configuration file name no namespace."""
 
 
 def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
@@ -48,7 +50,7 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
 
 
 def option_value(text: str) -> bool | int | str:
-    """Parse the value of an option: a number, true or false, otherwise text."""
+    """Parse the value of an option: a number, true or false, or otherwise a string."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
@@ -58,10 +60,11 @@ def option_value(text: str) -> bool | int | str:
 
 
 def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
-    """Select the implementation: from the command line, else the environment, else the
-    configuration file.
+    """Select the implementation from the command line, otherwise from the environment, otherwise
+    from the configuration file.
 
-    The sources are not combined, so the properties of one namespace are never passed to another.
+    These sources are never combined, so that the properties of one namespace are not passed to
+    another.
     """
     if impl is not None and profile is not None:
         raise UsageError("--impl and --profile are mutually exclusive: use one of them")
@@ -87,7 +90,7 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
 
 
 def find_modules_here(impl: str) -> None:
-    """Append the current folder to the import path if `impl` is a ``module:Class``."""
+    """If `impl` is a ``module:Class``, append the current folder to the import path."""
     if ":" in impl and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
 

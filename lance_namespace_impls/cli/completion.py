@@ -22,7 +22,7 @@ FRESH_SECONDS = 60
 WAIT_SECONDS = 3
 """Maximum time, in seconds, to wait for a catalog."""
 MOST_NAMES = 500
-"""Maximum number of requested namespaces, and of tables."""
+"""Maximum number of namespaces, and of tables, that are requested."""
 
 
 class Given(Protocol):
@@ -56,7 +56,7 @@ def complete_profile(ctx: Given, incomplete: str) -> list[str]:
 
 
 def complete_id(ctx: Given, incomplete: str) -> list[str]:
-    """Return the namespaces and tables that start with a prefix; namespaces end with the delimiter."""
+    """Return the namespaces and tables with a prefix; namespaces end with the delimiter."""
     delimiter = ctx.params.get("delimiter") or "$"
     parent, found, _ = incomplete.rpartition(delimiter)
     try:
@@ -92,7 +92,8 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
 def _at_most(seconds: float) -> Iterator[None]:
     """Raise TimeoutError inside the block after a time limit.
 
-    Implemented with a signal, because a thread would still be running when the interpreter exits.
+    This is implemented with a signal, because a thread would still be running when the interpreter
+    exits.
     """
 
     def stop(*_: object) -> None:
@@ -119,7 +120,7 @@ def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
 
 
 def _keep(cache: Path, document: Mapping[str, Any]) -> None:
-    """Cache a document for later completions, which are slower if the cache is not writable."""
+    """Cache a document for later completions; without a writable cache, they are slower."""
     partial = cache.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

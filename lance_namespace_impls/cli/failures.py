@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Status(IntEnum):
-    """Exit statuses of ``lance-ns``; the help shows each member's `meaning`."""
+    """Exit statuses of ``lance-ns``; the help shows the `meaning` of each member."""
 
     meaning: str
 
@@ -78,7 +78,7 @@ _STATUS = {
 
 
 def status_of(code: ErrorCode) -> Status:
-    """Return the exit status for an error code, by default `Status.INTERNAL`."""
+    """Return the exit status for an error code; the default is `Status.INTERNAL`."""
     if code.name.endswith("_NOT_FOUND"):
         return Status.NOT_FOUND
     if code.name.endswith("_ALREADY_EXISTS"):
@@ -87,7 +87,7 @@ def status_of(code: ErrorCode) -> Status:
 
 
 class MissingPackageError(Exception):
-    """A command needs a package that is not installed."""
+    """Raised if a command needs a package that is not installed."""
 
 
 @contextmanager
@@ -123,7 +123,7 @@ class Report:
 
     Args:
         as_json: whether the line is a JSON object.
-        debug: whether the traceback is shown as well.
+        debug: whether to also show the traceback.
     """
 
     def __init__(self, *, as_json: bool, debug: bool) -> None:
@@ -148,7 +148,8 @@ class Report:
         except Exception as error:
             if stopped_by() is None:
                 raise self._failed(error) from error
-            # An extension module, for example, may replace the exception of a failed import.
+            # An extension module may have replaced the exception, for example that of a failed
+            # import.
             raise self._stopped(error) from error
 
     def _failed(self, error: Exception) -> typer.Exit:
@@ -199,13 +200,13 @@ class Report:
         return typer.Exit(status)
 
     def without_secrets(self, text: str) -> str:
-        """Return a string with the run's secrets hidden."""
+        """Return a string in which the secrets of the run are hidden."""
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
 
-# Typer does not export the base class of its usage errors, only a subclass.
+# Typer does not export the base class of its usage errors, but only a subclass.
 _UsageOfTyper: type[Exception] = typer.BadParameter.__mro__[1]
 
 
@@ -220,7 +221,7 @@ def _usage_message(error: Exception) -> str:
     if context is None:
         return message
     message = f"{message[:1].lower()}{message[1:]}"
-    # Typer formats suggestions in two ways; use one form for both.
+    # Typer formats suggestions in two ways; use the same form for both.
     message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
     message = message.replace(". Did you mean ", "; did you mean ")
     link = " See" if message.endswith("?") else "; see"
@@ -237,7 +238,7 @@ def _name(code: ErrorCode) -> str:
 
 
 def _let_go_of_output() -> None:
-    """Redirect stdout and stderr to the null device, so the interpreter's last flush succeeds."""
+    """Redirect stdout and stderr to the null device, so that the last flush at exit succeeds."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nothing, stream.fileno())

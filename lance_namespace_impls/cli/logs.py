@@ -28,7 +28,7 @@ class Level(StrEnum):
 
 
 _LANCE_LEVELS = {Level.DEBUG: "info", Level.INFO: "warn", Level.WARNING: "warn"}
-"""Lance's log level for each of our levels; Lance logs more at the same level."""
+"""Lance's log level for each level of this package; at the same level, Lance logs more."""
 
 Verbose = Annotated[
     bool,
@@ -63,7 +63,7 @@ def start_log(
 ) -> None:
     """Log this run to stderr, without secrets, if an option requests it."""
     level = log_level or (Level.INFO if verbose or log_json else None)
-    # By default, pylance, which is imported later, writes warnings to stderr that are not JSON.
+    # pylance is imported later. By default, it writes warnings to stderr that are not JSON.
     lances = "error" if log_json else _LANCE_LEVELS.get(level or Level.ERROR, "error")
     os.environ.setdefault("LANCE_LOG", lances)
     if level is None:

@@ -20,7 +20,7 @@ __all__ = ["Cell", "Output", "Progress", "Styled", "begun", "progress"]
 
 
 class Styled(NamedTuple):
-    """Text with a rich style; the style is omitted in a pipe."""
+    """Text with a rich style; in a pipe, the style is omitted."""
 
     text: str
     style: str
@@ -29,7 +29,7 @@ class Styled(NamedTuple):
 Cell: TypeAlias = str | Styled
 GAP = "  "
 LEAST_TEXT = 20
-"""Minimum width of a terminal column if a cell has several words."""
+"""Minimum width of a terminal column that has a cell with several words."""
 
 
 class Output:
@@ -53,10 +53,10 @@ class Output:
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
     def listing(self, **entries: Any) -> None:
-        """Write the JSON document; iterators in it are written item by item, one item per line.
+        """Write the JSON document, and any iterators in it item by item, one item per line.
 
-        The first item of each iterator is read before anything is written, so if a listing fails
-        immediately, stdout remains empty.
+        The first item of each iterator is read before anything is written, so that stdout remains
+        empty if a listing fails immediately.
         """
         entries = {k: begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
         separator = "{"
@@ -88,8 +88,8 @@ class Output:
     ) -> None:
         """Write a table; if the terminal is too narrow, write each row as a block of lines.
 
-        No column is omitted, and no word is broken: cells with several words are wrapped, and
-        others may be truncated with an ellipsis.
+        No column is omitted and no word is broken. Cells with several words are wrapped, and other
+        cells may be truncated with an ellipsis.
 
         Args:
             headers: names of the columns.
@@ -141,7 +141,7 @@ def _plain(cell: Cell) -> str:
 
 
 def _least_width(cell: Cell) -> int:
-    """Return the minimum column width for a cell; a single word must fit completely."""
+    """Return the minimum column width for a cell; a cell with a single word must fit completely."""
     from rich.cells import cell_len
 
     text = _plain(cell)
@@ -161,7 +161,7 @@ def _write_columns(rows: Sequence[Sequence[Cell]]) -> None:
 
 
 def begun(items: Iterator[Any]) -> Iterator[Any]:
-    """Read the first item of an iterator, so a failure occurs before anything is written."""
+    """Read the first item of an iterator, so that failures occur before anything is written."""
     for first in items:
         return chain([first], items)
     return iter(())

@@ -31,7 +31,7 @@ class Format(StrEnum):
     JSON = "json"
     """One object per line."""
     JSONL = "jsonl"
-    """The same format, with its most common extension."""
+    """The same format under its most common extension."""
 
 
 _ONE_OF = "--format " + ", ".join(Format)
@@ -63,10 +63,11 @@ class RowFile:
         self.rows = 0
         """Number of rows read so far."""
         self.on_rows: Callable[[int], None] | None = None
-        """Called after each batch with the number of rows read so far."""
+        """Called after each batch, with the number of rows read so far."""
         self.failure: LanceNamespaceError | None = None
-        """The error at which reading stopped; the consumer of the reader may report a different
-        one."""
+        """The error at which reading stopped; the reader's consumer may report a different
+        error.
+        """
         try:
             self._schema, self._batches = self._open()
         except (pa.ArrowException, OSError) as error:
@@ -130,7 +131,8 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         raise UsageError(f"--data -: the format is unknown; pass {_ONE_OF}")
     from tempfile import NamedTemporaryFile
 
-    # CSV and JSON must be read twice, because the types of their values are known only at the end.
+    # CSV and JSON must be read twice, because the types of their values are not known before the
+    # end.
     with NamedTemporaryFile(prefix="standard-input-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
@@ -148,7 +150,7 @@ def _format_of(path: Path) -> Format:
 
 
 def _rows_of_parquet(path: Path) -> int | None:
-    """Return the number of rows according to a file's footer; None if it cannot be read."""
+    """Return the number of rows in a file's footer, or None if the footer cannot be read."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -167,7 +169,7 @@ def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     with path.open("rb") as file:
         is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
         if is_file:
-            # A truncated file would otherwise look like a complete, shorter file.
+            # A truncated file would otherwise look like a complete but shorter file.
             file.seek(-len(FILE_MAGIC), os.SEEK_END)
             if file.read() != FILE_MAGIC:
                 raise pa.ArrowInvalid("it is truncated")

@@ -120,7 +120,7 @@ class Session:
     config_file: Path
     """Path of the configuration file."""
     is_default: bool = False
-    """Whether this is the default namespace, which a server uses if none is selected."""
+    """Whether this is the default namespace, which a server uses if no namespace is selected."""
 
     def connect(self, *, makes: bool = False) -> Namespace:
         """Return a context manager that connects to the namespace.
@@ -181,7 +181,7 @@ def with_session(command: Callable[..., None]) -> Callable[..., None]:
 def with_served(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of `with_session` to a command that has a default namespace.
 
-    The default is a catalog in an SQLite file in the current folder.
+    The default namespace is a catalog in an SQLite file in the current folder.
     """
 
     @functools.wraps(_open)
@@ -224,7 +224,7 @@ def other_session(
     profile: str | None,
     option: str,
 ) -> Session:
-    """Return a command's second namespace, which separate options select.
+    """Return the second namespace of a command, which is selected by separate options.
 
     Args:
         session: the first namespace.
@@ -234,7 +234,7 @@ def other_session(
         option: prefix of its options, such as ``--to``.
 
     Raises:
-        UsageError: no second namespace is selected, or two are.
+        UsageError: no second namespace is selected, or more than one.
     """
     if (impl is None) == (profile is None):
         raise UsageError(
@@ -249,7 +249,7 @@ def other_session(
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Add the logging options and those of `build` to the parameters of a command.
+    """Add the logging options, and the options of `build`, to the parameters of a command.
 
     The first argument of the command is the result of `build`, which is called with the run's
     `Report` and the values of its options.

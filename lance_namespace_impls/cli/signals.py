@@ -33,16 +33,16 @@ __all__ = [
 ]
 
 STOP_SECONDS = 90.0
-"""Seconds after a signal until the process is ended, even without a complete rollback."""
+"""Number of seconds after a signal until the process is ended, even if rollback is incomplete."""
 EXIT_SECONDS = 5.0
-"""Seconds after the end of a stopped command until running threads are abandoned."""
+"""Number of seconds after the end of a stopped command until running threads are abandoned."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ENDED = 0
 """Pseudo signal number that represents the end of the command."""
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal stopped the command."""
+    """Raised when a signal stops the command."""
 
 
 class _State:
@@ -65,21 +65,23 @@ def handle() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     _state.writer = writer
-    # Python's signal handlers run only between bytecode instructions; the descriptor is written to
-    # immediately.
+    # Python's signal handlers run only between bytecode instructions, but this descriptor is
+    # written to immediately.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in _SIGNALS:
         if (
             signal.getsignal(number) is not signal.SIG_IGN
-        ):  # ignored, for example because of nohup or `&` in a script
+        ):  # it is ignored, for example because of nohup or `&` in a script
             signal.signal(number, _stop)
     threading.Thread(target=_watch, args=(reader,), name="lance-ns-signals", daemon=True).start()
-    atexit.register(_end)  # functions registered later run earlier
+    atexit.register(_end)  # functions that are registered later run earlier
 
 
 @contextlib.contextmanager
 def handled() -> Iterator[None]:
-    """Handle signals within a block, unless they are already handled; for commands called by a program."""
+    """Handle signals within a block unless they are already handled; used by programs that call
+    commands.
+    """
     if _state.writer is not None:
         yield
         return
@@ -93,7 +95,7 @@ def handled() -> Iterator[None]:
 
 
 def stopped_by() -> int | None:
-    """Return the number of the signal that has stopped the command, if any."""
+    """Return the number of the signal that has stopped the command, or None."""
     return _state.number
 
 
@@ -111,7 +113,7 @@ def deferred() -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_stop(call: Callable[[], None]) -> Iterator[None]:
-    """If a signal arrives within the block, call a function before `Stopped` is raised."""
+    """Call a function if a signal arrives within the block, before `Stopped` is raised."""
     _state.on_stop = call
     try:
         yield
@@ -120,12 +122,12 @@ def on_stop(call: Callable[[], None]) -> Iterator[None]:
 
 
 def bound_exit() -> None:
-    """Limit the time between the end of the command and the exit of the process, regardless of threads."""
+    """Limit the time from the end of the command to the end of the process, despite threads."""
     _state.is_bounded = True
 
 
 def leave(status: int) -> NoReturn:
-    """Exit with a status; from now on, signals end the process immediately."""
+    """Exit with a status; from here on, signals end the process immediately."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _stop:
             signal.signal(number, signal.SIG_DFL)
@@ -150,7 +152,7 @@ def _end() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # Also needed here, because an event loop may have replaced the wakeup descriptor.
+    # This is also necessary here, because an event loop may have replaced the wakeup descriptor.
     _tell(number)
     if _state.number is not None:
         return

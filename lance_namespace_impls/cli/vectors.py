@@ -15,7 +15,7 @@ __all__ = ["search_vector"]
 
 
 def search_vector(table: Table, text: str, column: str | None) -> Any:
-    """Return a search vector, from a list of numbers, a file of numbers, or a row.
+    """Return a search vector from a list of numbers, a file of numbers, or a row.
 
     Raises:
         UsageError: the text has none of these forms, or does not refer to exactly one row.

@@ -1,6 +1,7 @@
-"""Code shared by all backends: identifiers, typed configuration, paging, errors."""
+"""Code that all backends share: identifiers, typed configuration, paging, errors."""
 
 from lance_namespace_namesake import refuse_namesake
 
-# Also checked here, because the other package may have overwritten the parent's __init__.py.
+# This is also checked here, because the other package may have overwritten the parent's
+# __init__.py.
 refuse_namesake()

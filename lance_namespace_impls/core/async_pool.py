@@ -1,4 +1,4 @@
-"""Connection pool for many concurrent calls to one server on one event loop."""
+"""A connection pool for many concurrent calls to one server on one event loop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ __all__ = ["Lanes"]
 
 
 class Lanes(httpx.AsyncBaseTransport):
-    """Sends each call over a separate connection, and keeps connections for later calls.
+    """Sends each concurrent call over a separate connection, and keeps connections for later calls.
 
     httpcore's own pool scans all connections and all waiting calls whenever a call starts or ends;
-    with a hundred connections, that takes longer than the calls themselves. 200 concurrent tasks
-    made 1,270 DescribeTable calls per second with this class and `LoopBackend`, and 300 with
-    httpcore's pool and backend (``benchmarks/async_client.py``, 100 connections, 2 cores).
+    with a hundred connections, this takes longer than the calls themselves. In
+    ``benchmarks/async_client.py`` (100 connections, 2 cores), 200 concurrent tasks made 1,270
+    DescribeTable calls per second with this class and `LoopBackend`, and 300 with httpcore's pool
+    and backend.
 
     Args:
         lane: creates a transport with one connection.
@@ -43,7 +44,8 @@ class Lanes(httpx.AsyncBaseTransport):
         if not self._idle:
             self._idle.append(self._lane())
             self._lanes.append(self._idle[-1])
-        # Reuse the most recently used connection, which the server is least likely to have closed.
+        # Reuse the most recently used connection, because the server is least likely to have closed
+        # it.
         lane = self._idle.pop()
         try:
             response = await lane.handle_async_request(request)

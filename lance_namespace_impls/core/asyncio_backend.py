@@ -1,4 +1,4 @@
-"""Network backend for httpcore, built for many small concurrent calls on an event loop."""
+"""A network backend for httpcore, designed for many small concurrent calls on an event loop."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ import httpcore
 __all__ = ["LoopBackend"]
 
 UNSENT_BYTES = 1 << 16
-"""Maximum total size of buffered request parts; more are sent immediately."""
+"""Maximum total size of buffered request parts; when it is exceeded, they are sent immediately."""
 AHEAD_BYTES = 1 << 18
-"""Amount of unread response data above which receiving is paused."""
+"""Maximum amount of unread response data; when it is exceeded, receiving is paused."""
 
 
 class LoopBackend(httpcore.AsyncNetworkBackend):
     """Opens connections directly with asyncio, and sends a small request in one piece.
 
-    httpcore's own backend uses anyio, whose cancel scopes account for a third of a call's time, and
-    sends head and body separately. It is still used on event loops other than asyncio's.
+    httpcore's own backend sends head and body separately, and uses anyio, whose cancel scopes
+    account for a third of a call's time. That backend is still used on event loops other than
+    asyncio's.
     """
 
     async def connect_tcp(
@@ -60,7 +61,7 @@ class LoopBackend(httpcore.AsyncNetworkBackend):
 
 
 class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
-    """A connection that buffers data until the next read, or until enough data has accumulated."""
+    """A connection that buffers written data until the next read or until there is enough data."""
 
     _transport: asyncio.Transport
 
@@ -166,7 +167,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # readable while idle: the server has closed the connection
+        if info == "is_readable":  # if readable while idle, the server has closed the connection
             return bool(self._received) or self._ended or self._transport.is_closing()
         name = {"client_addr": "sockname", "server_addr": "peername"}.get(info, info)
         return self._transport.get_extra_info(name)

@@ -15,9 +15,9 @@ from typing import TypeGuard, TypeVar
 __all__ = ["LATER", "LOOKUPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
 LOOKUPS = 32
-"""Number of threads, per process, that look up objects for listings."""
+"""Number of threads, per process, on which listings look up objects."""
 WALKS = 16
-"""Number of threads, per process, that walk namespaces for listings."""
+"""Number of threads, per process, on which listings walk namespaces."""
 
 LATER = 8
 """Maximum number of background calls in the queue; they run one at a time."""
@@ -33,7 +33,8 @@ class _Pools:
         self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
         self.lookups = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lance-namespace-lookup")
         self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
-        # One permit per thread: a walk with a permit starts immediately, without waiting for other walks.
+        # One permit per thread: a walk with a permit starts immediately instead of waiting for
+        # other walks.
         self.free_walks = threading.BoundedSemaphore(WALKS)
         self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
         self.free_later = threading.BoundedSemaphore(LATER)
@@ -43,7 +44,7 @@ _pools = _Pools()
 
 
 def _recreate_pools() -> None:
-    """Create new pools after a fork: the child inherits the parent's pools without their threads."""
+    """Create new pools after a fork: the child has the parent's pools, but not their threads."""
     global _pools
     _pools = _Pools()
 
@@ -74,8 +75,8 @@ def later(call: Callable[[], object]) -> None:
 def on_python_thread(call: Callable[[], T]) -> T:
     """Make a pylance call on a thread started by Python, and return its result.
 
-    pylance calls namespaces on threads of its Rust runtime. If such a call waits for the same
-    runtime, the runtime can run another request on the waiting thread, which then loses the GIL.
+    pylance calls namespaces on threads of its Rust runtime. If such a call in turn waits for that
+    runtime, the runtime may run another request on the waiting thread, which then loses the GIL.
     """
     if not isinstance(threading.current_thread(), threading._DummyThread):
         return call()
@@ -95,12 +96,12 @@ def ordered_map(
 
     Args:
         items: the items to look up.
-        look_up: returns None to omit an item. Its exceptions are raised here when the item's turn
-            comes. It must not start concurrent lookups itself.
+        look_up: looks up one item; returns None to omit the item. Its exceptions are raised when
+            the item's result is due. It must not start concurrent lookups itself.
         max_concurrency: maximum number of concurrent lookups. With 1, or for a single item,
             lookups run on the caller's thread.
-        wanted: maximum number of results that the caller reads; no further items are looked up.
-            None for no limit.
+        wanted: maximum number of results that the caller reads; further items are not looked up.
+            None means no limit.
     """
     source = iter(items)
     first = list(islice(source, 2 if wanted is None else min(2, wanted)))
@@ -111,7 +112,8 @@ def ordered_map(
     waiting: deque[Future[Found | None]] = deque()
 
     def fill() -> None:
-        # A queue of twice the size keeps all threads busy while the first result is awaited.
+        # A queue of twice the size keeps all threads busy while the caller waits for the first
+        # result.
         room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
         free = max_concurrency - sum(not each.done() for each in waiting)
         for item in islice(source, max(0, min(room - len(waiting), free))):
@@ -139,14 +141,14 @@ def _is_found(result: Found | None) -> TypeGuard[Found]:
 
 
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:
-    """Yield a walk for each item, in order; further walks run while the caller reads one.
+    """Yield a walk for each item, in order; later walks run while the caller reads an earlier one.
 
-    Walks may start other walks. All walks in the process share `WALKS` threads; if none is free,
-    or for a single item, the walk starts when its turn comes, on the caller's thread.
+    Walks may start other walks. All walks in the process share `WALKS` threads. If no thread is
+    free, or if there is only one item, the walk runs on the caller's thread when its result is due.
 
     Args:
         items: the items to walk.
-        walk: starts a walk; its exceptions are raised when the item's turn comes.
+        walk: starts a walk; its exceptions are raised when the item's result is due.
     """
     source = iter(items)
     left = deque(islice(source, 2))
@@ -157,7 +159,8 @@ def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[
     ended: SimpleQueue[Future[list[Found]]] = SimpleQueue()
 
     def fill() -> None:
-        # A queue of twice the size keeps all threads busy while the first result is awaited.
+        # A queue of twice the size keeps all threads busy while the caller waits for the first
+        # result.
         while len(waiting) < 2 * WALKS:
             if not left:
                 left.extend(islice(source, 1))
@@ -185,7 +188,7 @@ def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[
 
 
 def _walk_soon(item: T, walk: Callable[[T], Iterable[Found]]) -> Future[list[Found]] | None:
-    """Start a walk on a free thread; None if there is none."""
+    """Start a walk on a free thread, or return None if no thread is free."""
     pools = _pools
     if not pools.free_walks.acquire(blocking=False):
         return None

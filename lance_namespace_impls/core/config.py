@@ -1,7 +1,7 @@
 """Typed, strict configuration of backends.
 
-A backend's properties are an attrs class derived from `Config`. Property keys are accepted bare
-(``endpoint``) and with the impl as prefix (``unity.endpoint``).
+A backend's properties are an attrs class derived from `Config`. Property keys are accepted with and
+without the impl as a prefix (``unity.endpoint``, ``endpoint``).
 
 Source: the general specification, "Configuring an Implementation Details".
 """
@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 
-# Values outside these ranges are probably in the other unit: 10000 'seconds', 10 'milliseconds'.
+# A value outside these ranges is probably in the other unit, such as 10000 'seconds' or 10
+# 'milliseconds'.
 PLAUSIBLE = {"seconds": (0.0, 999.0), "milliseconds": (100.0, math.inf)}
 OTHER_UNIT = {"seconds": "milliseconds", "milliseconds": "seconds"}
 SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
@@ -40,12 +41,12 @@ SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
 
 @attrs.frozen
 class Foreign:
-    """A setting of another package for which this package has no property."""
+    """A setting of another package for which this package has no equivalent property."""
 
     instead: str
-    """Advice on the alternative; the end of the message that rejects the setting."""
+    """Advice on the alternative, which ends the message that rejects the setting."""
     harmless: Collection[str] = ()
-    """Values, in lower case, that are accepted because they have no effect."""
+    """Values, in lower case, that are accepted because they make no difference."""
 
 
 def _hidden(value: Any) -> str:
@@ -75,13 +76,13 @@ def option(
 
     Args:
         name: the property key, if it differs from the attribute (``client.pool-size``).
-        also: other keys for the same property; a mapping also specifies the unit of each.
+        also: other keys for the same property; a mapping also specifies the unit of each key.
         default: default value; if omitted, the property is required.
         unit: unit of the value, such as ``seconds``.
         secret: whether the value must not be shown.
         minimum: the lowest valid number.
         maximum: the highest valid number.
-        above: a number below all valid ones, which must be finite.
+        above: an exclusive lower bound; valid numbers must also be finite.
         doc: a one-line description.
     """
     if (minimum, maximum, above) != (None, None, None):
@@ -127,11 +128,11 @@ def _within(minimum: float | None, maximum: float | None, above: float | None) -
 def timeout_option(
     name: str, *, default: float, unit: str = "seconds", doc: str, **more: Any
 ) -> Any:
-    """Declare a timeout property: it accepts a suffix (``10s``), and has a second key in
+    """Declare a timeout property; it accepts suffixes (``10s``) and has a second key in
     milliseconds.
 
     Args:
-        name: the property key; the second one is ``{name}_millis``.
+        name: the property key; the second key is ``{name}_millis``.
         default: default value, in `unit`.
         unit: unit of a number without a suffix, ``seconds`` or ``milliseconds``.
         doc: a one-line description.
@@ -144,7 +145,7 @@ def timeout_option(
 
 
 def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
-    """Warn if a number without a unit was probably meant in the other unit."""
+    """Warn if a number without a unit was probably intended to be in the other unit."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -163,12 +164,12 @@ def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
 def prefix_option(
     prefix: str, *, also: Collection[str] = (), secret: bool = False, doc: str
 ) -> Any:
-    """Declare a group of properties: every key below `prefix`, as a dict without the prefix.
+    """Declare a group of properties: a dict of all keys below `prefix`, without the prefix.
 
     Args:
         prefix: prefix of the keys.
         also: other prefixes for the same group.
-        secret: whether no value of the group may be shown; otherwise only harmless object store
+        secret: whether all values of the group are hidden; otherwise, only harmless object store
             options are shown.
         doc: a one-line description.
     """
@@ -182,8 +183,8 @@ def root_option(converter: Callable[[str], str] = absolute_or_current) -> Any:
     """Declare ``root`` for a catalog that stores tables below the current directory by default.
 
     Args:
-        converter: returns the absolute form of a path or URI; for an empty string, the current
-            directory.
+        converter: returns the absolute form of a path or URI, and the current directory for an
+            empty string.
     """
     return option(
         default="",
@@ -195,7 +196,7 @@ def root_option(converter: Callable[[str], str] = absolute_or_current) -> Any:
 
 @attrs.define(kw_only=True)
 class Config:
-    """The properties that every backend accepts; subclasses add those of a backend."""
+    """The properties that all backends accept; subclasses add the properties of one backend."""
 
     impl: ClassVar[str] = ""
     """Name of the implementation, which is also the prefix of its keys."""
@@ -210,7 +211,8 @@ class Config:
         ),
         "dynamic_context_provider.": Foreign("set 'headers.*' to send headers with every request"),
     }
-    """Settings of the official packages without a counterpart; a key ending with a dot is a group.
+    """Settings of the official packages without an equivalent; a key that ends with a dot is a
+    group.
     """
 
     root: str | None = option(
@@ -256,7 +258,7 @@ class Config:
             other_impls: names of other implementations, whose prefixed keys are ignored.
 
         Raises:
-            InvalidInputError: code 13; a key is unknown, missing or duplicated, or a value has the
+            InvalidInputError: code 13, a key is unknown, missing or duplicated, or a value has the
                 wrong type.
         """
         hints = get_type_hints(cls)
@@ -325,7 +327,7 @@ class Config:
 
     @classmethod
     def _foreign_setting(cls, key: str) -> Foreign | None:
-        """Return the setting of another package with this key; None if there is none."""
+        """Return the setting of another package that has this key, or None if there is none."""
         for kind in cls.__mro__:
             for name, foreign in vars(kind).get("foreign", {}).items():
                 if key == name or (name.endswith(".") and key.startswith(name)):
@@ -334,7 +336,7 @@ class Config:
         return None
 
     def to_properties(self) -> dict[str, str]:
-        """Return the properties that recreate this configuration, all as strings."""
+        """Return the properties that recreate this configuration, as strings."""
         out: dict[str, str] = {}
         for attribute in _accepted_properties(type(self)):
             value = getattr(self, attribute.name)
@@ -348,8 +350,9 @@ class Config:
     def shown(self) -> dict[str, str]:
         """Return the properties with all secrets hidden.
 
-        Only values known to be harmless are shown: those of properties declared without ``secret``,
-        and of known object store options. In URLs, the password and the query are hidden.
+        A value is shown only if it is known to be harmless: if its property is declared without
+        ``secret``, or if it is a known object store option. In URLs, the password and the query are
+        hidden.
         """
         secrets = self.secrets()
         out: dict[str, str] = {}
@@ -363,7 +366,7 @@ class Config:
         return {key: scrub(text, secrets) for key, text in out.items()}
 
     def secrets(self) -> frozenset[str]:
-        """Return the secret values, for removal from messages."""
+        """Return the secret values, so that they can be removed from messages."""
         return self.secrets_among(self.to_properties())
 
     @classmethod
@@ -421,7 +424,7 @@ def _redacted_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
 
 
 def _is_secret_in_group(cls: type[Config], key: str) -> bool:
-    """Return whether a value below a prefix is secret; a key outside any group is treated as secret."""
+    """Return whether a value below a prefix is secret; a key outside of all groups is secret."""
     for attribute in _accepted_properties(cls):
         for prefix in attribute.metadata.get("prefixes", ()):
             if key.startswith(prefix):
@@ -498,11 +501,11 @@ def _in_unit(bare: type[int] | type[float], value: Any, unit: str, stated_unit: 
     """Convert a duration to the unit of its property.
 
     Raises:
-        ValueError: the value is not a duration, or not a whole number of units if the property is
-            an integer.
+        ValueError: the value is not a duration, or the property is an integer and the value is not
+            a whole number of units.
     """
     if isinstance(value, str):
-        # Numbers with a sign or an exponent are checked against the property's own bounds.
+        # Numbers with a sign or an exponent are validated by the property's own bounds.
         try:
             value = float(value)
         except ValueError:

@@ -1,8 +1,8 @@
 """Limits on the table locations and storage options that a caller may specify.
 
-In process, there are no limits, because the caller has the permissions of the process anyway. A
-server applies the limits to all requests; the property ``confine_locations`` applies them to every
-caller.
+In-process callers have no limits by default, because they have the permissions of the process
+anyway. A server applies limits to all requests, and the property ``confine_locations`` applies them
+to every caller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .location import LOCAL_SCHEMES, SAME_SCHEMES, SCHEME, is_local
 
 __all__ = ["Confinement", "confined", "confinement", "is_local", "is_within"]
 
-# Schemes of the same store; the first one represents them all.
+# Schemes of the same store; each set is represented by its first scheme.
 _SAME = {
     **SAME_SCHEMES,
     "wasb": "az",
@@ -40,8 +40,9 @@ class Confinement:
     """Paths and URIs below which tables are allowed, in addition to the namespace's own
     locations."""
     functions: frozenset[str] | None = None
-    """SQL functions that the caller may use in addition to those whose cost is known; None allows
-    every function."""
+    """SQL functions that the caller may use in addition to those with a known cost; None allows all
+    functions.
+    """
 
     def refuse_outside(self, location: str, own: Iterable[str], what: str) -> None:
         """Reject a location outside the allowed ones.
@@ -66,7 +67,7 @@ _CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=Non
 
 
 def confinement() -> Confinement | None:
-    """Return the limits of the current caller; None if there are none."""
+    """Return the limits of the current caller, or None if there are no limits."""
     return _CURRENT.get()
 
 
@@ -81,10 +82,10 @@ def confined(bounds: Confinement) -> Iterator[None]:
 
 
 def is_within(location: str, place: str) -> bool:
-    """Return whether a location is the same as another or below it, in any spelling of either.
+    """Return whether a location equals another location or is below it, in any spelling.
 
-    Symbolic links are followed on local storage. An ambiguous location (``..``, an empty level, a
-    query, or an encoded form of these) is never within another.
+    Symbolic links are followed on local storage. An ambiguous location (with ``..``, an empty
+    level, a query, or an encoded form of these) is never within another one.
     """
     if _is_plainly_below(location, place):
         return True
@@ -95,9 +96,9 @@ def is_within(location: str, place: str) -> bool:
 
 
 def _is_plainly_below(location: str, place: str) -> bool:
-    """Return whether a path is below another, with no symbolic links in the part below it.
+    """Return whether a path is below another, without symbolic links between the two.
 
-    This is the common case, and needs one check per level.
+    This is the common case, and needs only one check per level.
     """
     start = place.rstrip("/") + "/"
     if not (start.startswith("/") and location.startswith(start)) or "%" in location:
@@ -139,7 +140,7 @@ def _local_readings(path: str, *, is_uri: bool) -> Collection[tuple[str, ...]]:
     path = os.path.expanduser(path)
     if is_uri and not path.startswith("/"):
         return ()
-    # Some readers use a plain path unchanged, others decode it; all of them decode a URI.
+    # Some readers use a plain path unchanged, and others decode it; all readers decode a URI.
     ways = {os.path.realpath(unquote(path)), os.path.realpath(path)}
     return {("file", *way.strip("/").split("/")) if way != "/" else ("file",) for way in ways}
 

@@ -1,5 +1,5 @@
-"""Deprecates public names: their use causes a warning for at least one minor release before
-removal.
+"""Deprecates public names: their use causes a warning for at least one minor release before they
+are removed.
 
 Source: PEP 702.
 """

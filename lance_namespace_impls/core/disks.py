@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["on_local_disk"]
 
-# File systems that never wait for another machine or program, and that record every change
-# immediately. Others may not record changes at all: the directories of a mounted bucket always look
+# File systems that never wait for another machine or program, and that make every change visible
+# immediately. On others, changes may be invisible: the directories of a mounted bucket always look
 # the same.
 _LOCAL = frozenset(
     (
@@ -22,7 +22,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def on_local_disk(path: str) -> bool:
-    """Return whether a path and everything below it are known to be on local disks."""
+    """Return whether a path and everything below it are certain to be on local disks."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

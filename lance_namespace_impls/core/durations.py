@@ -13,15 +13,15 @@ __all__ = ["UNITS", "parse_duration"]
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 UNITS: Final = {"milliseconds": 0.001, "seconds": 1.0}
-"""Unit of a bare number -> its seconds."""
+"""The units of a number without a suffix, each with its length in seconds."""
 
 
 def parse_duration(text: str, unit: str = "seconds") -> timedelta:
     """Parse a duration such as ``30s``, ``500ms`` or ``2m``.
 
     Args:
-        text: a number followed by ``ms``, ``s``, ``m`` or ``h``, or a number alone.
-        unit: unit of a number alone, one of `UNITS`.
+        text: a number, optionally followed by ``ms``, ``s``, ``m`` or ``h``.
+        unit: unit of a number without a suffix, one of `UNITS`.
 
     Raises:
         InvalidInputError: code 13.

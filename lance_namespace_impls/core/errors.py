@@ -1,7 +1,7 @@
 """Translates any failure to a protocol error.
 
-Each backend handles its catalog's failures before this table; an unrecognized failure becomes
-`InternalError` (code 18). The original exception is the ``__cause__``.
+Each backend first handles the failures of its own catalog. A failure that nothing recognizes
+becomes an `InternalError` (code 18). The original exception is the ``__cause__``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def about(subject: str) -> Iterator[None]:
 
 
 def excerpt(text: str, ends: int = 1000) -> str:
-    """Return a message, shortened to its two ends if it is long, for matching patterns.
+    """Return a message, reduced to its two ends if it is long, for pattern matching.
 
     Args:
         text: a message, which may repeat a caller's input.
@@ -58,8 +58,8 @@ def scrub(text: str, secrets: Collection[str]) -> str:
 
 
 def from_system_failure(error: BaseException, what: str) -> LanceNamespaceError:
-    """Return the protocol error for a system failure, or for a library that has no table of its
-    own.
+    """Return the protocol error for a failure of the system, or of a library without its own error
+    table.
 
     Args:
         error: the failure.

@@ -11,8 +11,8 @@ from attrs import frozen
 
 __all__ = ["Stamp"]
 
-# File systems store modification times in steps of up to two seconds (FAT): the second of two
-# changes within one step is invisible.
+# File systems store modification times in steps of up to two seconds (FAT). Of two changes within
+# one step, the second is invisible.
 RECENT_NANOSECONDS = 3_000_000_000
 
 _Mark: TypeAlias = tuple[int, int, int, int]
@@ -22,9 +22,9 @@ _Mark: TypeAlias = tuple[int, int, int, int]
 class Stamp:
     """A snapshot of the state of directories and files.
 
-    A directory changes when one of its direct entries is created, removed or renamed, and when its
-    permissions change. It does not change when a file in it is modified in place, or when anything
-    changes at a deeper level.
+    The state of a directory changes when one of its direct entries is created, removed or renamed,
+    or when its permissions change. It does not change when a file in the directory is modified in
+    place, or when something changes at a deeper level.
     """
 
     _paths: tuple[str, ...]
@@ -32,10 +32,10 @@ class Stamp:
 
     @classmethod
     def take(cls, *paths: str) -> Stamp | None:
-        """Return the current state of paths.
+        """Return a snapshot of the current state of the specified paths.
 
         Returns:
-            None if one of them is missing or a symbolic link, or has changed so recently that
+            None if one of the paths is missing, is a symbolic link, or has changed so recently that
             another change might be invisible.
         """
         try:
@@ -59,6 +59,7 @@ class Stamp:
 
 
 def _mark(path: str) -> _Mark:
-    # The time of the last status change; unlike the modification time, programs cannot set it.
+    # The time of the last status change: unlike the modification time, it cannot be set by
+    # programs.
     found = os.lstat(path)
     return found.st_mode, found.st_ino, found.st_dev, found.st_ctime_ns

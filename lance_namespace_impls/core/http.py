@@ -38,12 +38,12 @@ T = TypeVar("T")
 Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-# Errors that mean the request never reached the server.
+# Errors after which it is certain that the request never reached the server.
 NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-# Errors that leave it unknown whether the server executed the request.
+# Errors after which it is unknown whether the server executed the request.
 OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
-# The first pause is a random fraction of twice this value; the bound doubles for each further
-# pause.
+# The first pause is a random fraction of twice this value; this upper bound doubles with each
+# further pause.
 BACKOFF_SECONDS: Final = 0.25
 STREAMED: Final = "streamed"
 
@@ -202,7 +202,7 @@ def new_async_client(
     def lane() -> httpx.AsyncHTTPTransport:
         transport = _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1)
         transport._pool._network_backend = (
-            backend  # httpx does not pass its own limits on to a custom transport
+            backend  # httpx does not apply its own limits to a custom transport
         )
         return transport
 
@@ -225,7 +225,7 @@ def _transport(
             limits=httpx.Limits(max_connections=connections or config.max_connections),
         )
     except (ValueError, httpx.InvalidURL, ImportError) as error:
-        # The library's message may contain the proxy's address, and thus a password.
+        # The library's message may contain the proxy's address, which may include a password.
         raise InvalidInputError(
             f"{config.impl}: property 'proxy' is not a valid proxy URL ({type(error).__name__})"
         ) from None
@@ -249,16 +249,15 @@ def _with_rules(
         "trust_env": False,
     }
     client = kind(**options)
-    # Callers share a client: a cookie set for one caller must not be sent with another caller's
-    # request.
+    # Callers share a client, so a cookie set for one caller must not be sent with the request of
+    # another.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     return client
 
 
 def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
     if not uri.startswith("https:"):
-        # Loading the certificate authorities takes longer than a whole call; this context trusts
-        # none.
+        # Loading the certificate authorities takes longer than a whole call; this context has none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if config.ca_bundle is None:
@@ -290,9 +289,10 @@ def _proxy_of_environment(uri: str) -> str | None:
 
 
 class _WholeAnswers(httpx.BaseTransport):
-    """Reads responses completely inside the retry scope, so truncated responses are retried.
+    """Reads whole responses within the scope of retries, so that truncated responses are retried.
 
-    Streamed responses are passed on as they arrive; error responses are small and read completely.
+    Streamed responses are passed on as they arrive, except for error responses, which are small and
+    read completely.
     """
 
     def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
@@ -318,7 +318,7 @@ class _WholeAnswers(httpx.BaseTransport):
 
 
 class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
-    """Asynchronous version of `_WholeAnswers`."""
+    """The asynchronous version of `_WholeAnswers`."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, impl: str) -> None:
         self._transport = transport
@@ -343,7 +343,7 @@ class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
 
 
 class _RetryAfterTooLongError(Exception):
-    """The server requested a longer pause than this client allows; its response is returned."""
+    """Raised if the server requests a longer pause than allowed; its response is then returned."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__("the server requested a longer pause")
@@ -351,7 +351,7 @@ class _RetryAfterTooLongError(Exception):
 
 
 class _Retry(Retry):
-    """Never retries earlier than the server requests."""
+    """A retry policy that never retries earlier than the server requests."""
 
     def sleep(self, response: httpx.Response | Exception) -> None:
         self._check_pause(response)
@@ -369,14 +369,14 @@ class _Retry(Retry):
 
 
 class _RetryUnsent(_Retry):
-    """Retries only requests that were never sent; accepts every response."""
+    """A retry policy for requests that were never sent; every response is accepted."""
 
     def is_retryable_status_code(self, status_code: int) -> bool:
         return False
 
 
 class Retries:
-    """Retry policies; pauses grow exponentially with jitter and respect Retry-After.
+    """Retry policies; the pauses grow exponentially with jitter, and respect Retry-After.
 
     Args:
         config: the number of retries, and the longest pause.
@@ -398,8 +398,7 @@ class Retries:
         )
         """For changes: retries only if the server cannot have executed the request."""
         self.unsent: Retry = _RetryUnsent(**common, retry_on_exceptions=NOT_SENT)
-        """For bodies that can be produced only once: retries only if nothing of the body was
-        read."""
+        """For bodies that can be produced only once: retries only if nothing has been read."""
 
 
 def send(
@@ -414,7 +413,7 @@ def send(
         stream: whether the caller reads and closes a successful response.
 
     Raises:
-        httpx.RequestError: the last attempt received no response, or only a truncated one.
+        httpx.RequestError: the last attempt received no response or a truncated one.
     """
     _mark(request, retry, stream)
     try:

@@ -1,4 +1,4 @@
-"""Identifiers: the levels from the root to an object.
+"""Identifiers: the names of the levels from the root to an object.
 
 Source: the general specification, "Object Identifier" and "Name and Identifier for Root Namespace".
 """
@@ -104,7 +104,7 @@ def subject_of(operation: str, identifier: Sequence[str]) -> str:
 
 
 def check_new_name(request: Any, delimiter: str) -> None:
-    """Reject a new table name that cannot be part of a string identifier.
+    """Reject a new table name that cannot be part of an identifier in string form.
 
     Args:
         request: a request of any operation; only RenameTable has a new name.

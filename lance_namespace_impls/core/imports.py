@@ -11,11 +11,11 @@ from typing import Any
 __all__ = ["STACK_BYTES", "load"]
 
 STACK_BYTES = 64 << 20
-"""Stack size of Lance's threads; this is address space, and only the used part consumes memory.
+"""Stack size of Lance's threads. This is address space; memory is allocated only for the used part.
 
 Lance parses stored JSON recursively, with up to 700 bytes of stack per level. Every write checks
-the depth, but other tools may store deeper values; with Rust's default of 2 MiB, reading one would
-crash the process.
+the depth, but other tools may store deeper values. With Rust's default of 2 MiB, reading such a
+value would crash the process.
 """
 
 # Rust reads the variable when it starts its first thread, which happens after this import.
@@ -25,7 +25,7 @@ _lock = threading.RLock()
 
 
 def load(name: str) -> Any:
-    """Import a module; only one thread imports at a time.
+    """Import a module; only one thread can import at a time.
 
     pylance and pyarrow have circular imports. If two threads enter such a cycle at different
     modules, Python avoids a deadlock by returning a partially initialized module to one of them.

@@ -14,7 +14,7 @@ __all__ = ["UPSTREAM_OBSERVER", "UpstreamCall", "UpstreamObserver", "upstream_ca
 
 @attrs.define
 class UpstreamCall:
-    """One call to a catalog, in progress."""
+    """A call to a catalog that is in progress."""
 
     headers: dict[str, str] = attrs.field(factory=dict)
     """Headers to send with an HTTP call, such as a trace context."""
@@ -26,7 +26,7 @@ class UpstreamObserver(Protocol):
     """Observes each call to a catalog."""
 
     def __call__(self, system: str, name: str) -> AbstractContextManager[UpstreamCall]:
-        """Return a context manager that encloses the call.
+        """Return a context manager that surrounds the call.
 
         Args:
             system: kind of the catalog, such as ``unity``.
@@ -42,7 +42,7 @@ UPSTREAM_OBSERVER: ContextVar[UpstreamObserver | None] = ContextVar(
 
 @contextmanager
 def upstream_call(system: str, name: str) -> Iterator[UpstreamCall]:
-    """Return a context manager that encloses one call to a catalog; see `UpstreamObserver`."""
+    """Return a context manager for one call to a catalog; see `UpstreamObserver`."""
     observer = UPSTREAM_OBSERVER.get()
     if observer is None:
         yield UpstreamCall()

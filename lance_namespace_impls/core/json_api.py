@@ -33,7 +33,7 @@ FailureReader: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 @lru_cache(maxsize=1024)
 def _parsed(address: str) -> httpx.URL:
-    """Parse an address; cached, because parsing takes a large part of a call's time."""
+    """Parse an address; results are cached, because parsing takes much of a call's time."""
     return httpx.URL(address)
 
 
@@ -70,7 +70,7 @@ def raising(
     *,
     when: Callable[[HttpFailure], bool],
 ) -> Iterator[None]:
-    """Raise the specified error instead of a failure that `when` recognizes."""
+    """Raise the specified error instead of an HTTP failure that `when` recognizes."""
     try:
         yield
     except HttpFailure as failure:
@@ -100,10 +100,12 @@ _STATUSES = {
 
 @frozen(kw_only=True)
 class FailureTable:
-    """Maps a catalog's failures to protocol codes; the first match wins, and the default is 18."""
+    """Maps a catalog's failures to protocol codes; the first match applies, and 18 is the
+    default.
+    """
 
     kinds: Mapping[str, int]
-    """Codes by the catalog's name for the failure; if the name is unknown, the HTTP status decides.
+    """Codes by the catalog's name for the failure; if the name is unknown, the HTTP status applies.
     """
 
     def error(self, failure: HttpFailure, what: str) -> LanceNamespaceError:
@@ -135,14 +137,14 @@ class JsonApi:
     """Sends requests and reads responses over pooled connections.
 
     Read requests are retried if the connection fails, times out or is interrupted, and after HTTP
-    429, 502, 503 and 504. Changes are retried only if the server cannot have executed them.
+    status 429, 502, 503 or 504. Changes are retried only if the server cannot have executed them.
     Thread-safe.
 
     Args:
         config: timeouts, retries, token and other properties.
         base: address to which paths are appended.
         read_failure: extracts the name and message of a failure from the body of an error response.
-        auth: adds credentials to requests, if a static bearer token does not suffice.
+        auth: adds credentials to requests, if a static bearer token is not enough.
         headers: headers of every request; those of `config` take precedence.
     """
 
@@ -195,7 +197,7 @@ class JsonApi:
     def pages(
         self, path: str, query: Mapping[str, str], paging: Paging
     ) -> Iterator[dict[str, Any]]:
-        """Yield all pages of a listing; a page may be empty without being the last.
+        """Yield all pages of a listing; a page can be empty without being the last one.
 
         Raises:
             InternalError: code 18, the server repeats a page token, so the listing would never end.

@@ -44,8 +44,7 @@ SAME_SCHEMES = {
     "azure": "az",
     "abfs": "abfss",
 }
-"""Schemes that Hadoop and other tools use, with the scheme that Lance supports for the same
-store."""
+"""Schemes of Hadoop and other tools, each with Lance's scheme for the same store."""
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 LOCAL_SCHEMES = frozenset({"file", "file-object-store", "file+uring"})
 _STORES = frozenset({"s3", "gs", "az", "abfss", *SAME_SCHEMES})
@@ -54,25 +53,26 @@ _FOR_LANCE_ALONE = frozenset(
     {"cos", "goosefs", "hf", "memory", "oss", "s3+ddb", "shared-memory", "tos"}
 )
 _AZURE = frozenset({"az", "abfss"})
-# A path may contain a colon, but `s3:bucket/x` and `file:x` are not paths.
+# A path may contain a colon, but `s3:bucket/x` and `file:x` are not valid paths.
 _NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)", re.IGNORECASE)
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 LONGEST_KEY = 1024 - 128
-"""Maximum length, in bytes, of the path of a table or root in an object store: keys are limited to
-1,024 bytes, including Lance's own file names."""
+"""Maximum length, in bytes, of the path of a table or root in an object store. Keys are limited to
+1,024 bytes, including the file names that Lance appends.
+"""
 _LONGEST_PATH = 4096 - 256
 
 
 def absolute(address: str) -> str:
     """Return an address in a form that pyarrow and Lance interpret identically.
 
-    A path is made absolute; a ``file:`` URI on this machine is decoded to an absolute path. The URI
-    of an object store gets the scheme that Lance supports, and no trailing slash; it stays
-    percent-encoded, because Lance decodes it.
+    A path is made absolute, and a ``file:`` URI on this machine is decoded to an absolute path. The
+    URI of an object store gets the scheme that Lance supports, and loses a trailing slash; it
+    remains percent-encoded, because Lance decodes it.
 
     Raises:
-        InvalidInputError: code 13; the address is incomplete, pyarrow and Lance interpret it
-            differently, or no file or object can have that name.
+        InvalidInputError: code 13, the address is incomplete, pyarrow and Lance interpret it
+            differently, or no file or object can have such a name.
     """
     if not address:
         raise InvalidInputError("the address of a directory is empty; specify a path or a URI")
@@ -134,10 +134,10 @@ def _local_path(rest: str, shown_address: str) -> str:
 
 
 def _local(path: str, shown_address: str) -> str:
-    """Return the absolute form of a path; reject it if it is invalid as a directory."""
+    """Return the absolute form of a path; reject a path that cannot be a directory."""
     if not path:
         raise InvalidInputError(f"address {shown_address}: the URI contains no bucket or directory")
-    # POSIX preserves two leading slashes, but Lance does not, so reduce them to one.
+    # POSIX keeps two leading slashes, but Lance does not, so reduce them to one.
     path = "/" + path.lstrip("/")
     longest = max(len(os.fsencode(name)) for name in path.split("/"))
     if longest > MAX_LEVEL_BYTES or len(os.fsencode(path)) > _LONGEST_PATH:
@@ -215,7 +215,7 @@ def _excerpt(address: str) -> str:
 def absolute_as_written(address: str) -> str:
     """Return an address like `absolute`, but preserve ``file:`` URIs as ``file:///...``.
 
-    For servers that distinguish paths from URIs: they resolve a path on their default file system.
+    This form is for servers that resolve a path, unlike a URI, on their default file system.
 
     Raises:
         InvalidInputError: code 13, as for `absolute`.
@@ -225,16 +225,15 @@ def absolute_as_written(address: str) -> str:
 
 
 def as_end_of_uri(path: str) -> str:
-    """Escape the characters in a path that would not be parsed as part of a URI's path."""
+    """Escape the characters that would end the path if the path were parsed as part of a URI."""
     kept = path.rstrip(" ")  # parsers drop spaces at the end of a URI
     return kept.translate(_FOR_URI) + "%20" * (len(path) - len(kept))
 
 
 def stored_form(location: str) -> str:
-    """Return a location from a catalog in the form of `absolute`, or unchanged if that is
-    impossible.
+    """Return a location from a catalog in `absolute` form, or unchanged if that is impossible.
 
-    A location returned unchanged cannot be opened; `absolute` then reports the reason.
+    A location that is returned unchanged cannot be opened; `absolute` reports the reason.
     """
     try:
         return absolute(location) if _URI.fullmatch(location) else _without_end(location)
@@ -247,7 +246,7 @@ def _without_end(location: str) -> str:
 
 
 def is_uri(location: str) -> bool:
-    """Return whether a location is a URI; otherwise it is a path."""
+    """Return whether a location is a URI rather than a path."""
     return _URI.fullmatch(location) is not None or _NO_SLASHES.match(location) is not None
 
 
@@ -257,9 +256,9 @@ def absolute_or_current(path: str | None) -> str:
 
 
 def as_address(location: str) -> str:
-    """Return a location for a server that parses URIs; Lance opens the same place.
+    """Return a location in a form for servers that parse URIs; Lance opens the same location.
 
-    Characters that are invalid in a URI are percent-encoded; a plain path is unchanged.
+    Characters that are invalid in a URI are percent-encoded; a plain path is returned unchanged.
     """
     if "://" not in location:
         return location
@@ -280,10 +279,10 @@ def default_location(root: str, names: Sequence[str]) -> str:
         names: levels below it, outermost first.
 
     Returns:
-        ``{root}/{names joined by /}``, each name percent-encoded; Lance decodes URIs into paths, so
-        below a URI, names with a slash or a percent sign are encoded twice to remain one level.
-        On local storage, a name too long for a directory is truncated, and part of its SHA-256
-        is appended.
+        ``{root}/{names joined by /}``, with each name percent-encoded. Lance decodes URIs into
+        paths, so names with a slash or a percent sign are encoded twice below a URI in order to
+        remain a single level. On local storage, a name that is too long for a directory is
+        truncated, and part of its SHA-256 is appended.
 
     Raises:
         InvalidInputError: code 13, a name is ``.`` or ``..``, which refers to another directory.
@@ -338,10 +337,10 @@ def require_short_levels(location: str) -> None:
 
 
 def plain_path(location: str) -> str:
-    """Return a location in a normalized form for comparisons."""
+    """Return a location in a normalized form, for comparisons."""
     return stored_form(location)
 
 
 def fresh_location(location: str) -> str:
-    """Return a location next to an occupied one: ``<location>-<8 hex digits>``."""
+    """Return a location next to one that is in use: ``<location>-<8 hex digits>``."""
     return f"{location.rstrip('/')}-{os.urandom(4).hex()}"

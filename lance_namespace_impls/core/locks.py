@@ -1,7 +1,7 @@
 """Named locks, for exclusive changes to an object.
 
-Some catalogs do not prevent conflicts: if several clients create the same name concurrently, all
-succeed, and if several change one object, the last one wins.
+Some catalogs do not prevent conflicts. If several clients create the same name concurrently, all of
+them succeed; if several clients change the same object, the last change wins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FINDING = threading.Lock()
 
 
 def _forget() -> None:
-    """Remove all locks after a fork: the threads that would release them do not exist in the child."""
+    """Remove all locks after a fork: the child lacks the threads that would release them."""
     global _FINDING
     _FINDING = threading.Lock()
     _LOCKS.clear()
@@ -39,20 +39,20 @@ def _forget() -> None:
 
 os.register_at_fork(after_in_child=_forget)
 
-# Short, because the thread that released a lock may immediately acquire it again.
+# This interval is short, because the thread that released a lock may immediately acquire it again.
 POLL_SECONDS = 0.005
 
 
 @contextmanager
 def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock for a key, which only one thread in this process can hold at a time.
+    """Hold the lock for a key, which only one thread of this process can hold at a time.
 
     Args:
         key: identifies the lock.
         timeout: seconds to wait for the lock; None means no limit.
 
     Raises:
-        TimeoutError: another thread still held the lock.
+        TimeoutError: another thread still holds the lock at the end of that time.
     """
     with _FINDING:
         lock = _LOCKS.setdefault(key, threading.Lock())
@@ -66,19 +66,18 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
 
 @contextmanager
 def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
-    """Hold the lock for a key, which only one thread in all of this user's processes can hold at a
-    time.
+    """Hold the lock for a key, which only one thread in all of this user's processes can hold.
 
-    The lock is released when the process ends. Processes with different folders for temporary files
-    do not share locks. If the folder does not support locks, the lock applies only to the threads
-    in this process, and a `RuntimeWarning` is issued.
+    The lock is released when the process exits. Processes with different folders for temporary
+    files do not share locks. If the folder does not support locks, the lock applies only to threads
+    of this process, and a `RuntimeWarning` is issued.
 
     Args:
         key: identifies the lock; its `repr` must be the same in each process.
         timeout: seconds to wait for the lock; None means no limit.
 
     Raises:
-        TimeoutError: another thread or process still held the lock.
+        TimeoutError: another thread or process still holds the lock at the end of that time.
     """
     from filelock import FileLock, Timeout  # slow to import, and most processes need no lock
 
@@ -106,7 +105,8 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
                 stacklevel=3,
             )
         else:
-            # A process that waits for the file detects that it was deleted, and creates another.
+            # A process that waits for the file detects that the file was deleted, and creates
+            # another one.
             stack.callback(_delete, lock.lock_file)
         yield
 
@@ -133,7 +133,7 @@ def _delete(path: str) -> None:
 def object_lock(
     server: str, identifier: Identifier, timeout: float | None = None
 ) -> Iterator[None]:
-    """Lock an object against changes over other connections from this machine to the same server.
+    """Lock an object against changes from this machine to the same server over other connections.
 
     Args:
         server: address of the server.
@@ -143,7 +143,7 @@ def object_lock(
     Raises:
         ConcurrentModificationError: code 14, the lock was not free within that time.
     """
-    # Some servers compare names case-insensitively, so names that differ in case share a lock.
+    # Some servers compare names case-insensitively, so names that differ only in case share a lock.
     key = (server, *(name.lower() for name in identifier))
     with ExitStack() as stack:
         try:

@@ -1,4 +1,4 @@
-"""Parses modes of operations, in upper or lower case and with or without underscores.
+"""Parses the modes of operations, in upper or lower case and with or without underscores.
 
 Source: protocol semantics, "Modes".
 """
@@ -43,7 +43,7 @@ class DropBehavior(Enum):
 
 
 class InsertMode(Enum):
-    """Whether InsertIntoTable appends or replaces rows."""
+    """Whether InsertIntoTable appends rows or replaces the existing rows."""
 
     APPEND = "append"
     OVERWRITE = "overwrite"

@@ -1,6 +1,6 @@
 """Classifies object store options as destinations, credentials, or neither.
 
-The classification uses lists of known names; an option that is not on any list may be a secret.
+The classification uses lists of known names; an option that is on no list may be a secret.
 
 Source: the configuration keys of the object_store library, which pylance passes on.
 """
@@ -28,7 +28,9 @@ __all__ = [
 
 HIDDEN = "***"
 EXPIRES_AT_MILLIS = "expires_at_millis"
-"""The storage option that contains the expiry time of the others, in milliseconds since 1970."""
+"""Name of the storage option that contains the expiration time of the other options, in
+milliseconds since 1970.
+"""
 
 _DESTINATIONS = frozenset({
     "account_name", "allow_http", "allow_invalid_certificates", "authority_host",
@@ -60,7 +62,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 
 
 def _name(key: str) -> str:
-    """Return the name of an option without its optional vendor prefix."""
+    """Return the name of an option without the vendor's prefix, if it has one."""
     plain = _VENDORS.sub("", key.lower().replace("-", "_"), count=1)
     return "endpoint" if plain in ("endpoint_url", "endpoint_url_s3") else plain
 
@@ -71,7 +73,7 @@ def is_ignorable(key: str) -> bool:
 
 
 def is_secret_option(key: str) -> bool:
-    """Return whether an option's value must not be shown, because it is not known to be harmless."""
+    """Return whether an option's value must be hidden because it is not known to be harmless."""
     return _name(key) not in KNOWN
 
 
@@ -88,7 +90,7 @@ def shown(text: str) -> str:
 
 
 def secret_parts(text: str) -> set[str]:
-    """Return the parts of a string that `shown` hides, for removal from messages."""
+    """Return the parts of a string that `shown` hides, to remove them from messages."""
     found: set[str] = set()
     for url in _URL.findall(text) if "://" in text else ():
         _, user, _, tail = _parts(url)
@@ -108,7 +110,7 @@ def _parts(url: str) -> tuple[str, str, str, str]:
     end = min((rest.index(sign) for sign in "?#" if sign in rest), default=len(rest))
     place, tail = rest[:end], rest[end:]
     user = ""
-    # In Azure's abfs://container@account, the part before the at sign is a container, not a user.
+    # In Azure's abfs://container@account, the part before the @ is a container, not a user.
     if not scheme.lower().startswith(("abfs", "wasb")):
         authority, slash, path = place.partition("/")
         user, _, host = authority.rpartition("@")
@@ -125,10 +127,10 @@ def overlaid(configured: Mapping[str, str], own: Mapping[str, str]) -> dict[str,
 def joined_options(
     configured: Mapping[str, str], own: Mapping[str, str], what: str
 ) -> dict[str, str]:
-    """Return the storage options of a table: the namespace's, overridden by its own.
+    """Return the storage options of a table: the namespace's, overridden by the table's own.
 
-    If a table's own options redirect its requests, only credentials from the same options are sent
-    there, never those of the namespace or the environment.
+    If a table's own options redirect its requests to another server, only credentials from the same
+    options are sent to that server, never those of the namespace or the environment.
 
     Args:
         configured: the namespace's options.

@@ -1,14 +1,14 @@
 """Splits listings into pages.
 
-A page token is opaque to callers. It contains the last returned name, so paging continues in order
-despite concurrent additions and removals, and a fingerprint of the listing, so tokens of other
-listings are rejected. Any other string is interpreted as a name to start after, which pylance and
-lancedb send.
+A page token is opaque to callers. It contains the last returned name, so that paging continues in
+order despite concurrent additions and removals. It also contains a fingerprint of the listing, so
+that tokens of other listings are rejected. Any other string is interpreted as a name to start
+after, because pylance and lancedb send such names.
 
-A catalog that cannot start a listing in the middle lists everything. The process caches the listing
-for a while, under an id that the token also contains, and serves the next pages from it. If the
-cached listing has expired, or another process gets the request, the catalog is listed again and the
-page starts after the last name.
+A catalog that cannot start a listing in the middle lists everything. The process caches this
+listing for a while, under an id that the token also contains, and serves the next pages from the
+cache. If the cached listing has expired, or another process receives the request, the catalog is
+listed again, and the page starts after the last name.
 
 Source: protocol semantics, "Paging".
 """
@@ -39,14 +39,16 @@ _FINGERPRINT = re.compile("[0-9a-f]{16}")
 SECONDS_KEPT = 60.0
 """Number of seconds for which pages are served from one listing."""
 MAX_NAMES_KEPT = 500_000
-"""Maximum number of cached names per namespace; a larger listing is the only one that is cached."""
+"""Maximum number of cached names per namespace; a larger listing is cached, but no others with
+it.
+"""
 
 
 class SortedNames(Iterator[str]):
     """Sorted names from one complete listing, starting after one of them.
 
     Args:
-        names: all of them, in order.
+        names: all names, in order.
         after: name to start after; None starts at the beginning.
     """
 
@@ -62,7 +64,7 @@ class SortedNames(Iterator[str]):
         return len(self.names)
 
     def again(self, after: str | None, wanted: int | None) -> Self | None:
-        """Return the same listing, starting after another name; None if it cannot start there.
+        """Return the same listing, starting after another name, or None if it cannot start there.
 
         Args:
             after: name to start after; None starts at the beginning.
@@ -72,7 +74,7 @@ class SortedNames(Iterator[str]):
 
 
 class Listings:
-    """A cache of the listings from which the pages of one walk are read.
+    """A cache of the listings from which the pages of a walk are read.
 
     Args:
         seconds: how long pages are served from a listing; 0 disables caching.
@@ -97,7 +99,7 @@ class Listings:
 
         Args:
             of: key of the listing.
-            load: requests the listing, starting after `after`.
+            load: requests the listing from the catalog, starting after `after`.
             after: name to start after.
             wanted: maximum number of names that will be read; None for all.
         """
@@ -124,7 +126,8 @@ class KeptListings:
 
     Args:
         seconds: how long pages are served from a listing; 0 disables caching.
-        most: maximum number of cached names; a walk with more names is the only one cached.
+        most: maximum number of cached names; a walk with more names is cached, but no others with
+            it.
     """
 
     def __init__(self, seconds: float = SECONDS_KEPT, most: int = MAX_NAMES_KEPT) -> None:
@@ -135,7 +138,7 @@ class KeptListings:
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> Listings:
-        """Return the listings of a walk; empty ones if they are no longer cached."""
+        """Return the listings of a walk, which are empty if they are no longer cached."""
         with self._lock:
             _, _, found = self._kept.get(id or "", (0.0, 0, None))
         return found if found is not None else Listings(self._seconds)
@@ -148,13 +151,13 @@ class KeptListings:
                 self._names = 0
 
     def keep(self, listings: Listings) -> str | None:
-        """Cache the listings of a walk and return its id; None if there are no listings."""
+        """Cache the listings of a walk and return its id, or None if there are no listings."""
         count = len(listings)
         if not count:
             return None
         now = time.monotonic()
         with self._lock:
-            # An active walk is moved to the end, so that inactive ones are first.
+            # An active walk is moved to the end, so that inactive walks come first.
             self._drop(listings.id)
             self._kept[listings.id] = (now + self._seconds, count, listings)
             self._names += count
@@ -187,7 +190,8 @@ def page_of(
     Args:
         listing: returns the entries in order, starting after the given key (None: from the start);
             only the entries that the page needs are read.
-        of: key of the listing, such as operation, namespace and filters; tokens are bound to it.
+        of: key of the listing, such as operation, namespace and filters; tokens are valid only for
+            this key.
         key: returns the sort key of an entry.
         page_token: token of the previous page.
         limit: maximum number of entries on the page.
@@ -220,10 +224,11 @@ def kept_page_of(
     limit: int | None,
     from_name: Callable[[str], Any] = str,
 ) -> tuple[list[T], str | None]:
-    """Return one page of a listing like `page_of`, with listings shared between pages.
+    """Return one page of a listing like `page_of`, using listings that several pages share.
 
     Args:
-        listing: also receives the listings that the previous pages requested.
+        listing: like that of `page_of`, but also receives the listings that previous pages
+            requested.
         kept: caches the listings for the next page.
     """
     if limit is not None and limit < 1:

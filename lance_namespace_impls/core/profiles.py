@@ -1,7 +1,7 @@
-"""Reads the configuration file: one TOML table per profile, for the command line, Python and Spark.
+"""Reads the configuration file for the command line, Python and Spark: one TOML table per profile.
 
 A profile contains ``impl`` and the properties of that implementation. ``${NAME}`` in a value is
-replaced by that environment variable, so the file need not contain secrets.
+replaced by the value of that environment variable, so that the file need not contain secrets.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class ProfileError(InvalidInputError):
-    """The configuration file, or a profile in it, cannot be used (code 13)."""
+    """Raised if the configuration file, or a profile in it, cannot be used (code 13)."""
 
 
 def config_path(named: str | os.PathLike[str] | None = None) -> Path:
     """Return the path of the configuration file.
 
-    This is the argument, else ``LANCE_NS_CONFIG``, else the user's default path.
+    This is the argument if there is one, otherwise ``LANCE_NS_CONFIG``, otherwise the user's
+    default path.
     """
     named = named or os.environ.get("LANCE_NS_CONFIG")
     if named:
@@ -37,7 +38,7 @@ def config_path(named: str | os.PathLike[str] | None = None) -> Path:
 
 
 def read_profiles(path: Path) -> dict[str, Any]:
-    """Return every profile of a configuration file, without expanding variables.
+    """Return all profiles of a configuration file, without expanding environment variables.
 
     Raises:
         ProfileError: code 13, the file cannot be read or is not TOML.
@@ -63,8 +64,8 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
         the profile, or None if `name` is None and the file has no default profile.
 
     Raises:
-        ProfileError: code 13; the file cannot be read, has no such profile, or the profile is not a
-            table, has no ``impl``, or names an environment variable that is not set.
+        ProfileError: code 13, the file cannot be read or has no such profile; or the profile is not
+            a table, has no ``impl``, or names an environment variable that is not set.
     """
     profiles = read_profiles(path)
     profile = profiles.get(name or DEFAULT_PROFILE)
@@ -83,7 +84,7 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Join the keys of nested tables with dots: TOML parses ``storage.region = …`` as a table."""
+    """Join the keys of nested tables with dots; TOML parses ``storage.region = …`` as a table."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):

@@ -22,7 +22,7 @@ _SHORTEST: Final = 4
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of headers that contain credentials, and the parts of each value."""
+    """Return the values of headers that contain credentials, and the parts of these values."""
     found: set[str] = set()
     for name, value in headers.items():
         if _TELLING.search(name):
@@ -35,7 +35,7 @@ def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
 def secrets_in_request(request: Any) -> frozenset[str]:
     """Return the values in a request that must not be shown.
 
-    They are the caller's credentials, including those in its headers, and object store options that
+    These are the caller's credentials, including those in headers, and object store options that
     are not known to be harmless.
 
     Args:

@@ -26,27 +26,29 @@ class TableStorage:
     session."""
 
     renewed_by: tuple[Any, Sequence[str]] | None = field(default=None, eq=False)
-    """A namespace and the table's identifier in it, from which new options are requested when these
-    expire."""
+    """A namespace, and the table's identifier in it, for requesting new options when the current
+    ones expire.
+    """
 
     managed: bool = False
-    """Whether the namespace in `renewed_by` manages the table's versions; if so, it is called for
-    the latest version and for each commit."""
+    """Whether the namespace in `renewed_by` manages the table's versions. If so, pylance calls the
+    namespace to find the latest version and to commit.
+    """
 
     def lance_options(self) -> dict[str, str] | None:
-        """Return Lance's options for the dataset, including those of the environment.
+        """Return the options that Lance uses for the dataset, including those from the environment.
 
-        pyarrow receives the same options, see `resolve`.
+        pyarrow receives the same options; see `resolve`.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would open different locations.
+            InvalidInputError: code 13, Lance and pyarrow would open different locations.
         """
         return dict(resolve(self.location, self.options).options) or None
 
     def of_namespace(self) -> dict[str, Any]:
         """Return the arguments that make pylance call the namespace.
 
-        They are empty unless the options expire or the namespace manages the versions.
+        There are no arguments unless the options expire or the namespace manages the versions.
         """
         if self.renewed_by is None or not (self.managed or EXPIRES_AT_MILLIS in self.options):
             return {}

@@ -39,11 +39,11 @@ _FAR_FUTURE = datetime(2100, 1, 1, tzinfo=UTC)
 _TRUE = frozenset({"1", "true", "on", "yes", "y"})
 _FALSE = frozenset({"0", "false", "off", "no", "n", ""})
 _ALLOW_HTTP = ("allow_http", "aws_allow_http", "azure_allow_http", "google_allow_http")
-# In Lance, these variables override the options; later ones take precedence.
+# In Lance, these variables override the options, and later variables override earlier ones.
 _HTTP_VARIABLES = ("AZURE_STORAGE_ALLOW_HTTP", "AZURE_STORAGE_USE_HTTP", "AWS_ALLOW_HTTP")
 
-# For each kind of store: Lance's name for an option, and its aliases. An environment variable has
-# one of these names in upper case; the first one that is set is used.
+# For each kind of store: Lance's name for an option, and the option's aliases. An environment
+# variable has one of these names in upper case; the first variable that is set is used.
 _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "s3": {
         "aws_access_key_id": ("access_key_id",),
@@ -115,7 +115,7 @@ _CREDENTIALS: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""Options whose environment variables are used only together."""
+"""Groups of options whose environment variables are used only together."""
 _ENDPOINTS = {"s3": "aws_endpoint", "gs": "google_base_url", "az": "azure_storage_endpoint"}
 _BOOLEANS = frozenset(
     {
@@ -126,7 +126,7 @@ _BOOLEANS = frozenset(
         "azure_storage_use_emulator",
     }
 )
-# pyarrow has no arguments for these; it reads them from the environment.
+# pyarrow has no arguments for these options; it reads them from the environment.
 _READ_BY_PYARROW = frozenset({"google_application_credentials"})
 _EMULATOR = {
     "azure_storage_account_name": "devstoreaccount1",
@@ -145,12 +145,13 @@ class ResolvedAddress:
     path: str
     """The path within the pyarrow file system."""
     kind: str | None
-    """``s3``, ``gs`` or ``az``; None means local storage, and ``other`` a store that only Lance
-    supports."""
+    """``s3``, ``gs`` or ``az``; None means local storage, and ``other`` means a store that only
+    Lance supports.
+    """
     options: Mapping[str, str] = field(repr=lambda options: repr(redact(options)))
-    """The options under Lance's primary names, including options from the environment."""
+    """The options under Lance's primary names, including those from the environment."""
     own: frozenset[str] = field(factory=frozenset, repr=False)
-    """Names of the options that were passed; the others come from the environment."""
+    """Names of the options that were passed by the caller; the others come from the environment."""
 
     @property
     def bucket(self) -> str:
@@ -159,7 +160,9 @@ class ResolvedAddress:
 
     @property
     def is_reached_by_pyarrow(self) -> bool:
-        """Whether pyarrow has an equivalent for every option; if not, its credentials could differ."""
+        """Whether pyarrow has an equivalent for every option; if not, its credentials might
+        differ.
+        """
         return self.kind is None or (self.kind == "s3" and not self._without_equal())
 
     def filesystem(self) -> Any:
@@ -175,8 +178,8 @@ class ResolvedAddress:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
         if self.kind == "s3" and not {"region", "endpoint_override"} & set(arguments):
-            # Like Lance, look up the bucket's region. If the lookup fails, the actual request fails
-            # as well and reports the problem.
+            # Look up the bucket's region, as Lance does. If the lookup fails, the actual request
+            # fails as well and reports the problem.
             with suppress(OSError):
                 arguments["region"] = fs.resolve_s3_region(self.bucket)
         try:
@@ -215,7 +218,7 @@ class ResolvedAddress:
                 return fs.AzureFileSystem, self._az()
 
     def _without_equal(self) -> list[str]:
-        """Return the options that affect the server or the credentials and have no pyarrow equivalent."""
+        """Return options for the server or the credentials that have no equivalent in pyarrow."""
         assert self.kind is not None
         none = {"google_service_account", "google_service_account_key"}
         names = _NAMES.get(self.kind, {})
@@ -239,8 +242,8 @@ class ResolvedAddress:
         }
         from pyarrow import fs
 
-        # Not the standard strategy: its quota applies to the whole process, and one outage exhausts
-        # it permanently.
+        # Do not use the standard strategy: its quota applies to the whole process, and one outage
+        # exhausts it permanently.
         out: dict[str, Any] = {
             "retry_strategy": fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)
         }
@@ -263,7 +266,7 @@ class ResolvedAddress:
         return out
 
     def _without_bucket(self, endpoint: str) -> str:
-        """Return an endpoint in pyarrow's form; Lance's includes the bucket."""
+        """Return an endpoint in pyarrow's form, without the bucket that Lance's form includes."""
         scheme, _, rest = endpoint.partition("://")
         start = f"{self.bucket}."
         if not rest.startswith(start):
@@ -325,7 +328,7 @@ class ResolvedAddress:
 
 
 def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
-    """Resolve an address and its options to the location and options that both libraries use.
+    """Resolve an address and its options to the location and the options that both libraries use.
 
     Explicit options take precedence over the environment. All code that opens storage uses this
     function, so pyarrow and Lance send their requests to the same server with the same credentials.
@@ -335,7 +338,7 @@ def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
         options: object-store options with pylance's names, such as ``aws_endpoint``.
 
     Raises:
-        InvalidInputError: code 13; the address or an option is invalid.
+        InvalidInputError: code 13, the address or an option is invalid.
     """
     location = absolute(address)
     if not is_uri(location):
@@ -365,13 +368,13 @@ def resolve(address: str, options: Mapping[str, str]) -> ResolvedAddress:
     if kind == "s3":
         _refuse_half_of_a_key(found, location)
         if "aws_access_key_id" in own and os.environ.get("AWS_SESSION_TOKEN"):
-            found.setdefault("aws_session_token", "")  # otherwise, Lance would use the variable
+            found.setdefault("aws_session_token", "")  # Lance would otherwise use the variable
     if endpoint := found.get(_ENDPOINTS[kind]):
         found[_ENDPOINTS[kind]] = _checked_endpoint(endpoint, found, location)
     if kind == "s3" and "aws_endpoint" in found and os.environ.get("AWS_ENDPOINT_URL_S3"):
         found["aws_endpoint_url_s3"] = found[
             "aws_endpoint"
-        ]  # otherwise, Lance would prefer the variable
+        ]  # Lance would otherwise prefer the variable
     return ResolvedAddress(
         location=location, path=path, kind=kind, options=found, own=frozenset(own)
     )
@@ -381,7 +384,7 @@ def check_options(root: str | None, options: Mapping[str, str]) -> None:
     """Reject invalid object store options before they are used.
 
     Args:
-        root: location of the tables, if they share one.
+        root: location of the tables, if they have a common one.
         options: object-store options with pylance's names.
 
     Raises:
@@ -402,11 +405,11 @@ def check_options(root: str | None, options: Mapping[str, str]) -> None:
 
 
 def applicable_options(address: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that apply to the kind of object store that an address names."""
+    """Return the options that apply to the kind of object store in an address."""
     scheme, _, rest = absolute(address).partition("://")
     names = _NAMES.get(_KINDS.get(scheme, ""), {})
     if "@" in rest.partition("/")[0]:
-        return {}  # the address specifies the account, but the options are for another one
+        return {}  # the address specifies the account, but the options are for another account
     known = {*names, *(other for others in names.values() for other in others)}
     return {key: value for key, value in options.items() if key.lower() in known}
 
@@ -444,7 +447,7 @@ def _boolean(key: str, value: str, location: str) -> str:
 
 
 def _with_environment(kind: str, own: Mapping[str, str], location: str) -> dict[str, str]:
-    """Return options, supplemented by those in the environment."""
+    """Return options, supplemented by those from the environment."""
     environment = {key.lower(): value for key, value in os.environ.items() if value}
     out = dict(own)
     credentials = _CREDENTIALS[kind]
@@ -534,8 +537,8 @@ _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
 }
 _STORE_FAILURE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (-?\d+)\))?")
-# Responses for which pyarrow has no name: responses to HEAD have no body, and one without a status
-# was truncated.
+# Responses for which pyarrow has no name: responses to HEAD have no body, and a response without a
+# status was truncated.
 _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
     "-1": ServiceUnavailableError,
     "429": ThrottlingError,
@@ -547,7 +550,7 @@ _STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
 
 
 def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
-    """Return the error class for an object store failure; None if pyarrow's message is not recognized."""
+    """Return the error class for an object store failure; None if the message is unknown."""
     found = _STORE_FAILURE.search(str(error))
     if found is None:
         return None
@@ -555,7 +558,7 @@ def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
 
 
 def open_store(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the ``pyarrow.fs.FileSystem`` of a URI or path, and the path within it.
+    """Return the ``pyarrow.fs.FileSystem`` for a URI or path, and the path within the file system.
 
     Args:
         root: a URI or path.

@@ -32,7 +32,7 @@ __all__ = ["Directory"]
 
 POLL_SECONDS = 0.02
 MANY = 16
-"""Minimum number of paths for which opening the root once is faster."""
+"""Minimum number of paths for which it is faster to open the root once."""
 
 
 class Directory:
@@ -54,16 +54,16 @@ class Directory:
 
     @cached_property
     def _fs(self) -> Any:
-        """The file system, opened on first use."""
+        """The file system, which is opened on first use."""
         return self._resolved.filesystem()
 
     @property
     def lance_options(self) -> dict[str, str] | None:
-        """Lance's options for opening the contents of the directory."""
+        """Lance's options for opening tables in the directory."""
         return dict(self._resolved.options) or None
 
     def location(self, folder: str) -> str:
-        """Return the location of a table directory in pylance's form."""
+        """Return the location of a table directory in the form that pylance uses."""
         name = folder if self.is_local else as_end_of_uri(folder)
         return f"{self.root.rstrip('/')}/{name}"
 
@@ -95,7 +95,9 @@ class Directory:
         return [_KIND.get(info.type, "missing") for info in infos]
 
     def _many_kinds(self, paths: Sequence[str]) -> list[str]:
-        """Examine local paths relative to the open root, so the path of the root is resolved only once."""
+        """Examine local paths relative to the opened root, whose path is thus resolved only
+        once.
+        """
         try:
             root = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
@@ -116,7 +118,7 @@ class Directory:
     def stamp(self, *paths: str) -> Stamp | None:
         """Return the current state of local paths.
 
-        None if it cannot be determined (see `Stamp`), or the paths are not on a local disk.
+        None if the state cannot be determined (see `Stamp`) or the paths are not on a local disk.
         """
         taken = Stamp.take(*map(self._path, paths))
         return taken if taken is not None and on_local_disk(self._base) else None
@@ -129,8 +131,8 @@ class Directory:
         """List the names of the directories in the root; a missing root has none.
 
         Args:
-            unreadable: called with the error for an unreadable name; returns to omit the name, or
-                raises.
+            unreadable: called with the error if a name is unreadable; returns to omit the name, or
+                raises the error.
 
         Raises:
             InvalidInputError: code 13, the root is a file.
@@ -142,13 +144,13 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            infos = []  # deleted in between, because pyarrow accesses the root twice
+            infos = []  # the root was deleted in between; pyarrow accesses it twice
         if not infos:
             self.require_directory()
         return [info.base_name for info in infos if info.type == fs.FileType.Directory]
 
     def _local_folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
-        """List the directories in a local root; few of them need individual examination."""
+        """List the directories in a local root; few entries need to be examined individually."""
         found = []
         try:
             with os.scandir(self._base) as entries:
@@ -182,7 +184,7 @@ class Directory:
         return [name for name, kind in zip(found, kinds, strict=True) if kind == "directory"]
 
     def require_directory(self) -> None:
-        """Reject a root that is a file, or is in a missing bucket (code 13)."""
+        """Reject a root that is a file, or whose bucket does not exist (code 13)."""
         kind = self.kinds("")[0]
         if kind == "file":
             raise InvalidInputError(f"{self.root} is a file; specify a directory of tables")
@@ -206,14 +208,15 @@ class Directory:
         try:
             infos = self._fs.get_file_info(selector)
         except (FileNotFoundError, NotADirectoryError):
-            return False  # deleted between pyarrow's check and its listing
+            return False  # the directory was deleted after pyarrow checked it
         return any(info.path.endswith(ending) for info in infos)
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file; None if it does not exist.
+        """Read a small file, or return None if it does not exist.
 
         Raises:
-            InvalidTableStateError: code 19, it is not a regular file; reading it might never end.
+            InvalidTableStateError: code 19, the file is not a regular file; reading it might never
+                end.
         """
         try:
             if self.is_local:
@@ -224,12 +227,14 @@ class Directory:
             return None
 
     def modified(self, path: str) -> int | None:
-        """Return when a file was last written, in microseconds since 1970; None if it does not exist."""
+        """Return a file's modification time in microseconds since 1970; None if there is no
+        file.
+        """
         (found,) = self._fs.get_file_info([self._path(path)])
         return None if found.mtime_ns is None else int(found.mtime_ns // 1000)
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a small file atomically: readers find either the old or the new content."""
+        """Write a small file atomically; readers find either the old or the new content."""
         if not self.is_local:
             with self._fs.open_output_stream(self._path(path)) as stream:
                 stream.write(content)
@@ -246,8 +251,8 @@ class Directory:
     def create_marker(self, path: str) -> bool:
         """Create an empty file; return False if it already exists.
 
-        On local storage, exactly one of several callers gets True. pyarrow.fs has no such call for
-        object stores: there, two concurrent callers may both get True.
+        On local storage, exactly one of several concurrent callers gets True. For object stores,
+        pyarrow.fs has no such call, so two concurrent callers may both get True.
         """
         if self.is_local:
             try:
@@ -270,7 +275,7 @@ class Directory:
 
     def add(self, folder: str, files: Mapping[str, bytes]) -> bool:
         """Atomically create a directory that contains small files; return False if it already
-        exists. On local storage, exactly one of several callers gets True.
+        exists. On local storage, exactly one of several concurrent callers gets True.
         """
         if not self.is_local:
             if self.kinds(folder)[0] != "missing":
@@ -286,9 +291,9 @@ class Directory:
 
     @contextmanager
     def staged(self) -> Iterator[str]:
-        """Create a directory and yield its name; it is deleted afterwards, unless it was moved.
+        """Create a directory and yield its name; delete it afterwards, unless it was moved.
 
-        While it is locked, it is not mistaken for an abandoned directory.
+        The directory is locked, so that it is not mistaken for an abandoned one.
         """
         name = f"{sweep.STAGED}{os.urandom(16).hex()}"
         path = self._path(name)
@@ -339,8 +344,8 @@ class Directory:
         return trash
 
     def opened(self, folder: str) -> AbstractContextManager[local.OpenTree | None]:
-        """Return a handle that keeps a directory and its subdirectories open. None on object
-        stores, or if there are too many subdirectories.
+        """Return a handle that keeps a directory and its subdirectories open, or None on object
+        stores or if there are too many subdirectories.
 
         Raises:
             FileNotFoundError: the directory does not exist, or no longer exists.
@@ -361,15 +366,15 @@ class Directory:
     def delete(self, folder: str, opened: local.OpenTree | None = None) -> None:
         """Delete a directory in the trash and its contents.
 
-        Directories that other processes left behind are also deleted, if possible. The root may
-        contain many tables, so the search for them is only occasional.
+        Directories that other processes left behind are also deleted, if possible. The search for
+        them is only occasional, because the root may contain many tables.
 
         Args:
             folder: name of the directory in the trash.
             opened: the examined directory; only the entries that it lists are deleted.
 
         Raises:
-            OSError: it could not be deleted completely.
+            OSError: the directory could not be deleted completely.
         """
         if not self.is_local:
             with suppress(FileNotFoundError):  # another process deleted it concurrently
@@ -412,16 +417,16 @@ class Directory:
     def hold(
         self, name: str, *, timeout: float, marker: str | None = None
     ) -> AbstractContextManager[Any] | None:
-        """Lock a file, which only one process can do at a time; object stores do not support this.
+        """Lock a file, so that no other process can lock it; object stores do not support this.
 
         Args:
-            name: the file; it is deleted afterwards. Creating a file is slow in a root with many
-                directories.
+            name: the file to create and lock; it is deleted afterwards. Creating a file is slow in
+                a root with many directories.
             timeout: how long to wait for the lock, in seconds.
             marker: an existing file to lock instead, if it can be locked; it is not deleted.
 
         Returns:
-            a context manager that releases the lock; None if another process holds it.
+            a context manager that releases the lock, or None if another process holds the lock.
 
         Raises:
             FileNotFoundError: the root does not exist.

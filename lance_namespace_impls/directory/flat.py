@@ -1,4 +1,4 @@
-"""Manages tables whose names determine their location: subdirectories of the root."""
+"""Manages tables whose names determine their locations: subdirectories of the root."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ AT_ONCE = 1000
 
 
 class FlatTables(TableFolders):
-    """The tables directly below the root, with storage as the only catalog."""
+    """The tables directly below the root; storage itself is the catalog."""
 
     plain = True
     """Whether a subdirectory ``name`` is also a table, like ``name.lance``."""
@@ -62,8 +62,8 @@ class FlatTables(TableFolders):
         )
 
     def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return two mappings: table name to directory, and to all directories if there are
-        several.
+        """Return two mappings: from table names to directories, and to all directories of a table
+        if there are several.
 
         Only the names of directories are examined.
         """
@@ -86,7 +86,7 @@ class FlatTables(TableFolders):
         names: Iterator[str],
         wanted: int | None,
     ) -> Iterator[tuple[str, str]]:
-        """Examine names in batches, and yield those that are tables with their directories."""
+        """Examine names in batches, and yield those that are tables, with their directories."""
         for batch in batched(names, wanted):
             live = self._live_among(
                 [each for name in batch for each in several.get(name) or (folders[name],)]
@@ -110,7 +110,7 @@ class FlatTables(TableFolders):
         return self._entry((name,), folder, self.read_properties(folder))
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:
-        """Return the listed directories that are tables, without unreadable ones."""
+        """Return the listed directories that are tables, except unreadable ones."""
         try:
             kinds = self.directory.kinds(*[f"{folder}/{DEREGISTERED}" for folder in folders])
             return {f for f, kind in zip(folders, kinds, strict=True) if kind == "missing"}
@@ -128,10 +128,10 @@ class FlatTables(TableFolders):
         warnings.warn(f"{error} (omitted)", stacklevel=2)
 
     def _live_folder(self, name: str) -> str | None:
-        """Return the directory of a table; None if there is none.
+        """Return the directory of a table, or None if there is none.
 
         Raises:
-            InvalidTableStateError: code 19, there are two directories.
+            InvalidTableStateError: code 19, the table has two directories.
         """
         live: Sequence[str] = self._live(self._own_folders(name))
         if self._names_of(live).count(name) == 0:
@@ -157,14 +157,15 @@ class FlatTables(TableFolders):
         folder = self._live_folder(name)
         if folder is None or folder not in found:
             return None
-        # Changes of the root reveal new entries, and changes of a table's directory reveal markers.
+        # A change of the root reveals new entries, and a change of a table's directory reveals
+        # markers.
         paths = [".", *found, f"{folder}/{VERSIONS}"]
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] != "missing":
             paths.append(f"{folder}/{PROPERTIES}")
         return self.directory.stamp(*paths)
 
     def _own_folders(self, name: str) -> tuple[str, ...]:
-        """Return the possible directories of a table, according to its name."""
+        """Return the directories that a table with this name may have."""
         return (f"{name}{SUFFIX}", name) if self.plain else (f"{name}{SUFFIX}",)
 
     def _live(self, folders: Sequence[str]) -> list[str]:
@@ -188,8 +189,8 @@ class FlatTables(TableFolders):
 
     def _names_of(self, folders: Sequence[str]) -> list[str]:
         """Return the table names of directories."""
-        # Checking one character excludes most names: the hyphen before eight characters and the
-        # suffix.
+        # Checking a single character excludes most names: the hyphen before the eight characters
+        # and the suffix.
         shaped = [f for f in folders if f[-15:-14] == "-" and IS_BESIDE.fullmatch(f)]
         if not shaped:
             return [folder.removesuffix(SUFFIX) for folder in folders]
@@ -201,9 +202,9 @@ class FlatTables(TableFolders):
         ]
 
     def _beside(self, name: str) -> list[str]:
-        """Return the live directories of a table whose usual directory is, or was, occupied.
+        """Return the live directories of a table whose usual directory is or was occupied.
 
-        The root may contain many tables; it is listed only for names that have had such a
+        The root may contain many tables, so it is listed only for names that have had such a
         directory.
         """
         if self.directory.kinds(_beside_note(name))[0] != "file":
@@ -228,7 +229,7 @@ class FlatTables(TableFolders):
 
         Raises:
             TableNotFoundError: code 4.
-            InvalidTableStateError: code 19, there are two directories.
+            InvalidTableStateError: code 19, the table has two directories.
         """
         folder = self._live_folder(identifier[-1])
         if folder is None:
@@ -289,7 +290,9 @@ class FlatTables(TableFolders):
 
     @contextmanager
     def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
-        """Yield the name of a directory next to an occupied one; on local storage, it is locked."""
+        """Yield the name of a directory next to an occupied one, locked if it is on local
+        storage.
+        """
         own = f"{identifier[-1]}{SUFFIX}"
         folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
         if not self.beside or len(folder.encode()) > MAX_FOLDER_BYTES:
@@ -306,7 +309,7 @@ class FlatTables(TableFolders):
             ) from error
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Reject a name (code 5) for which there is a live directory or a file."""
+        """Reject a name (code 5) for which a live directory or a file exists."""
         name = identifier[-1]
         own = self._own_folders(name)
         kinds = self.directory.kinds(*own)
@@ -382,7 +385,7 @@ class FlatTables(TableFolders):
 
         Raises:
             InvalidTableStateError: code 19, the directory contains files that Lance did not write;
-                nothing is deleted.
+                in this case, nothing is deleted.
         """
         with self.opened(entry) as opened:
             with self.removal_lock(entry, opened):
@@ -423,7 +426,7 @@ class FlatTables(TableFolders):
 
 
 def batched(names: Iterator[str], wanted: int | None) -> Iterator[list[str]]:
-    """Split names into the batches in which their directories are examined."""
+    """Split names into batches, whose directories are examined together."""
     while batch := list(islice(names, AT_ONCE if wanted is None else min(AT_ONCE, wanted))):
         yield batch
 
@@ -435,7 +438,7 @@ def _ambiguous(name: str) -> InvalidTableStateError:
 
 
 def _beside_note(name: str) -> str:
-    """Return the file in the root which records that a table has, or had, an additional directory."""
+    """Return the file in the root that records that a table has or had an extra directory."""
     return f"{BESIDE_NOTE}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 

@@ -32,7 +32,7 @@ from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
 
 __all__ = ["LOCK_TIMEOUT_SECONDS", "Owner", "TableFolders"]
 
-# Seconds that DropTable and RenameTable wait for the writer of a table's first rows.
+# Number of seconds that DropTable and RenameTable wait for the writer of a table's first rows.
 LOCK_TIMEOUT_SECONDS = 10.0
 _MANIFEST = re.compile(rf"{VERSIONS}/[^/]*\.manifest")
 
@@ -70,10 +70,10 @@ class TableFolders:
             raise table_not_found(entry.id) from error
 
     def require_no_branches(self, entry: TableEntry) -> None:
-        """Reject a rename of the directory of a table with branches.
+        """Reject renaming the directory of a table with branches.
 
-        Lance stores the absolute path of the table's data in each branch: after a rename, the rows
-        of branches could not be read.
+        Lance stores the absolute path of the table's data in each branch, so the rows of branches
+        could not be read after a rename.
 
         Raises:
             InvalidTableStateError: code 19.
@@ -88,7 +88,7 @@ class TableFolders:
     def move_to_trash(
         self, entry: TableEntry, opened: OpenTree | None = None
     ) -> tuple[str, OpenTree | None]:
-        """Move a table's directory to the trash, if it contains only files that Lance wrote.
+        """Move a table's directory to the trash if it contains only files that Lance wrote.
 
         Args:
             entry: the table.
@@ -108,7 +108,7 @@ class TableFolders:
         if trash == folder or (opened is not None and opened.is_as_seen()):
             return trash, opened
         try:
-            self._refuse_foreign(entry, trash)  # a file may have been added in between
+            self._refuse_foreign(entry, trash)  # a file may have been added in the meantime
         except InvalidTableStateError:
             self.directory.move(trash, folder)
             raise
@@ -149,7 +149,7 @@ class TableFolders:
 
     @contextmanager
     def write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
-        """Prevent other processes from writing a table's first rows and from moving the table."""
+        """Prevent other processes from writing a table's first rows, and from moving the table."""
         marker = f"{self.folder(entry)}/{DECLARED}"
         try:
             held = self.directory.hold(self._lock_name(entry), timeout=timeout, marker=marker)
@@ -167,7 +167,7 @@ class TableFolders:
     ) -> AbstractContextManager[None]:
         """Return a lock that prevents the first write to a table while the table is being removed.
 
-        No lock is needed if the table already has rows and is neither declared nor locked.
+        No lock is needed if the table already has rows, and is neither declared nor locked.
         """
         if (
             opened is None

@@ -10,16 +10,16 @@ from ..core.file_stamps import Stamp
 
 __all__ = ["KeptDatasets"]
 
-# Maximum number of cached datasets; each holds its manifest in memory.
+# Maximum number of cached datasets; each of them keeps its manifest in memory.
 MAX_KEPT = 32
 
 
 class KeptDatasets:
-    """Open datasets by table; each is valid until a path on which it depends changes.
+    """Caches open datasets by table; a dataset is valid until a path on which it depends changes.
 
     Args:
         stamp: returns the current state of all paths on which a table and its newest version
-            depend; None if it cannot be determined.
+            depend, or None if the state cannot be determined.
     """
 
     def __init__(self, stamp: Callable[[str], Stamp | None]) -> None:
@@ -32,12 +32,12 @@ class KeptDatasets:
 
         Args:
             name: the table.
-            opened: opens the table's dataset; called if no valid one is cached.
+            opened: opens the table's dataset; called if no valid dataset is cached.
         """
         kept = self._kept.get(name)
         if kept is not None and kept[0].is_current():
             return kept[1]
-        stamp = self._stamp(name)  # before opening, to detect concurrent changes
+        stamp = self._stamp(name)  # before opening the dataset, to detect concurrent changes
         dataset = opened()
         with self._lock:
             self._kept.pop(name, None)

@@ -34,8 +34,9 @@ _HERE, _NO_REPLACE = -100, 1
 """Linux's ``AT_FDCWD`` and ``RENAME_NOREPLACE``."""
 AS_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 MOST_OPEN = 16
-"""Maximum number of directories in a tree that are held open: a process can open about a thousand
-files."""
+"""Maximum number of directories of a tree that are kept open; a process can open about a thousand
+files.
+"""
 
 
 def local_kind(path: str, root: int | None = None) -> str:
@@ -63,7 +64,7 @@ class Held(AbstractContextManager[None]):
 
     Args:
         handle: the file, opened and locked.
-        path: its path, if the file must be deleted at the end.
+        path: the path of the file, if it must be deleted at the end.
     """
 
     def __init__(self, handle: int, path: str | None = None) -> None:
@@ -92,7 +93,7 @@ def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
     handle = os.open(path, flags, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The previous holder may have deleted the file since it was opened here.
+        # The previous holder of the lock may have deleted the file after it was opened here.
         if os.path.samestat(os.fstat(handle), os.stat(path)):
             return handle
     except (BlockingIOError, FileNotFoundError):
@@ -105,7 +106,7 @@ def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
 
 
 def read_plain(path: str) -> bytes:
-    """Read a regular file; opening a pipe, for example, could block."""
+    """Read a regular file; opening another kind of file, such as a pipe, could block."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SMALL_BYTES:
@@ -130,8 +131,8 @@ def make_directory(directory: str) -> None:
 def move_new(source: str, target: str) -> bool:
     """Rename a directory; return False if the new name is in use.
 
-    If several callers choose the same name, exactly one gets True. A plain rename would replace an
-    empty directory.
+    If several callers choose the same name, exactly one of them gets True. A plain rename is not
+    used, because it would replace an empty directory.
 
     Raises:
         FileNotFoundError: the directory does not exist, or no longer exists.
@@ -149,7 +150,7 @@ def move_new(source: str, target: str) -> bool:
     try:
         os.mkdir(
             target
-        )  # mkdir never replaces anything, and the rename replaces the empty directory
+        )  # mkdir never replaces anything, and the rename replaces only the empty directory
         os.rename(source, target)
     except FileExistsError:
         return False
@@ -164,34 +165,35 @@ def move_new(source: str, target: str) -> bool:
 
 @cache
 def _renameat2() -> Callable[..., int] | None:
-    """Return the C library's function; None on systems without it."""
+    """Return the function of the C library, or None on systems that do not have it."""
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 class OpenTree(AbstractContextManager["OpenTree"]):
-    """An open directory tree, with which exactly the examined entries can be deleted.
+    """An open directory tree; exactly the entries that were examined can be deleted.
 
-    While it is open, it is not mistaken for the remains of a drop. Links are not followed, even if
-    a link replaces a directory.
+    While the tree is open, it is not mistaken for the remains of a drop. Links are not followed,
+    even if a link replaces a directory.
 
     Args:
         path: the directory.
 
     Raises:
         FileNotFoundError: the directory does not exist.
-        NotADirectoryError: the path is not a directory, but for example a symbolic link.
+        NotADirectoryError: the path is not a directory; it may be a symbolic link, for example.
     """
 
     def __init__(self, path: str) -> None:
         self.folders: frozenset[str] = frozenset()
-        """Names of its subdirectories."""
+        """Names of the subdirectories."""
         self.files: frozenset[str] = frozenset()
-        """Names of its other entries."""
+        """Names of the other entries."""
         self.below: list[str] = []
-        """Paths of the contents of `folders`. Directories are included only if they are empty, with
-        a trailing slash."""
+        """Paths of the contents of `folders`. A directory is included, with a trailing slash, only
+        if it is empty.
+        """
         self.is_whole = True
-        """Whether all directories are open; False if there are too many."""
+        """Whether all directories of the tree are open; False if there are too many."""
         self._is_empty = False
         self._opened: list[tuple[str, int | None, int, list[str], list[str]]] = []
         try:
@@ -232,11 +234,11 @@ class OpenTree(AbstractContextManager["OpenTree"]):
             self._open(folder, f"{inside}{folder}/", handle)
 
     def is_as_seen(self) -> bool:
-        """Return whether no entries have been added or removed since."""
+        """Return whether no entries have been added or removed since the tree was opened."""
         return all(os.listdir(handle) == names for _, _, handle, names, _ in self._opened)
 
     def empty(self) -> None:
-        """Delete the examined entries in the directory; entries that were added later are kept.
+        """Delete the examined entries of the directory; keep entries that were added later.
 
         Raises:
             OSError: something could not be deleted, for example a directory with new entries.
@@ -259,7 +261,7 @@ class OpenTree(AbstractContextManager["OpenTree"]):
     def __exit__(self, *raised: object) -> None:
         if self._is_empty:
             # Closing a deleted directory frees its blocks, which is the slowest step, so it is done
-            # later.
+            # in the background.
             later(self.close)
         else:
             self.close()

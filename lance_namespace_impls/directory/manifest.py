@@ -1,8 +1,9 @@
-"""The manifest of a directory: a Lance table with a row for each namespace and table.
+"""The manifest of a directory: a Lance table with one row for each namespace and each table.
 
-The table is small, and every change rewrites it in one commit that succeeds only if the version it
-is based on is still the latest. The manifest is therefore always one compact, sorted file, and if
-two changes are concurrent, the second is retried on the result of the first.
+The manifest is small, and every change rewrites it in one commit, which succeeds only if the
+version on which it is based is still the latest. The manifest is therefore always a single compact,
+sorted file. If two changes are made concurrently, the second one is retried on the result of the
+first.
 
 Source: the format that pylance 14.0.2 writes.
 """
@@ -51,7 +52,7 @@ MAX_CHUNKS = 16
 FIRST_BATCH, MAX_BATCH = 128, 8192
 _OWN_COLUMNS = frozenset({"object_id", "object_type", "location", "metadata"})
 _PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
-# Sorts directly after all strings that start with an identifier and the delimiter.
+# Sorts directly after all strings that start with an identifier followed by the delimiter.
 _AFTER = chr(ord(DELIMITER) + 1)
 
 
@@ -80,9 +81,9 @@ class Row:
     properties: Mapping[str, str] = field(factory=dict)
     """Properties of a namespace or table."""
     raw: str | None = None
-    """The unchanged metadata of other objects."""
+    """The metadata of other objects, unchanged."""
     more: Mapping[str, Any] = field(factory=dict, repr=False)
-    """The values of other columns, as ``pyarrow`` scalars; None for null."""
+    """The values of other columns, as ``pyarrow`` scalars; None means null."""
 
     def columns(self) -> dict[str, Any]:
         """Return the row in the form that the manifest stores."""
@@ -100,12 +101,12 @@ class Row:
 
 @frozen(kw_only=True)
 class Change:
-    """The changes of a commit: rows to remove, and rows to add or replace."""
+    """The changes of one commit: rows to remove, and rows to add or replace."""
 
     remove: Sequence[str] = ()
     put: Sequence[Row] = ()
     columns: Sequence[pa.Field] = ()
-    """Columns to add if the manifest lacks them; existing rows are null."""
+    """Columns to add if the manifest lacks them; their values in existing rows are null."""
 
 
 @frozen(kw_only=True)
@@ -141,12 +142,12 @@ class Snapshot:
         return index if index < len(self.ids) and self.ids[index] == object_id else None
 
     def type_of(self, object_id: str) -> str | None:
-        """Return the type of an object; None if it does not exist."""
+        """Return the type of an object, or None if it does not exist."""
         index = self._index(object_id)
         return None if index is None else self.table["object_type"][index].as_py()
 
     def row(self, object_id: str) -> Row | None:
-        """Return an object; None if it does not exist.
+        """Return an object, or None if it does not exist.
 
         Raises:
             InvalidTableStateError: code 19, the object's properties cannot be read.
@@ -154,7 +155,7 @@ class Snapshot:
         index = self._index(object_id)
         if index is None:
             return None
-        # Scalars keep every value exactly, and building them needs no other package.
+        # Scalars preserve every value exactly, and creating them requires no other package.
         row = {name: self.table[name][index] for name in self.table.column_names}
         type, metadata = row["object_type"].as_py(), row["metadata"].as_py()
         is_known = type in (NAMESPACE, TABLE)
@@ -172,7 +173,7 @@ class Snapshot:
         )
 
     def children(self, parent: str, type: str, after: str | None) -> Iterator[str]:
-        """Yield the names of the direct children with a type in order, starting after `after`.
+        """Yield the names of the direct children of a type in order, starting after `after`.
 
         Args:
             parent: identifier of the namespace; the root is empty.
@@ -186,11 +187,11 @@ class Snapshot:
         size = FIRST_BATCH
         while index < end:
             until = min(index + size, end)
-            size = min(size * 4, MAX_BATCH)  # a page needs few rows beyond its end
+            size = min(size * 4, MAX_BATCH)  # a page needs few rows beyond its own end
             types = self.table["object_type"].slice(index, until - index).to_pylist()
             for object_id, found in zip(self.ids[index:until], types, strict=True):
                 name = object_id[skip:]
-                if DELIMITER in name:  # all objects below it follow contiguously
+                if DELIMITER in name:  # all objects below this one follow contiguously
                     below = f"{prefix}{name.partition(DELIMITER)[0]}{_AFTER}"
                     index, size = bisect_left(self.ids, below, index), FIRST_BATCH
                     break
@@ -229,7 +230,7 @@ class Snapshot:
         return start, bisect_left(self.ids, f"{object_id}{_AFTER}", start)
 
     def changed(self, change: Change) -> tuple[pa.Table, list[str]]:
-        """Return the rows and their identifiers after a change, in order."""
+        """Return the rows after a change, in order, and their identifiers."""
         import pyarrow as pa
 
         put = {row.id: row for row in change.put}
@@ -276,7 +277,7 @@ class Manifest:
     Args:
         directory: the file system below the root.
         session: returns the ``lance.Session`` that tables share.
-        retries: how often a change is retried after conflicts; None retries for a minute.
+        retries: how often to retry a change after conflicts; None means to retry for a minute.
     """
 
     def __init__(
@@ -301,7 +302,7 @@ class Manifest:
         return self._directory.kinds(f"{MANIFEST}/{VERSIONS}")[0] == "directory"
 
     def snapshot(self) -> Snapshot | None:
-        """Return the newest version; None if the directory has no manifest."""
+        """Return the newest version, or None if the directory has no manifest."""
         return on_python_thread(self._snapshot)
 
     def _snapshot(self) -> Snapshot | None:
@@ -309,8 +310,8 @@ class Manifest:
             try:
                 return self._look()
             except (OSError, ValueError) as error:
-                # The manifest may have been removed, or created again, between the reads of two of
-                # its files.
+                # Between the reads of two of its files, the manifest may have been removed or
+                # created again.
                 if not left or not is_missing(error):
                     raise
         raise AssertionError("the last attempt returns or raises")
@@ -318,7 +319,7 @@ class Manifest:
     def _look(self) -> Snapshot | None:
         opened, identity = self._opened, self._identity()
         if opened is not None and opened[0] == identity:
-            with suppress(OSError):  # removed or replaced; opening it determines which
+            with suppress(OSError):  # it was removed or replaced; opening it shows which
                 if opened[1].latest_version == opened[2].version:
                     return opened[2]
         dataset = self._open()
@@ -332,7 +333,7 @@ class Manifest:
         return snapshot
 
     def _identity(self) -> Any:
-        """Return an identity that distinguishes a local manifest from its replacement."""
+        """Return an identity that distinguishes a local manifest from one that replaces it."""
         if not self._directory.is_local:
             return None
         try:
@@ -354,7 +355,7 @@ class Manifest:
             return None
 
     def create(self, rows: Sequence[Row] = ()) -> bool:
-        """Atomically create a manifest with these rows; return False if there is already one."""
+        """Atomically create a manifest with these rows; return False if there is one already."""
         import pyarrow as pa
 
         from lance_namespace_client.arrow import RowStream
@@ -378,14 +379,14 @@ class Manifest:
         """Change the manifest, or leave it unchanged if `decide` raises or returns None.
 
         Args:
-            decide: returns the change to the newest version; it is called again if another writer
-                was first.
+            decide: returns the change to make to the newest version; called again if another writer
+                committed first.
 
         Returns:
             the version after the change.
 
         Raises:
-            ConcurrentModificationError: code 14, other writers were first in every attempt.
+            ConcurrentModificationError: code 14, other writers committed first in every attempt.
         """
         return on_python_thread(partial(self._change, decide))
 
@@ -396,7 +397,7 @@ class Manifest:
             return self.change_locked(decide)
 
     def change_locked(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
-        """Change the manifest; the caller holds its lock."""
+        """Change the manifest while the caller holds its lock."""
         until = time.monotonic() + RETRY_SECONDS
         wait = 0.005
         attempt = 0
@@ -423,7 +424,7 @@ class Manifest:
         """Set properties of the root, in one commit.
 
         Args:
-            values: the properties; none of them may exist.
+            values: the properties; none of them may exist yet.
 
         Raises:
             ConcurrentModificationError: code 14, another client set one of them.
@@ -447,7 +448,7 @@ class Manifest:
         on_python_thread(work)
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
-        """Commit a change based on a version; return None if there is a newer version."""
+        """Commit a change based on a version, or return None if there is a newer version."""
         lance = load("lance")
         CommitConflictError = load("lance.commit").CommitConflictError
         write_fragments = load("lance.fragment").write_fragments
@@ -484,9 +485,9 @@ class Manifest:
         return after
 
     def _own_commit(self, version: int, uuid: str) -> Any:
-        """Return a version if this writer committed it after all; None if another writer did.
+        """Return a version if this writer committed it after all, or None if another writer did.
 
-        If the response was lost, the object store client repeats the request and finds its own
+        If a response is lost, the object store client repeats the request and then finds its own
         file.
         """
         dataset = self._open()
@@ -495,7 +496,7 @@ class Manifest:
         try:
             found = dataset.read_transaction(version)
         except (OSError, ValueError):
-            return None  # it has since been cleaned up
+            return None  # it has already been cleaned up
         return dataset.checkout_version(version) if found and found.uuid == uuid else None
 
     def _clean(self, dataset: Any) -> None:

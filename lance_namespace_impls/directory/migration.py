@@ -1,4 +1,4 @@
-"""Adds a manifest to a directory, or removes it if no information is lost."""
+"""Adds a manifest to a directory, or removes the manifest if no information would be lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = 3
 
 @frozen(kw_only=True)
 class Migration:
-    """The result or the preview of a migration."""
+    """The result or preview of a migration."""
 
     to: str
     """``manifest`` or ``flat``."""
@@ -39,8 +39,8 @@ class Migration:
 def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
     """Add a manifest that lists the tables to a flat directory.
 
-    The manifest and all its rows are created atomically, so concurrent listings are complete at any
-    time. Tables are not moved.
+    The manifest and all its rows are created atomically, so concurrent listings are always
+    complete. Tables are not moved.
 
     Args:
         flat: the tables in the directory without a manifest.
@@ -62,7 +62,8 @@ def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migra
         )
     if not dry_run:
         manifest.create(list(rows.values()))
-        # Tables that are added after the check are also listed, wherever they are stored.
+        # Tables that were added after the check are also listed, in whatever directory they are
+        # stored.
         late = {row.id: row for row in _rows(flat) if row.id not in rows}
 
         def add(snapshot: Snapshot) -> Change:
@@ -122,7 +123,9 @@ def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: 
 def _flat_tables(
     root: RootTables, flat: FlatTables, snapshot: Snapshot
 ) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return the tables with their directories and properties; raise if the manifest contains more."""
+    """Return the tables with their directories and properties; reject a manifest with more
+    objects.
+    """
     where = flat.directory.root
     nested = [name for name in snapshot.ids if DELIMITER in name]
     others = [name for name in snapshot.ids if snapshot.type_of(name) != TABLE]

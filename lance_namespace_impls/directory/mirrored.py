@@ -1,8 +1,8 @@
 """Manages the root tables of a directory with a manifest.
 
-Clients that only list directories see these tables, too. Such clients only use the subdirectories
-``name.lance``, and for the root, pylance does so even if it reads the manifest. This module does
-the same: a table in the root is a subdirectory, with an additional row for clients that read the
+Clients that only list directories see these tables, too. Such clients use only the subdirectories
+``name.lance``; for the root, pylance does so even if it reads the manifest. This module does the
+same: a table in the root is a subdirectory, and has a row in addition for clients that read the
 manifest.
 """
 
@@ -29,8 +29,9 @@ from .nested_namespaces import require_namespace
 __all__ = ["RootTables"]
 
 MOVING = ".lance-moving"
-"""On local storage, this file records a directory that is being renamed, until its row is renamed
-as well."""
+"""On local storage, this file records a directory that is being renamed, until its row has been
+renamed as well.
+"""
 
 
 class RootTables(FlatTables):
@@ -38,8 +39,8 @@ class RootTables(FlatTables):
 
     Args:
         nested: the namespaces and tables in the manifest.
-        without: the tables as they would be without the manifest; None if it has not yet been
-            added.
+        without: the tables as they would be without the manifest; None if the manifest has not been
+            added yet.
     """
 
     plain = False
@@ -59,9 +60,7 @@ class RootTables(FlatTables):
         return folder.endswith(SUFFIX) and "/" not in folder
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the tables in subdirectories, and of those that the manifest locates
-        elsewhere.
-        """
+        """Return the names of the tables in subdirectories, and of those located elsewhere."""
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)
@@ -91,7 +90,7 @@ class RootTables(FlatTables):
             raise
 
     def _elsewhere(self, identifier: Identifier) -> TableEntry | None:
-        """Return a root table with another location in the manifest; None if there is none."""
+        """Return a root table that the manifest locates elsewhere, or None if there is none."""
         snapshot = self._manifest.snapshot()
         row = snapshot and snapshot.row(object_id(identifier))
         if not row or row.type != TABLE or row.location == f"{identifier[-1]}{SUFFIX}":
@@ -99,13 +98,13 @@ class RootTables(FlatTables):
         return self._nested.entry(identifier, row)
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Raise (code 5) if a name is used by a directory, a file, or a table elsewhere."""
+        """Raise an error (code 5) if a name is used by a directory, a file or a table elsewhere."""
         super().refuse_taken(identifier)
         if self._elsewhere(identifier) is not None:
             raise table_exists(identifier)
 
     def read_properties(self, folder: str) -> dict[str, str]:
-        """Return a table's properties, from the file next to its data or else from its row."""
+        """Return a table's properties, from the file next to its data or otherwise from its row."""
         if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] == "file":
             return super().read_properties(folder)
         snapshot = self._manifest.snapshot()
@@ -113,7 +112,7 @@ class RootTables(FlatTables):
         return dict(row.properties) if row and row.type == TABLE else {}
 
     def _refuse_table(self, identifier: Identifier) -> None:
-        """Raise (code 2) if a namespace would have the name of a table."""
+        """Raise an error (code 2) if a namespace would have the name of a table."""
         try:
             self.load_table(identifier)
         except TableNotFoundError:
@@ -125,7 +124,8 @@ class RootTables(FlatTables):
     ) -> Mapping[str, str]:
         """Add a namespace in the root, unless a table has the same name (code 2).
 
-        Clients that only list the root drop a table by deleting its directory, and leave its row.
+        Clients that only list the root drop a table by deleting its directory, and leave its row
+        behind.
         """
         self._refuse_table(identifier)
 
@@ -196,7 +196,7 @@ class RootTables(FlatTables):
         return made
 
     def _mirror_new(self, entry: TableEntry) -> None:
-        """Write the row for a newly added table; if that fails, remove the table."""
+        """Write the row for a newly added table; remove the table if that fails."""
         try:
             self._mirror(entry)
         except Exception:
@@ -248,8 +248,8 @@ class RootTables(FlatTables):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Rename a table within the root, out of it, or into it.
 
-        On local storage, its directory is renamed as well. A file records the move until the rows
-        are updated; a process that finds the file completes the move.
+        On local storage, the table's directory is renamed as well. A file records the move until
+        the rows have been updated; a process that finds this file completes the move.
 
         Raises:
             UnsupportedError: code 0, an object store cannot rename a directory.
@@ -294,7 +294,7 @@ class RootTables(FlatTables):
                     raise table_exists(new)
 
     def _write_properties_for(self, entry: TableEntry, folder: str, new: Identifier) -> None:
-        """Write a table's properties next to its data if it is moved into the root."""
+        """If a table is moved into the root, write its properties next to its data."""
         path = f"{folder}/{PROPERTIES}"
         if len(new) == 1 and entry.properties:
             self.directory.write(path, dump(entry.properties))
@@ -318,7 +318,7 @@ class RootTables(FlatTables):
                 raise table_not_found(entry.id)
 
     def _move_rows(self, note: Mapping[str, Any]) -> bool:
-        """Rename the rows of a table whose directory was renamed.
+        """Rename the rows of a table whose directory has been renamed.
 
         Returns:
             False if another object now has the identifier.
@@ -339,7 +339,7 @@ class RootTables(FlatTables):
                 row = Row(id=old, type=TABLE)
             properties = note["properties"]
             change = moved(snapshot, evolve(row, location=note["new"], properties=properties), new)
-            # The rows of a root table may still exist although its directory was removed.
+            # Rows of a root table may remain although its directory was removed.
             stale = [] if there is None else [new, *snapshot.below(new)]
             return Change(remove=[*change.remove, *stale], put=change.put)
 
@@ -347,14 +347,16 @@ class RootTables(FlatTables):
         return not taken
 
     def settle(self) -> None:
-        """Complete an interrupted move, and wait for one in progress."""
+        """Complete an interrupted move, and wait for a move in progress."""
         if not self.directory.is_local or self.directory.kinds(MOVING)[0] != "file":
             return
         with self._manifest.lock():
             self._finish_move()
 
     def _finish_move(self) -> bool:
-        """Update the rows if the recorded directory was renamed; False if it cannot keep its name."""
+        """Update the rows if the directory was renamed; return False if it cannot keep its new
+        name.
+        """
         content = self.directory.read(MOVING)
         if content is None:
             return True
@@ -369,7 +371,7 @@ class RootTables(FlatTables):
 
 
 def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a table whose versions are managed by storage.
+    """Return the properties of a table whose versions storage manages.
 
     Raises:
         InvalidInputError: code 13, the properties request version management by the catalog.

@@ -1,4 +1,4 @@
-"""Names of tables and files in a directory, and their form in storage."""
+"""Names of tables and files in a directory, and the form in which they are stored."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ SUFFIX = ".lance"
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
-# File in a directory whose name matches `IS_BESIDE`: the table's usual directory is occupied.
+# File in a directory whose name matches `IS_BESIDE`; it means that the table's usual directory is
+# occupied.
 BESIDE = ".lance-beside"
-# File in the root, for each table that has, or had, such a directory.
+# File in the root for each table that has, or had, such a directory.
 BESIDE_NOTE = ".beside-"
 DATA = "data"
 VERSIONS = "_versions"
-# Directory next to the table directories, while the first rows of a table are written.
+# Directory next to the table directories; it exists while the first rows of a table are being
+# written.
 WRITE_LOCK = ".filling-"
 MANIFEST = "__manifest"
 DELIMITER = "$"
@@ -91,7 +93,7 @@ def check_name(name: str) -> None:
 
 
 def check_level(name: str) -> None:
-    """Reject a name that cannot be stored in the manifest (code 13)."""
+    """Reject a name that the manifest cannot store (code 13)."""
     if DELIMITER in name:
         raise InvalidInputError(
             f"name {name!r} contains {DELIMITER!r}, which joins the levels of an identifier "

@@ -53,9 +53,9 @@ class DirectoryNamespace(CatalogNamespace):
     contents. Properties are stored in the file ``.lance-properties`` in the table's directory.
 
     On local storage, if several processes concurrently create, register, rename or drop the same
-    table, exactly one succeeds. On object stores, this applies only to CreateTable, whose commit is
-    atomic: two processes that concurrently declare the same name may both succeed. Object stores do
-    not support RenameTable.
+    table, exactly one of them succeeds. On object stores, this applies only to CreateTable, whose
+    commit is atomic; two processes that concurrently declare the same name may both succeed. Object
+    stores do not support RenameTable.
 
     A directory with a manifest (a Lance table ``__manifest`` in pylance's format) also has
     namespaces of any depth; their tables are stored in ``<8 hex digits>_<identifier>/``.
@@ -117,7 +117,7 @@ class DirectoryNamespace(CatalogNamespace):
         self.capabilities = self.with_manifest if self._has_manifest else self._without_manifest
 
     def _follow(self) -> None:
-        """Check whether a manifest has been added to the directory, and complete interrupted moves."""
+        """Detect whether a manifest was added to the directory, and complete interrupted moves."""
         if self.config.manifest == "auto" and (self._directory.is_local or not self._has_manifest):
             has_manifest = self._manifest.exists()
             if has_manifest != self._has_manifest:
@@ -130,12 +130,12 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def local_path(self) -> str | None:
-        """The path of the directory; None if it is on an object store, or may have a manifest."""
+        """The path of the directory, or None if it is on an object store or may have a manifest."""
         return self._directory.root if self._flat.is_plain() else None
 
     def _has_stamps(self) -> bool:
-        """Return whether a table depends only on its directory and its name in the root."""
-        # Operations of subclasses may depend on more, so they get no stamps.
+        """Return whether a table depends only on its own directory and on its name in the root."""
+        # Operations of subclasses may depend on other paths, so subclasses have no stamps.
         return (
             type(self) is DirectoryNamespace
             and self.config.manifest != "true"
@@ -152,7 +152,9 @@ class DirectoryNamespace(CatalogNamespace):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of concurrent lookups in a listing; threads do not help on local storage."""
+        """Maximum number of concurrent lookups in a listing; threads are of no use on local
+        storage.
+        """
         return 1 if self._directory.is_local else super().max_concurrency
 
     def _tables(self, parent: Identifier) -> Tables:
@@ -175,12 +177,12 @@ class DirectoryNamespace(CatalogNamespace):
         return Folders(self).folder_of(entry)
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the object store; None for other errors."""
+        """Return the protocol error for an object store failure, or None for other errors."""
         kind = store_failure(error)
         return None if kind is None else kind(f"{what}: {first_line(error)}")
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Reject identifiers with an invalid depth, or with names that lead out of the directory."""
+        """Reject identifiers with an invalid depth, or names that refer to other directories."""
         self._follow()
         super().check_identifier(operation, request)
         names = list(getattr(request, "id", None) or ())
@@ -196,7 +198,7 @@ class DirectoryNamespace(CatalogNamespace):
             check_name(name)
 
     def migrate(self, to: Literal["manifest", "flat"], *, dry_run: bool = False) -> Migration:
-        """Add a manifest to the directory, or remove it if no information is lost.
+        """Add a manifest to the directory, or remove the manifest if no information would be lost.
 
         Args:
             to: ``manifest`` or ``flat``.
@@ -221,10 +223,10 @@ class DirectoryNamespace(CatalogNamespace):
         return found
 
     def partition_store(self, identifier: Identifier) -> PartitionStore:
-        """Return the storage of a partitioned namespace: a directory below this one, or its root.
+        """Return the storage of a partitioned namespace: a directory below this one, or this one.
 
         Raises:
-            InvalidInputError: code 13, a name cannot be that of a directory.
+            InvalidInputError: code 13, a name is not valid for a directory.
         """
         if not identifier:
             return ManifestPartitions(self, self._nested, self._directory.root, lambda: None)
@@ -244,7 +246,7 @@ class DirectoryNamespace(CatalogNamespace):
         )
 
     def _require_free(self, identifier: Identifier) -> None:
-        """Reject a partitioned namespace that would hide another object, or look like a table."""
+        """Reject a partitioned namespace that would hide another object or look like a table."""
         self._follow()
         if not self._has_manifest:
             raise UnsupportedError(
@@ -333,7 +335,7 @@ class DirectoryNamespace(CatalogNamespace):
         return self._directory.location(location)
 
     def resolved_location(self, location: str) -> str:
-        # A relative location is a path in the directory, and is validated as such.
+        # A relative location is a path in the directory, and is validated accordingly.
         is_relative = not (is_uri(location) or location.startswith(("/", "~")))
         return location if is_relative else super().resolved_location(location)
 
@@ -349,8 +351,8 @@ class DirectoryNamespace(CatalogNamespace):
         """Delete a table's directory.
 
         Raises:
-            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
-                deleted.
+            InvalidTableStateError: code 19, the directory contains files that Lance did not write;
+                in this case, nothing is deleted.
         """
         self._tables_of(entry).remove_table_and_data(entry)
 
@@ -358,7 +360,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._tables_of(entry).withdraw_table(entry)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        # The root handles moves into and out of the root, because a directory must also be renamed.
+        # The root handles moves into and out of the root, because these also rename a directory.
         old = self._tables_of(entry)
         keeper = old if isinstance(old, RootTables) else self._tables(new[:-1])
         keeper.move_table(entry, new)

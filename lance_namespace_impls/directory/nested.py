@@ -42,9 +42,10 @@ _HASHED = re.compile(r"[0-9a-f]{8}_.+")
 
 
 class NestedTables(NestedNamespaces, TableFolders):
-    """Namespaces of any depth, and tables at the locations in their manifest rows.
+    """Namespaces of any depth, and tables at the locations that their manifest rows specify.
 
-    A new table gets a directory name that has never been used: ``<8 hex digits>_<identifier>``.
+    A new table gets a directory with a name that has never been used: ``<8 hex
+    digits>_<identifier>``.
 
     Args:
         directory: the file system below the root.
@@ -58,7 +59,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         self._swept: float | None = None
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of tables in order, each with its entry."""
+        """Return the names of the tables in order, each with its entry."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, parent)
         if snapshot is None:
@@ -70,7 +71,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         )
 
     def names_alone(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the same names, without their entries."""
+        """Return the same names without their entries."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, parent)
         return iter(()) if snapshot is None else snapshot.children(object_id(parent), TABLE, after)
@@ -133,7 +134,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         return self.directory.location(folder)
 
     def require_free(self, snapshot: Snapshot | None, identifier: Identifier) -> None:
-        """Raise if a table cannot be added (codes 1 and 5)."""
+        """Raise an error if a table cannot be added (codes 1 and 5)."""
         require_namespace(snapshot, identifier[:-1])
         if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
             raise table_exists(identifier)
@@ -141,7 +142,7 @@ class NestedTables(NestedNamespaces, TableFolders):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Add a table: first its directory, then its row."""
+        """Add a table: create its directory, and then its row."""
         if location is not None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)}: a new table gets its own directory; "
@@ -184,7 +185,9 @@ class NestedTables(NestedNamespaces, TableFolders):
 
     @contextmanager
     def _filled(self, folder: str) -> Iterator[str]:
-        """Create a directory to fill and yield its name; it is then renamed to its final name, or deleted."""
+        """Create a directory to fill and yield its name; afterwards, rename or delete the
+        directory.
+        """
         if self.directory.is_local:
             with self.directory.staged() as staged:
                 yield staged
@@ -198,7 +201,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             raise
 
     def _insert_new(self, identifier: Identifier, row: Row) -> None:
-        """Write the row for a new table; if that fails, delete the table's directory."""
+        """Write the row for a new table; delete the table's directory if that fails."""
         try:
             self._insert(identifier, row)
         except (
@@ -222,7 +225,7 @@ class NestedTables(NestedNamespaces, TableFolders):
         """Add a table whose data already exists, at a path below the root."""
         row = self.row_to_add(identifier, location, properties)
         entry = self.entry(identifier, row)
-        # The data is in use again, and must be kept if another client deregisters the table.
+        # The data is in use again, and must be kept even if another client deregisters the table.
         self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self._insert(identifier, row)
         return entry
@@ -253,12 +256,12 @@ class NestedTables(NestedNamespaces, TableFolders):
         return folder
 
     def remove_table(self, entry: TableEntry) -> None:
-        """Remove a table from the manifest; its data is kept."""
+        """Remove a table from the manifest; keep its data."""
         self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self.remove_row(entry)
 
     def remove_row(self, entry: TableEntry) -> None:
-        """Remove a table's row (code 4 if it was removed or replaced)."""
+        """Remove a table's row; raise an error (code 4) if it was removed or replaced."""
         name, folder = object_id(entry.id), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change:
@@ -274,14 +277,14 @@ class NestedTables(NestedNamespaces, TableFolders):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the manifest, then delete its directory.
 
-        If the process is killed during the deletion, a marker in the directory survives: a later
-        drop deletes directories that are marked and that no row references. The marker is written
-        after the row is removed, because until then, a client that does not support markers could
-        deregister the table, and its data must be kept.
+        If the process is killed during the deletion, a marker remains in the directory; a later
+        drop deletes directories that have a marker and that no row references. The marker is
+        written only after the row has been removed. Before that, a client that does not support
+        markers could deregister the table, and its data would have to be kept.
 
         Raises:
-            InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
-                deleted.
+            InvalidTableStateError: code 19, the directory contains files that Lance did not write;
+                in this case, nothing is deleted.
         """
         folder = self.folder(entry)
         with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
@@ -297,7 +300,9 @@ class NestedTables(NestedNamespaces, TableFolders):
         self._sweep()
 
     def _discard(self, entry: TableEntry) -> None:
-        """Delete an unreferenced directory if Lance wrote all its files, unless another process does."""
+        """Delete an unreferenced directory if Lance wrote all its files, unless it is being
+        deleted.
+        """
         try:
             with self.opened(entry) as opened:
                 self.delete(entry, *self.move_to_trash(entry, opened))
@@ -326,7 +331,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             return
         snapshot = self.manifest.snapshot()
         known = set() if snapshot is None else set(snapshot.table["location"].to_pylist())
-        for folder in marked & known:  # registered again since, so no drop is in progress
+        for folder in marked & known:  # the table was registered again, so no drop is in progress
             self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
         for folder in marked - known:
             name = tuple(folder.partition("_")[2].split(DELIMITER))
@@ -336,14 +341,14 @@ class NestedTables(NestedNamespaces, TableFolders):
                 self._discard(entry)
 
     def _is_unchanged_since_drop(self, entry: TableEntry) -> bool:
-        """Return whether nothing has been written since the marker, for example by a registration."""
+        """Return whether nothing has been written since the marker, not even by a registration."""
         marked = self.directory.modified(f"{self.folder(entry)}/{DROP_MARKER}")
         state = self._owner.table_folder(entry).state()
         return marked is not None and (state is None or state.written <= marked)
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
-        """Prevent others from writing a table's first rows; its directory need not exist yet."""
+        """Prevent others from writing a table's first rows; its directory may not exist yet."""
         if not self.directory.is_local:
             yield
             return
@@ -353,7 +358,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             yield
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise if a table was removed concurrently (code 14)."""
+        """Raise an error (code 14) if a table was removed concurrently."""
         snapshot = self.manifest.snapshot()
         row = None if snapshot is None else snapshot.row(object_id(entry.id))
         if row is None or row.type != TABLE or row.location != self.folder(entry):
@@ -363,12 +368,12 @@ class NestedTables(NestedNamespaces, TableFolders):
             )
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows that then could not be written."""
+        """Remove a table whose first rows could not be written after the table had been added."""
         self.remove_row(entry)
         super().withdraw_table(entry)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        """Rename a table; its directory is not renamed."""
+        """Rename a table without renaming its directory."""
         old, name, folder = object_id(entry.id), object_id(new), self.folder(entry)
 
         def decide(snapshot: Snapshot) -> Change:

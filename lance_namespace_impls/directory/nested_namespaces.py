@@ -19,7 +19,7 @@ __all__ = ["NestedNamespaces", "require_namespace"]
 
 
 def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None:
-    """Raise if a namespace does not exist (code 1); the root always does."""
+    """Raise an error (code 1) if a namespace does not exist; the root always exists."""
     if identifier and (snapshot is None or snapshot.type_of(object_id(identifier)) != NAMESPACE):
         raise namespace_not_found(identifier)
 
@@ -27,7 +27,7 @@ def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None
 def changed_properties(
     old: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
 ) -> dict[str, str]:
-    """Return properties with some set and some removed."""
+    """Return the properties after setting some and removing others."""
     if MANAGED in changed or MANAGED in removed:
         raise InvalidInputError(
             f"property {MANAGED!r} is set when a table is created and cannot be changed"
@@ -89,7 +89,7 @@ class NestedNamespaces:
         return properties
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        """Remove a namespace and, with `cascade`, its contents; the data of tables is kept."""
+        """Remove a namespace and, with `cascade`, its contents; keep the data of the tables."""
         name, had = object_id(identifier), dict[str, str]()
 
         def decide(snapshot: Snapshot) -> Change:
@@ -124,7 +124,7 @@ class NestedNamespaces:
         changed: Mapping[str, str],
         removed: Sequence[str],
     ) -> Row | None:
-        """Change the properties of an object; return None if there is no object with that type."""
+        """Change the properties of an object, or return None if there is no object of that type."""
         name = object_id(identifier)
         found: list[Row] = []
 

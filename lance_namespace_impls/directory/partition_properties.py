@@ -1,4 +1,4 @@
-"""Properties that describe the namespaces of a partitioned directory; no row stores them.
+"""Properties that describe the namespaces of a partitioned directory; they are not stored in rows.
 
 Source: the format of partitioned namespaces.
 """
@@ -16,7 +16,7 @@ VALUE = "partition."
 
 
 def partition_properties(snapshot: Snapshot, identifier: Identifier, row: Row) -> dict[str, str]:
-    """Return the spec of ``v<N>``, or the partition value of a namespace at its own level.
+    """Return the spec for ``v<N>``, or for a namespace below it, the partition value of its level.
 
     Args:
         snapshot: the manifest.

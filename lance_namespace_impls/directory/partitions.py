@@ -1,10 +1,10 @@
-"""Partitioned namespaces in a directory: their partitions are rows of the manifest.
+"""Partitioned namespaces in a directory, whose partitions are rows of the manifest.
 
-The manifest has one column for each partition field, and for each table the version that readers
-use. A write commits to each table first. Such a version stays invisible until one commit of the
-manifest makes it the version to read. The tables' own histories therefore contain versions of
-writers that were killed or overtaken: before a commit to a table, its latest version is reset to the
-one that readers use.
+The manifest has one column for each partition field, and specifies the version of each table that
+readers use. A write first commits to each table. The new versions remain invisible until a single
+commit to the manifest makes them the versions to read. The histories of the tables can therefore
+contain versions of writers that were killed or overtaken. Before a commit to a table, its latest
+version is therefore reset to the version that readers use.
 
 Source: the format of partitioned namespaces.
 """
@@ -84,8 +84,8 @@ COMMIT_CONCURRENCY = 4
 PIN = "lance-namespace-read"
 """Tag that protects the version that readers use while old versions are deleted."""
 _FOLDER = re.compile(r"[0-9a-f]{8}_v\d+\$(?:[^$]+\$)*dataset")
-# Operations that change how rows are stored, not the rows. pylance has no class for the reservation
-# of fragment ids that precedes a compaction.
+# Operations that change how rows are stored, but not the rows themselves. pylance has no class for
+# the reservation of fragment ids that precedes a compaction.
 _SAME_ROWS = frozenset({"Rewrite", "CreateIndex", "BaseOperation"})
 
 
@@ -105,9 +105,9 @@ class _Index:
     snapshot: Snapshot
     spec: int
     namespaces: Mapping[Key, str]
-    """Object ids of namespaces, by the values of their level and of those above."""
+    """Object ids of the namespaces, by the values of their level and of the levels above."""
     tables: Mapping[Key, str]
-    """Object ids of tables."""
+    """Object ids of the tables."""
 
 
 class ManifestPartitions(PartitionStore):
@@ -175,7 +175,7 @@ class ManifestPartitions(PartitionStore):
         return state
 
     def index(self, snapshot: Snapshot, spec: PartitionSpec) -> _Index:
-        """Return the partitions of a spec by their values."""
+        """Return the partitions of a spec, by their values."""
         known = self._indexed
         if known is None or known.snapshot is not snapshot or known.spec != spec.id:
             known = self._indexed = _index_of(snapshot, spec)
@@ -184,7 +184,7 @@ class ManifestPartitions(PartitionStore):
     def create(self, schema: pa.Schema, spec: PartitionSpec) -> None:
         self._check_new()
         found = self.manifest.snapshot()
-        # A process that was killed before it set the metadata leaves the namespace of the spec.
+        # The namespace of the spec remains if a process was killed before it set the metadata.
         if found is not None and (
             read_schema(found.metadata) is not None or found.ids not in ([], [spec.namespace])
         ):
@@ -205,7 +205,9 @@ class ManifestPartitions(PartitionStore):
         self.manifest.set_metadata({f"{SPEC_KEY}{spec.id}": spec.to_json()})
 
     def _add_spec(self, spec: PartitionSpec) -> None:
-        """Add the columns of a spec and its namespace, which mean nothing without its metadata."""
+        """Add the columns and the namespace of a spec; they are unused until its metadata is
+        set.
+        """
         pa = load("pyarrow")
         columns = [*_read_columns(), *(pa.field(each.column, each.type) for each in spec.fields)]
 
@@ -285,7 +287,7 @@ class ManifestPartitions(PartitionStore):
     # --- maintenance
 
     def settle(self, table: Identifier) -> None:
-        """Make the version that readers use the latest version of a table."""
+        """Make the version that readers use the latest version of a table again."""
 
         def decide(snapshot: Snapshot) -> Change | None:
             found = _pinned_row(snapshot, table)
@@ -303,7 +305,7 @@ class ManifestPartitions(PartitionStore):
         self.manifest.change(decide)
 
     def advance(self, table: Identifier) -> None:
-        """Let readers use the latest version of a table, if it has the same rows."""
+        """Let readers use the latest version of a table if it contains the same rows."""
 
         def decide(snapshot: Snapshot) -> Change | None:
             found = _pinned_row(snapshot, table)
@@ -315,7 +317,7 @@ class ManifestPartitions(PartitionStore):
             for version in range(base + 1, latest + 1):
                 done = dataset.read_transaction(version)
                 if done is None or type(done.operation).__name__ not in _SAME_ROWS:
-                    return None  # another writer has committed, and resets the table
+                    return None  # another writer has committed and will reset the table
             return Change(put=[_with_version(row, latest)]) if latest != base else None
 
         self.manifest.change(decide)
@@ -324,7 +326,7 @@ class ManifestPartitions(PartitionStore):
     def pinned(self, table: Identifier) -> Iterator[None]:
         """Protect the version that readers use while old versions are deleted.
 
-        Later versions that a writer publishes during the deletion are too new to be deleted.
+        Versions that a writer publishes during the deletion are too new to be deleted.
         """
         found = _pinned_row(self.snapshot(), table)
         if found is None:
@@ -349,7 +351,7 @@ class ManifestPartitions(PartitionStore):
             for name in directory.starting_with("", lambda error: None)
             if _FOLDER.fullmatch(name)
         ]
-        # Read after listing the folders: those committed in between are known.
+        # Read the rows after listing the folders, so that folders committed in between are known.
         known = set(self.snapshot().table["location"].to_pylist())
         count = size = 0
         for folder in folders:
@@ -376,7 +378,7 @@ class ManifestPartitions(PartitionStore):
 
 
 def _pinned_row(snapshot: Snapshot, table: Identifier) -> tuple[Row, int] | None:
-    """Return the row of a table and the version that readers use; None if they use the latest."""
+    """Return a table's row and the version that readers use; None if they use the latest one."""
     row = snapshot.row(object_id(table))
     version = None if row is None else _read_version(row)
     return None if row is None or version is None else (row, version)
@@ -393,11 +395,11 @@ def _with_version(row: Row, version: int) -> Row:
 
 
 def _below(snapshot: Snapshot, spec: PartitionSpec) -> pa.Table:
-    """Return the rows below the namespace of a spec, with all columns of its fields."""
+    """Return the rows below the namespace of a spec, with all columns for its fields."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
     rows = snapshot.rows_below(spec.namespace)
     for each in spec.fields:
-        # Without their values, partitions with matching rows would be left out.
+        # Without the values in this column, partitions with matching rows would be omitted.
         if rows.num_rows and each.column not in rows.column_names:
             raise InvalidTableStateError(
                 f"the manifest has lost its column {each.column}, as happens if pylance's own "
@@ -451,10 +453,10 @@ class _Staged:
     """Object id of the table."""
     folder: str
     is_new: bool
-    """Whether this write made the folder."""
+    """Whether this write created the folder."""
     fragments: list[Any] = field(factory=list)
     committed: tuple[int | None, int] | None = None
-    """The version of the table that was committed, and the one on which it is based."""
+    """The version that was committed to the table, and the version on which it is based."""
 
 
 class _Write(PartitionWrite):
@@ -485,7 +487,7 @@ class _Write(PartitionWrite):
         return sum(int(fragment.physical_rows) for fragment in added)
 
     def _place(self, key: Key, values: Sequence[pa.Scalar]) -> _Staged:
-        """Return where the rows of a partition are written: its table, or a new folder."""
+        """Return where to write the rows of a partition: its existing table, or a new folder."""
         snapshot = self._store.snapshot()
         index = self._store.index(snapshot, self._spec)
         if (id := index.tables.get(key)) is not None:
@@ -522,7 +524,7 @@ class _Write(PartitionWrite):
             )
 
     def _write(self, staged: _Staged, rows: Iterable[pa.RecordBatch]) -> list[Any]:
-        """Write rows to files of a partition, without a commit."""
+        """Write rows to files of a partition without committing them."""
         location = self._store.nested.directory.location(staged.folder)
         storage = self._store.storage(location)
         stream = RowStream(self._schema, rows)
@@ -572,7 +574,7 @@ class _Write(PartitionWrite):
         return Change(put=list(put.values()), columns=_read_columns())
 
     def _base(self, row: Row | None) -> int | None:
-        """Return the version that readers use; None for a new table."""
+        """Return the version that readers use, or None for a new table."""
         if row is None:
             return None
         base = _read_version(row)
@@ -582,7 +584,7 @@ class _Write(PartitionWrite):
         return int(self._store.dataset(location).version)
 
     def _check_new(self, staged: _Staged, index: _Index) -> None:
-        """Require that a new partition can be added under its name."""
+        """Check that a new partition can be added under its name."""
         if not staged.is_new:
             raise ConcurrentModificationError(
                 f"{self._store.name}: partition {staged.id} was dropped during the write"
@@ -591,7 +593,7 @@ class _Write(PartitionWrite):
         for depth in range(len(staged.key), 0, -1):
             known = index.namespaces.get(staged.key[:depth])
             if known is not None and known != parent:
-                # Another writer made the same namespace first.
+                # Another writer created the same namespace first.
                 fresh = self._new_place(staged.key, staged.values, index)
                 self._move_to(staged, fresh.folder, fresh.id, is_new=True)
                 return
@@ -638,7 +640,7 @@ class _Write(PartitionWrite):
         self._store.nested.directory.delete(self._store.nested.directory.move_to_trash(old))
 
     def _commit(self, staged: _Staged, base: int | None) -> int:
-        """Commit the files of a partition on top of a version; return the new version.
+        """Commit the files of a partition on top of a version, and return the new version.
 
         Args:
             staged: the partition.
@@ -668,7 +670,7 @@ class _Write(PartitionWrite):
                     operation = lance.LanceOperation.Overwrite(self._schema, staged.fragments)
                     return int(self._store.commit(dataset, operation, latest).version)
                 if latest != base:
-                    # Versions since then belong to writes that are not visible.
+                    # Later versions belong to writes that are not visible.
                     restore = lance.LanceOperation.Restore(version=base)
                     dataset = self._store.commit(dataset, restore, latest)
                 top = int(dataset.version)

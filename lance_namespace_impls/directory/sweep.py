@@ -25,7 +25,7 @@ _STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
 
 
 def sweep(root: str) -> None:
-    """Delete the files that Lance wrote and that can be deleted; warn about others."""
+    """Delete files that Lance wrote and that can be deleted; warn about all others."""
     try:
         names = os.listdir(root)
     except FileNotFoundError:
@@ -45,11 +45,11 @@ def sweep(root: str) -> None:
 
 
 def _delete_left(path: str) -> None:
-    """Delete a directory, unless a process has locked it.
+    """Delete a directory unless a process has locked it.
 
     Raises:
-        InvalidTableStateError: code 19, it contains files that Lance did not write; nothing is
-            deleted.
+        InvalidTableStateError: code 19, the directory contains files that Lance did not write; in
+            this case, nothing is deleted.
         OSError: the directory could not be deleted completely.
     """
     with suppress(FileNotFoundError):
@@ -68,7 +68,7 @@ def _delete_left(path: str) -> None:
 
 
 def _is_left(staged: str) -> bool:
-    """Return whether a directory was staged so long ago that its process must have exited."""
+    """Return whether a directory was staged so long ago that its process must have exited since."""
     try:
         return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS
     except FileNotFoundError:

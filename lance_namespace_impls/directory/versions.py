@@ -1,8 +1,8 @@
 """Stores the versions of managed tables as rows in the manifest.
 
-A version is a row ``<table>$<version>`` of type ``table_version``; a version of a branch is
-``<table>$<branch>$<version>``. Its metadata is a JSON object with pylance's keys and a few
-additional ones.
+A version is a row ``<table>$<version>`` of type ``table_version``, or
+``<table>$<branch>$<version>`` for a version of a branch. The metadata of the row is a JSON object
+with pylance's keys and a few additional ones.
 
 Source: what pylance 14.0.2 writes.
 """
@@ -44,7 +44,7 @@ class ManifestVersions(VersionStore):
 
     Args:
         nested: the tables in the manifest.
-        lists_root: whether the tables in the root are its subdirectories, regardless of rows.
+        lists_root: whether the tables in the root are its subdirectories, regardless of the rows.
     """
 
     def __init__(self, nested: NestedTables, *, lists_root: bool) -> None:
@@ -53,12 +53,12 @@ class ManifestVersions(VersionStore):
         self._manifest = nested.manifest
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None if there is none."""
+        """Return the latest version, or None if there is none."""
         snapshot = self._snapshot_with(table)
         return None if snapshot is None else self._latest(snapshot, table, branch)
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None if it does not exist."""
+        """Return one version, or None if it does not exist."""
         snapshot = self._snapshot_with(table)
         row = snapshot and snapshot.row(_id(table, branch, number))
         return _read(row) if row else None
@@ -77,7 +77,7 @@ class ManifestVersions(VersionStore):
                     yield _read(row)
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Commit all changes atomically, in one commit to the manifest."""
+        """Commit all changes atomically, in a single commit to the manifest."""
         for change in changes:
             self._refuse_listed(change)
         added: list[Row] = []
@@ -117,7 +117,7 @@ class ManifestVersions(VersionStore):
         return str(uuid.uuid4())
 
     def _refuse_listed(self, change: Change) -> None:
-        """Reject (code 13) a table in the root, because it is added and removed with its subdirectory."""
+        """Reject a table in the root (code 13): it is added and removed with its subdirectory."""
         if isinstance(change, AddTable):
             identifier = change.id
         elif isinstance(change, RemoveTable):

@@ -1,13 +1,14 @@
-"""Tracks the files that the attempts at a write leave in storage, to find unused ones.
+"""Tracks the files that attempts at a write leave in storage, so that unused files can be found.
 
-Spark repeats failed and slow tasks, and it reports only the successful attempt to the driver.
-Therefore each attempt writes a marker for every finished data file: a file with the same name under
-``_transactions/<job>``. The driver deletes marked files that are not in the commit. A marker is
-empty, or it contains a record of the task, from which a later run of the same job continues.
+Spark repeats failed and slow tasks, and reports only the successful attempt to the driver.
+Therefore, each attempt writes a marker for every data file that it finishes: a file with the same
+name under ``_transactions/<job>``. The driver deletes the marked files that are not part of the
+commit. A marker is empty or contains a record of the task, from which a later run of the same job
+continues.
 
-An attempt may end after the driver has checked. Therefore the attempt first writes its marker and
-then checks whether the job is still open. The driver first closes the job and then reads the
-markers. Whichever writes second sees what the other wrote.
+An attempt may end after the driver has looked for markers. Therefore, the attempt first writes its
+marker and then checks whether the job is still open, and the driver first closes the job and then
+reads the markers. The one that writes second always sees what the other has written.
 """
 
 from __future__ import annotations
@@ -58,20 +59,20 @@ class Attempts:
         self._write(file, content)
 
     def names(self) -> list[str]:
-        """Return the names of all markers, without the one of an open job."""
+        """Return the names of all markers, except the marker of an open job."""
         found = (path.rpartition("/")[2] for path in self._files.list(self._folder))
         return sorted(name for name in found if name != _OPEN)
 
     def read(self, file: str) -> bytes | None:
-        """Return the record in a marker; None if the marker does not exist."""
+        """Return the record in a marker, or None if the marker does not exist."""
         return read_small(self._files, f"{self._folder}/{file}")
 
     def records(self) -> list[bytes]:
-        """Return the records in the markers, each once; empty markers are skipped."""
+        """Return each distinct record in the markers; empty markers are skipped."""
         return sorted({content for name in self.names() if (content := self.read(name))})
 
     def is_open(self) -> bool:
-        """Return whether the driver still waits for tasks."""
+        """Return whether the driver is still waiting for tasks."""
         return bool(self._files.contains(f"{self._folder}/{_OPEN}"))
 
     def close(self) -> set[str]:
@@ -122,7 +123,8 @@ class Attempt(FragmentWriteProgress):
     def __init__(self, notes: Attempts) -> None:
         self.notes = notes
         self._done: dict[str, Future[None]] = {}
-        # pylance makes these calls from its own runtime, which must not use its file session.
+        # pylance makes these calls from its own runtime, on which its file session must not be
+        # used.
         self._pool = ThreadPoolExecutor(1)
 
     @property
@@ -143,13 +145,14 @@ class Attempt(FragmentWriteProgress):
                 self._done[file] = self._pool.submit(self.notes.note, file, record)
 
     def finish(self, files: Iterable[str], record: bytes = b"") -> None:
-        """Wait until all of `files` have markers; raise the error if a marker cannot be written.
+        """Wait until all of `files` have markers; raise an error if a marker cannot be written.
 
-        The markers that are not written yet contain `record`.
+        Markers that have not been written yet will contain `record`.
 
-        pylance does not report the last file if it is not full. When the driver ends the job, it
-        deletes the folder of the markers, possibly while a marker is being written. The resulting
-        error is ignored; the caller must check whether the job is still open.
+        This also covers the last file, which pylance does not report unless it is full. When the
+        driver ends the job, it deletes the folder of the markers, possibly while a marker is being
+        written. The resulting error is ignored, so the caller must check whether the job is still
+        open.
         """
         self._note(files, record)
         for done in self._done.values():
@@ -160,7 +163,7 @@ class Attempt(FragmentWriteProgress):
                     raise
 
     def forget(self) -> None:
-        """Delete the markers after the files are deleted."""
+        """Delete the markers after their files have been deleted."""
         self._pool.shutdown()
         for file in self._done:
             self.notes.forget(file)

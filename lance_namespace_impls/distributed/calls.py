@@ -1,4 +1,4 @@
-"""Calls functions that depend on services, at a limited rate and with retries."""
+"""Calls functions that depend on external services, at a limited rate and with retries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Calls:
 
     Args:
         per_second: maximum number of calls per second across the job, including repeated calls;
-            None for no limit.
+            None means no limit.
         attempts: maximum number of calls for one input.
         backoff_seconds: pause after the first failed call. Each further pause is twice as long, up
             to `MAX_BACKOFF_SECONDS`, plus jitter.
@@ -120,7 +120,7 @@ def _failure(error: Exception, what: str, attempt: int, attempts: int) -> LanceN
 
 
 def require_columns(result: object, schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """Return the columns that a function computed, if they are complete.
+    """Return the columns that a function computed, after checking that they are complete.
 
     Args:
         result: the result of the function.
@@ -128,8 +128,8 @@ def require_columns(result: object, schema: pa.Schema, rows: int) -> pa.RecordBa
         rows: the expected number of rows.
 
     Raises:
-        InvalidInputError: code 13, the result is not a batch, or has another number of rows.
-        TableSchemaValidationError: code 20, it has other columns.
+        InvalidInputError: code 13, the result is not a batch, or has a different number of rows.
+        TableSchemaValidationError: code 20, the result has different columns.
     """
     if not isinstance(result, pa.RecordBatch):
         raise InvalidInputError(
@@ -151,7 +151,7 @@ class Pace:
     """Limits how often a task calls a function.
 
     Args:
-        seconds: minimum time between two calls; None for no limit.
+        seconds: minimum time between two calls; None means no limit.
     """
 
     def __init__(self, seconds: float | None) -> None:

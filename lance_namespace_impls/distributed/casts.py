@@ -25,10 +25,10 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def uniform(kind: pa.DataType) -> pa.DataType:
-    """Return a type with Arrow's default field names inside lists and maps, and nullable fields.
+    """Return a type with nullable fields, and Arrow's default field names inside lists and maps.
 
-    Tools use different names for list items (``item``, ``element``, ``array``), and Lance appends
-    only rows whose names match those of the table.
+    Tools use different names for list items (``item``, ``element``, ``array``), but Lance appends
+    rows only if these names are the same as in the table.
     """
     if is_.is_struct(kind):
         return pa.struct([(child.name, uniform(child.type)) for child in kind])
@@ -102,7 +102,8 @@ def _is_rounded(source: pa.Array, converted: pa.Array) -> bool:
 def warn_of_losses(source: pa.Schema, target: pa.Schema, what: str) -> None:
     """Warn once about the columns whose values may lose digits in a cast.
 
-    Values that change beyond rounding are not part of this warning: they are rejected individually.
+    This warning does not cover values that would change by more than rounding, because these are
+    rejected individually.
 
     Args:
         source: schema of the rows.
@@ -138,7 +139,7 @@ def _loss(source: pa.DataType, target: pa.DataType) -> str | None:
 
 
 def may_overflow(source: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether a cast may make a number infinite."""
+    """Return whether a cast may turn a finite number into infinity."""
     return any(
         is_.is_floating(after) and (not is_.is_floating(before) or _narrows(before, after))
         for before, after in _leaves(source, target)
@@ -150,7 +151,7 @@ def _narrows(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _leaves(source: pa.DataType, target: pa.DataType) -> Iterator[tuple[pa.DataType, pa.DataType]]:
-    """Yield the pairs of non-nested types that a cast converts."""
+    """Yield the pairs of non-nested types between which a cast converts."""
     if is_.is_dictionary(source):
         source = source.value_type
     if is_list(source) and is_list(target):
@@ -167,5 +168,5 @@ def _leaves(source: pa.DataType, target: pa.DataType) -> Iterator[tuple[pa.DataT
 
 
 def _is_timed(kind: pa.DataType) -> bool:
-    """Return whether the values of a type are measured in units of time."""
+    """Return whether the values of a type are expressed in units of time."""
     return bool(is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind))

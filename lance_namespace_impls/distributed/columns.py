@@ -1,7 +1,7 @@
 """Converts columns between Lance and Spark, and performs all casts of values.
 
-Spark accepts record batches only in the exact Arrow representation of its own types. Other Lance
-types are cast when they are read, and cast back when they are written.
+Spark accepts record batches only in the exact Arrow representation of its own types. Values of
+other Lance types are cast when they are read, and cast back when they are written.
 
 | Lance | Spark |
 |---|---|
@@ -60,7 +60,8 @@ __all__ = [
 ]
 
 MAX_DECIMAL_DIGITS = 38
-# Below the 2 GiB limit of Arrow and the JVM for one batch, with room for growth in a cast.
+# This is less than the limit of 2 GiB for one batch in Arrow and the JVM, so that values may grow
+# in a cast.
 BATCH_BYTES = 128 << 20
 
 _WIDER = {
@@ -99,7 +100,7 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
     """Return the Spark schema of a Lance table's schema.
 
     Raises:
-        UnsupportedError: code 0, a column has a type that Spark does not have.
+        UnsupportedError: code 0, a column has a type without an equivalent in Spark.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -109,11 +110,12 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
             for field in schema
         ]
     )
-    # Spark 4.1 reads timestamps without a zone as timestamps in UTC by default.
+    # By default, Spark 4.1 reads timestamps without a zone as timestamps in UTC.
     found = from_arrow_schema(plain, prefer_timestamp_ntz=True)
     for stored, field in zip(found, schema, strict=True):
         if is_blob(field):
-            # Spark keeps the metadata of columns that pass through unchanged, so copies keep blobs.
+            # Spark keeps the metadata of columns that pass through unchanged, so blobs remain blobs
+            # in copies.
             stored.metadata = {_MARK: _BLOB}
     return found
 
@@ -122,7 +124,7 @@ def spark_arrow_schema(schema: StructType) -> pa.Schema:
     """Return the Arrow schema that Spark expects from a data source with a Spark schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    # Up to Spark 4.1, timestamps with a zone are always in UTC, and the argument does not exist.
+    # Up to Spark 4.1, timestamps with a zone are always in UTC, and this argument does not exist.
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in _parameters(to_arrow_schema) else {}
     found: pa.Schema = to_arrow_schema(schema, **zone)
     return found
@@ -141,7 +143,7 @@ def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
         types: other types for some columns, such as ``"vector:float32[768], zip:string"``.
 
     Raises:
-        UnsupportedError: code 0, a column has a type that Lance does not have.
+        UnsupportedError: code 0, a column has a type without an equivalent in Lance.
         TableColumnNotFoundError: code 12, `types` names an unknown column.
         TableSchemaValidationError: code 20, a column cannot be cast to the type specified for it.
     """
@@ -196,11 +198,11 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
 
 
 def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
-    """Return a schema with other types for some columns.
+    """Return a schema in which some columns have other types.
 
     Raises:
         InvalidInputError: code 13, `types` is not of the form ``column:type, column:type``.
-        TableColumnNotFoundError: code 12, there is no such column.
+        TableColumnNotFoundError: code 12, a column does not exist.
     """
     for column, kind in parse_types(types or "").items():
         index = schema.get_field_index(column)
@@ -269,15 +271,15 @@ def cast_batch(
     cut_fractions: bool = False,
     overflow: bool = False,
 ) -> pa.RecordBatch:
-    """Return a batch cast to a schema; columns match by name, and missing ones become null.
+    """Return a batch cast to a schema; columns are matched by name, and missing ones become null.
 
     Args:
         batch: the rows.
         target: schema of the result.
-        cut_fractions: whether a finer time unit may lose digits (truncated toward zero); otherwise
-            that is an error.
+        cut_fractions: whether values in a finer time unit may lose digits (they are truncated
+            toward zero); otherwise, this is an error.
         overflow: whether a floating-point number that is too large for its column becomes infinite;
-            otherwise that is an error.
+            otherwise, this is an error.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.
@@ -310,7 +312,7 @@ def _nulls(rows: int, kind: pa.DataType) -> Any:
 
 
 def is_blob(field: pa.Field) -> bool:
-    """Return whether Lance stores the values of a column outside its pages."""
+    """Return whether Lance stores the values of a column as blobs, outside its pages."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType):
         return bool(kind.extension_name == _BLOB)
@@ -318,7 +320,7 @@ def is_blob(field: pa.Field) -> bool:
 
 
 def _to_blobs(array: Any, kind: Any) -> Any:
-    """Return bytes as the values of a blob column."""
+    """Return bytes as values of a blob column."""
     parts = [
         array.cast(field.type) if field.name == "data" else pa.nulls(len(array), field.type)
         for field in kind.storage_type
@@ -337,7 +339,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
             if safe or "would lose data" not in str(error):
                 raise
             return cast(array, field.type, safe=False)
-    # Let Arrow decide: each release supports other casts of nested and extension types.
+    # Let Arrow decide, because each release supports different casts of nested and extension types.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise TableSchemaValidationError(
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
@@ -361,7 +363,7 @@ def _infinite(array: Any) -> int:
 
 
 def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Split a batch into parts of about `BATCH_BYTES` or less, unless a single row is larger."""
+    """Split a batch into parts of at most about `BATCH_BYTES`, unless a single row is larger."""
     parts = max(1, -(-batch.nbytes // BATCH_BYTES))
     rows = max(1, -(-batch.num_rows // parts))
     for start in range(0, batch.num_rows, rows):
@@ -371,7 +373,7 @@ def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def check_compatible(source: pa.Schema, table: pa.Schema, what: str) -> None:
     """Reject rows that do not fit a table, before any row is read.
 
-    Columns match by name. If the rows lack a column of the table, it must be nullable.
+    Columns are matched by name. A column that the rows lack must be nullable in the table.
 
     Args:
         source: schema of the rows.
@@ -401,7 +403,7 @@ def check_compatible(source: pa.Schema, table: pa.Schema, what: str) -> None:
 
 
 def compatible(source: pa.DataType, target: pa.DataType) -> bool:
-    """Return whether values of a type may be cast to another; the cast checks each value."""
+    """Return whether values of one type may be cast to another; the cast checks each value."""
     if is_.is_null(source) or source == target:
         return True
     if is_.is_dictionary(source) or is_.is_dictionary(target):

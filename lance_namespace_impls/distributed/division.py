@@ -9,7 +9,7 @@ __all__ = ["group_by_size", "size_of"]
 
 
 def size_of(fragment: Any) -> int:
-    """Return the size of a fragment's files in bytes, or an estimate if it is not recorded."""
+    """Return the size of a fragment's files in bytes, or an estimate if no size is recorded."""
     known = [file.file_size_bytes for file in fragment.data_files()]
     return sum(known) if all(known) else fragment.metadata.physical_rows * 64
 

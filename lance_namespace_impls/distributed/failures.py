@@ -1,7 +1,7 @@
 """Transfers protocol errors across Spark.
 
-An exception in a Python worker reaches the caller as text inside one of Spark's exceptions. The
-protocol error is encoded in that text with its code, and decoded from it.
+An exception in a Python worker reaches the caller only as text in one of Spark's exceptions. The
+protocol error and its code are therefore encoded in that text and decoded from it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ _IN_TRACEBACK = re.compile(
 def protocol_error(
     error: Exception, what: str, secrets: Collection[str] = ()
 ) -> LanceNamespaceError:
-    """Return the protocol error for a failure of storage or pylance; protocol errors are unchanged.
+    """Return the protocol error for a failure of storage or pylance; keep protocol errors
+    unchanged.
 
     Args:
         error: the failure.
         what: the operation, as the start of the message.
-        secrets: texts that the message must not contain.
+        secrets: strings that the message must not contain.
     """
     if isinstance(error, LanceNamespaceError):
         return error
@@ -63,17 +64,18 @@ def protocol_error(
 
 @contextmanager
 def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
-    """Raise failures in a Python worker as protocol errors whose text contains the code.
+    """Raise failures in a Python worker as protocol errors whose message contains the code.
 
     Args:
         what: the operation, as the start of the message.
-        secrets: texts that the message must not contain.
+        secrets: strings that the message must not contain.
     """
     try:
         yield
     except Exception as error:  # noqa: BLE001 re-raised below
         found = protocol_error(error, what, secrets)
-        # Use the class of the code: `decoded` cannot look up custom subclasses by name.
+        # Use the class that belongs to the code, because `decoded` cannot look up custom subclasses
+        # by name.
         text = f"{found.message} (code {int(found.code)})"
         shown = errors.error_for(int(found.code), text, status=found.status)
         # Spark shows the full traceback to the caller.
@@ -104,7 +106,8 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
 def decoded() -> Iterator[None]:
     """Raise errors from `coded` on a worker as the original protocol errors on the driver.
 
-    An error in the caller's DataFrame that Spark finds during the computation has code 13.
+    If Spark finds an error in the caller's DataFrame during the computation, that error has code
+    13.
     """
     try:
         yield
@@ -118,10 +121,10 @@ def decoded() -> Iterator[None]:
 
 
 def _mistake(error: Exception) -> LanceNamespaceError | None:
-    """Return the protocol error for a DataFrame that Spark cannot compute; None for other failures.
+    """Return the protocol error if Spark cannot compute the caller's DataFrame, otherwise None.
 
-    The SQL states 22 (data), 42 (names and types) and P0001 (raised by the query) are errors in the
-    caller's DataFrame.
+    The SQLSTATE classes 22 (data) and 42 (names and types), and P0001 (raised by the query),
+    indicate an error in the caller's DataFrame.
     """
     from pyspark.errors import PySparkException
 
@@ -132,7 +135,7 @@ def _mistake(error: Exception) -> LanceNamespaceError | None:
 
 
 def failure_result(error: LanceNamespaceError) -> dict[str, Any]:
-    """Return a failure as the result of a task, so that the results of other tasks are not lost."""
+    """Return a failure as the result of a task, so that the results of the other tasks are kept."""
     return {"failure": {**error.to_dict(), "status": error.status}}
 
 

@@ -25,7 +25,7 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
         rows: the rows.
 
     Raises:
-        UnsupportedError: code 0, a column has a type that Spark does not have.
+        UnsupportedError: code 0, a column has a type without an equivalent in Spark.
         TableSchemaValidationError: code 20, two columns have the same name.
     """
     import pyarrow as pa
@@ -41,16 +41,16 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     schema = to_spark_schema(rows.schema)
     target = spark_arrow_schema(schema)
     warn_of_losses(rows.schema, target, "the Arrow table")
-    if target.names:  # without columns, only the batches contain the row count
+    if target.names:  # if there are no columns, only the batches contain the row count
         batches = [cast_batch(batch, target, cut_fractions=True) for batch in rows.to_batches()]
         rows = _as_spark_reads(pa.Table.from_batches(batches, target))
     return spark.createDataFrame(rows, schema)
 
 
 def keeping_all_rows(spark: SparkSession) -> None:
-    """Patch `createDataFrame` of a session to keep the rows after an empty chunk of an Arrow table.
+    """Patch a session's `createDataFrame` to keep the rows after an empty chunk of an Arrow table.
 
-    Spark's reader of Arrow batches (4.3) ends a partition at the first batch without rows.
+    In Spark 4.3, the reader of Arrow batches ends a partition at the first batch without rows.
     """
     import pyarrow as pa
 
@@ -68,9 +68,9 @@ def keeping_all_rows(spark: SparkSession) -> None:
 
 
 def _as_spark_reads(table: pa.Table) -> pa.Table:
-    """Return a table without empty chunks, and without slices of nested columns.
+    """Return a table that has no empty chunks and no slices of nested columns.
 
-    Spark rebuilds nested columns from their parts, which pyarrow cannot do for a slice with nulls.
+    Spark rebuilds nested columns from their parts; pyarrow cannot do this for a slice with nulls.
     """
     import pyarrow as pa
 
@@ -84,5 +84,6 @@ def _as_spark_reads(table: pa.Table) -> pa.Table:
         for batch in table.to_batches()
         if batch.num_rows
     ]
-    # Spark cannot read a nested column without chunks, which `from_batches` returns for no batches.
+    # If there are no batches, `from_batches` returns columns without chunks, and Spark cannot read
+    # a nested column without chunks.
     return pa.Table.from_batches(batches, table.schema) if batches else table.schema.empty_table()

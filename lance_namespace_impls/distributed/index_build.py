@@ -1,12 +1,12 @@
-"""Builds an index in parts: many workers write segments, and the driver commits them once.
+"""Builds an index in parts: many workers write segments, and the driver commits all of them once.
 
 Each task builds a segment of the index for a group of fragments. All segments of a vector index
-share one model (the centroids of the partitions and the codebook), which the driver trains on a
-sample: Lance can merge and update only segments with the same centroids.
+share one model (the centroids of the partitions and the codebook), because Lance can merge and
+update only segments with the same centroids. The driver trains this model on a sample.
 
-Every finished segment is recorded next to the table, and so is the model. If the driver is killed,
-a repeated call uses them: it builds only the missing parts, and the parts whose fragments were
-rewritten.
+The model and every finished segment are recorded next to the table. If the driver is killed, a
+repeated call uses these records: it builds only the parts that are missing or whose fragments have
+been rewritten.
 """
 
 from __future__ import annotations
@@ -55,17 +55,19 @@ if TYPE_CHECKING:
 __all__ = ["IndexBuild", "IndexBuilt"]
 
 COMMIT_ATTEMPTS = 10
-# Parts per core for types whose parts are merged. A killed build with more parts repeats less.
+# Parts per core, for types whose parts are merged. With more parts, less work is repeated after a
+# build is killed.
 PARTS_PER_CORE = 4
-# Merging HNSW graphs builds them again, on one worker. Segments of SQ have different bounds, and
-# pylance 14 merges them without encoding the vectors again: recall@10 falls from 0.95 to 0.74.
+# Merging HNSW graphs builds them again on one worker. Segments of SQ have different bounds, but
+# pylance 14 merges them without encoding the vectors again, so that recall@10 falls from 0.95 to
+# 0.74.
 _SEPARATE = frozenset({"IVF_SQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"})
-# Its geometries must be checked first, which requires a scan of the column.
+# The geometries must be checked first, which requires a scan of the column.
 _WHOLE = frozenset({"RTREE"})
-# k-means requires some vectors per cluster; smaller tables are built in one task.
+# k-means requires several vectors per cluster; for smaller tables, the index is built in one task.
 LEAST_SAMPLE_RATE = 2
 SAMPLE_RATE, MAX_ITERATIONS, NUM_BITS, RQ_BITS = 256, 50, 8, 5
-# After these errors a repeated call would fail too, so the parts are deleted.
+# After these errors, a repeated call would fail as well, so the parts are deleted.
 _FINAL = (
     InvalidInputError,
     TableColumnNotFoundError,
@@ -79,16 +81,16 @@ _TRAINED_ON = b"fragments"
 
 @frozen(kw_only=True)
 class IndexBuilt:
-    """Result of building an index.
+    """The result of building an index.
 
     Attributes:
         name: name of the index.
         index_type: its type as Lance reports it, such as ``IVF_PQ`` or ``BTree``.
-        version: version of the table with the index.
+        version: version of the table that contains the index.
         rows: number of rows in the index.
-        segments: number of segments; a search reads each of them.
+        segments: number of segments; a search reads all of them.
         fragments: number of fragments in the index.
-        resumed: number of fragments whose parts an interrupted build had already written.
+        resumed: number of fragments whose parts had already been written by an interrupted build.
     """
 
     name: str
@@ -102,7 +104,7 @@ class IndexBuilt:
 
 @frozen(kw_only=True)
 class _Part:
-    """A segment that a task has written, and the fragments that it covers.
+    """A segment that a task has written, and the fragments that the segment covers.
 
     Attributes:
         segment: the segment, a ``lance.dataset.Index``, as JSON.
@@ -123,7 +125,7 @@ class _Part:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> _Part:
-        """Return the part that `to_json` converted to JSON."""
+        """Return the part that `to_json` has converted to JSON."""
         found = json.loads(text)
         files = {int(number): paths for number, paths in found["files"].items()}
         return cls(segment=found["segment"], files=files)
@@ -189,7 +191,7 @@ class IndexBuild:
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:32]
 
     def _is_whole(self, dataset: Any) -> bool:
-        """Return whether the index is built in one task, because Lance cannot build it in parts."""
+        """Return whether the index must be built in one task, as Lance cannot build it in parts."""
         kind = self.request.index_type.upper()
         if kind in _WHOLE or not dataset.get_fragments():
             return True
@@ -197,7 +199,7 @@ class IndexBuild:
         if planned.metric is None:
             return False
         if planned.kind.endswith("_PQ") and planned.metric == "dot":
-            return True  # pylance 14 encodes residuals, but searches without: recall@10 is 0.16
+            return True  # pylance 14 encodes residuals but searches without them: recall@10 is 0.16
         clusters = max(_partitions(dataset, planned), 2 ** _bits(planned))
         return (
             planned.column not in dataset.schema.names  # a nested column cannot be sampled
@@ -224,7 +226,9 @@ class IndexBuild:
     def _commit_parts(
         self, storage: TableStorage, attempts: Attempts, recorded: Sequence[_Part]
     ) -> tuple[list[str], int]:
-        """Build the missing parts and commit all; return the segments and the resumed fragments."""
+        """Build the missing parts and commit all parts; return the segments and how many fragments
+        were resumed.
+        """
         lance = load("lance")
 
         resumed: set[int] = set()
@@ -235,7 +239,7 @@ class IndexBuild:
                 planned = indices.plan(dataset, self.request)
                 files = _files_of(dataset, planned.column)
                 if self._trains(dataset, planned, attempts, files):
-                    recorded = []  # parts of another model
+                    recorded = []  # the parts belong to another model
             except Exception as error:
                 raise self._failure(error) from error
             parts = _usable(storage, recorded, files)
@@ -291,7 +295,7 @@ class IndexBuild:
         files: Mapping[int, list[str]],
         parts: Sequence[_Part],
     ) -> list[_Part]:
-        """Build the segments of the fragments that no part covers."""
+        """Build the segments for the fragments that no part covers."""
         covered = {number for part in parts for number in part.files}
         fragments = [f for f in dataset.get_fragments() if f.fragment_id not in covered]
         per_core = 1 if planned.kind in _SEPARATE else PARTS_PER_CORE
@@ -323,7 +327,7 @@ class IndexBuild:
         files: Mapping[int, Sequence[str]],
         segment: Callable[[Any, Attempts, list[int]], Any],
     ) -> list[_Part]:
-        """Write segments on workers, and return the parts after all tasks have finished.
+        """Write segments on workers; return the parts after all tasks have finished.
 
         Args:
             dataset: the version to index.
@@ -344,7 +348,7 @@ class IndexBuild:
                 covered = {number: files[number] for number in fragments}
                 part = _Part(segment=_to_json(written), files=covered)
                 notes.note(f"{part.uuid}.json", part.to_json().encode())
-                if not notes.is_open():  # the driver no longer waits for this attempt
+                if not notes.is_open():  # the driver is no longer waiting for this attempt
                     delete_folder(storage, f"_indices/{part.uuid}")
                     notes.forget(f"{part.uuid}.json")
                 return part.to_json()
@@ -366,7 +370,7 @@ class IndexBuild:
         ]
 
     def _committed(self, dataset: Any, recorded: Sequence[_Part]) -> frozenset[str]:
-        """Return the segments of the index if an earlier run of the job has committed it."""
+        """Return the segments of the index if an earlier run of the job has committed the index."""
         name = indices.name_of(self.request)
         uuids = {
             str(segment.uuid)
@@ -407,7 +411,7 @@ def _failure(target: Target, column: str, error: Exception) -> LanceNamespaceErr
 def _usable(
     storage: TableStorage, recorded: Iterable[_Part], files: Mapping[int, list[str]]
 ) -> list[_Part]:
-    """Return parts whose fragments are unchanged and whose files exist; none covers a fragment twice."""
+    """Return parts with unchanged fragments and existing files that cover no fragment twice."""
     chosen: list[_Part] = []
     covered: set[int] = set()
     for part in sorted(recorded, key=lambda part: -len(part.files)):
@@ -422,7 +426,7 @@ def _usable(
 
 
 def _files_of(dataset: Any, column: str) -> dict[int, list[str]]:
-    """Return the data files with a column's values, by fragment."""
+    """Return the data files that contain the values of a column, by fragment."""
     field_ids = _field_ids(dataset.lance_schema.field(column))
     found = {}
     for fragment in dataset.get_fragments():
@@ -459,7 +463,7 @@ def _removed(dataset: Any, name: str) -> list[Any]:
 
 
 def _segment(dataset: Any, planned: IndexPlan, attempts: Attempts, fragments: list[int]) -> Any:
-    """Write the segment of a group of fragments, on a worker."""
+    """Write the segment for a group of fragments; called on a worker."""
     arguments = planned.arguments()
     if planned.metric is not None:
         content = attempts.read(_MODEL)
@@ -476,7 +480,7 @@ def _segment(dataset: Any, planned: IndexPlan, attempts: Attempts, fragments: li
 
 
 def _bits(planned: IndexPlan) -> int:
-    """Return the bits of a PQ code; 0 for other types."""
+    """Return the number of bits of a PQ code, or 0 for other types."""
     return int(planned.options.get("num_bits", NUM_BITS)) if planned.kind.endswith("_PQ") else 0
 
 
@@ -489,7 +493,7 @@ def _partitions(dataset: Any, planned: IndexPlan) -> int:
 
 
 def _trained(dataset: Any, planned: IndexPlan) -> pa.Table:
-    """Train the model of a vector index on a sample; return it as a table of one row."""
+    """Train the model of a vector index on a sample; return it as a table with one row."""
     IndicesBuilder = load("lance.indices").IndicesBuilder
 
     options, rows = planned.options, int(dataset.count_rows())

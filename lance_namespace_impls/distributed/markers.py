@@ -11,7 +11,7 @@ __all__ = ["marked"]
 def marked(
     dataset: Any, key: str, value: str, *, after: int = 0, until: int | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the versions whose transaction has a property, latest first, with all its properties.
+    """Yield the versions whose transaction has a property, latest first, each with all properties.
 
     Args:
         dataset: a ``lance.LanceDataset`` at its latest version.
@@ -24,11 +24,11 @@ def marked(
     last = int(dataset.version) if until is None else until
     for version in range(last, after, -1):
         if version not in existing:
-            continue  # it was cleaned up
+            continue  # the version was cleaned up
         try:
             found = dataset.read_transaction(version)
         except TypeError:
-            continue  # a compaction of an indexed table, which pylance cannot read
+            continue  # the version is a compaction of an indexed table, which pylance cannot read
         properties = (found.transaction_properties or {}) if found is not None else {}
         if properties.get(key) == value:
             yield version, properties

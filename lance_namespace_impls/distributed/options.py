@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def read_options(cls: type[T], raw: Mapping[str, str], what: str) -> T:
-    """Read options into an attrs class with one attribute per option; the case of names is ignored.
+    """Read options into an attrs class that has one attribute per option; case is ignored.
 
     Raises:
         InvalidInputError: code 13, an option is unknown or its value is invalid.
@@ -51,7 +51,7 @@ def read_options(cls: type[T], raw: Mapping[str, str], what: str) -> T:
 
 
 def known_options(cls: type[Any]) -> dict[str, Callable[[str], Any]]:
-    """Return the options of an attrs class, each with its function for parsing text."""
+    """Return the options of an attrs class, each with the function that parses its value."""
     return {field.name: field.metadata.get("read", str) for field in attrs.fields(cls)}
 
 
@@ -70,14 +70,14 @@ def option(default: Any = None, *, read: Callable[[str], Any] = str, doc: str, *
 
     Args:
         default: default value.
-        read: parses the value; raises ValueError with a description of the valid values.
+        read: parses the value, or raises a ValueError that describes the valid values.
         doc: one-line description.
     """
     return attrs.field(default=default, metadata={"read": read, "doc": doc}, **more)
 
 
 def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
-    """Return a parser of integers from `minimum` to `maximum`."""
+    """Return a parser for integers from `minimum` to `maximum`."""
 
     def read(text: str) -> int:
         try:
@@ -135,7 +135,7 @@ def name_list(text: str) -> tuple[str, ...]:
 
 
 def choice(*allowed: str) -> Callable[[str], str]:
-    """Return a parser of one of several words, ignoring case."""
+    """Return a parser for one of several words, ignoring case."""
 
     def read(text: str) -> str:
         if text.lower() not in allowed:
@@ -146,7 +146,7 @@ def choice(*allowed: str) -> Callable[[str], str]:
 
 
 def character(text: str) -> str:
-    r"""Parse a single character; ``\t`` and ``tab`` are a tab."""
+    r"""Parse a single character; ``\t`` and ``tab`` mean a tab."""
     text = "\t" if text in (r"\t", "tab") else text
     if len(text) != 1:
         raise ValueError("one character")

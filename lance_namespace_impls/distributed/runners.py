@@ -1,4 +1,4 @@
-"""Runs the tasks of a job in Spark, or in threads of this process."""
+"""Runs the tasks of a job in Spark or in threads of this process."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 _POLL_SECONDS = 0.1
-_WORKER_END_SECONDS = 3  # Spark waits up to 2 seconds for a Python worker to end
+_WORKER_END_SECONDS = 3  # Spark waits up to 2 seconds for a Python worker to exit
 
 Count = Callable[[int], None]
-"""Called with the number of rows that a task has written."""
+"""Callback that receives the number of rows that a task has written."""
 
 Work = Callable[[str, Count], str]
-"""Function that processes the text of a task and returns its result as text."""
+"""Function that processes a task, which is a string, and returns the result as a string."""
 
 
 def quietly(done: int, rows: int) -> None:
-    """Ignore the progress."""
+    """Ignore the reported progress."""
 
 
 class Runner(ABC):
@@ -62,10 +62,11 @@ class Runner(ABC):
 
         Args:
             name: name of the job, for messages.
-            tasks: one text for each task.
+            tasks: one string for each task.
             work: function that processes a task.
-            report: called periodically from this thread with the finished tasks and the rows
-                written. If it raises an error, the tasks are stopped and the error is re-raised.
+            report: called periodically on this thread with the number of finished tasks and of
+                written rows. If it raises an error, the tasks are stopped and the error is raised
+                again.
 
         Raises:
             InternalError: code 18, a task could not be run.
@@ -124,23 +125,23 @@ def spark_runner(spark: SparkSession) -> Runner:
 
 
 def is_on_this_machine(spark: SparkSession) -> bool:
-    """Return whether the workers of a session certainly run on this machine."""
+    """Return whether the workers of a session are certain to run on this machine."""
     from pyspark.errors import PySparkAttributeError
 
     try:
         return (spark.sparkContext.master or "").startswith("local")
-    except PySparkAttributeError:  # Spark Connect, whose server may run anywhere
+    except PySparkAttributeError:  # this is Spark Connect, whose server may run anywhere
         return False
 
 
 class ConnectRunner(Runner):
-    """Runs tasks through Spark Connect, which offers only DataFrames and reports no progress.
+    """Runs tasks through Spark Connect, which supports only DataFrames and reports no progress.
 
     Args:
         spark: the session.
     """
 
-    cores = 16  # Connect does not report the number of cores
+    cores = 16  # Spark Connect does not report the number of cores
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -183,7 +184,7 @@ def _failure(error: Exception, name: str) -> LanceNamespaceError:
 
 
 class SparkRunner(Runner):
-    """Runs tasks on the workers of Spark.
+    """Runs tasks on Spark's workers.
 
     Args:
         context: the Spark context.
@@ -197,7 +198,7 @@ class SparkRunner(Runner):
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
     ) -> list[str]:
         """Return the results of all tasks, in task order."""
-        if not tasks:  # Spark divides by the number of tasks
+        if not tasks:  # Spark would divide by the number of tasks
             report(0, 0)
             return []
         done, rows = self._context.accumulator(0), self._context.accumulator(0)
@@ -215,12 +216,12 @@ class SparkRunner(Runner):
 
 
 class _Job:
-    """A Spark job in a separate thread, which the calling thread can observe and stop.
+    """A Spark job in a separate thread; the calling thread can monitor and stop it.
 
     Args:
         context: the Spark context.
         name: description of the job in Spark's UI.
-        tasks: one text for each task.
+        tasks: one string for each task.
         work: function that a worker calls with a task.
     """
 
@@ -251,8 +252,8 @@ class _Job:
         """Run the job to its end, and yield periodically so that the caller can act.
 
         Raises:
-            LanceNamespaceError: the error that a task raised through `coded`, or code 18 if Spark
-                could not run the job.
+            LanceNamespaceError: the error that a task raised through `coded`, or an error with code
+                18 if Spark could not run the job.
         """
         self._thread.start()
         try:

@@ -1,14 +1,15 @@
-"""Protects secrets on their way to the workers: encrypted in Spark, decrypted in the workers.
+"""Protects secrets that are sent to workers: encrypted in Spark, decrypted by the workers.
 
 Code for workers is pickled into tasks. Spark keeps tasks in memory, writes them to files and, with
-Spark Connect, sends them in plans. Therefore a namespace is pickled encrypted. The key uses a
-different channel. It is either a setting of the session, which Spark passes to tasks as a property
-and hides in event logs and the UI, or an environment variable that an operator has set for driver
-and executors.
+Spark Connect, sends them in plans. Therefore, a namespace is encrypted when it is pickled. The key
+is passed through a different channel: either through a session setting, which Spark passes to tasks
+as a property and hides in event logs and the UI, or through an environment variable that an
+operator has set for the driver and the executors.
 
-The data source is planned in a process without a session, which reads the key from the environment.
-`local_session` sets it before Spark starts. If it is not set, this user's processes on this machine
-share a key, and workers on other machines cannot decrypt values that it encrypts.
+The data source is planned in a process that has no session and reads the key from the environment.
+`local_session` sets the variable before Spark starts. If the variable is not set, this user's
+processes on this machine share a key, and workers on other machines cannot decrypt values that were
+encrypted with this key.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ _lock = threading.Lock()
 class Sealed(Generic[T]):
     """A value that is encrypted when it is pickled.
 
-    A decrypted value is pickled again as the original ciphertext: its sender can decrypt that, but
-    may not have the key of this process.
+    When a decrypted value is pickled again, it is pickled as the original ciphertext, because its
+    sender may not have the key of this process.
 
     Args:
         value: the value.
@@ -101,7 +102,7 @@ def _decrypted(sealed: bytes) -> Any:
 
 
 def seal(value: Any) -> str:
-    """Return a value as encrypted text; only a process with the key can create or read such text.
+    """Return a value as an encrypted string, which only a process with the key can create or read.
 
     Raises:
         InvalidInputError: code 13, there is no key.
@@ -118,10 +119,10 @@ def _encrypted(value: Any) -> bytes:
 
 @lru_cache(maxsize=256)
 def unseal(text: str) -> Any:
-    """Return the value in a text from `seal`; cached, so that a namespace keeps its connections.
+    """Return the value in a string from `seal`; cached, so that a namespace keeps its connections.
 
     Raises:
-        InvalidInputError: code 13, another key encrypted the text.
+        InvalidInputError: code 13, the string was encrypted with another key.
     """
     return _decrypted(text.encode())
 
@@ -136,7 +137,7 @@ def require_key() -> None:
 
 
 def make_key() -> str:
-    """Return the key in this process's environment, generated if there is none."""
+    """Return the key in the environment of this process; generate a key if there is none."""
     from cryptography.fernet import Fernet
 
     with _lock:
@@ -153,7 +154,7 @@ def share_key(spark: SparkSession) -> None:
 
 
 def share_in_thread(context: SparkContext) -> None:
-    """Pass the key to tasks that this thread submits without SQL."""
+    """Pass the key to the tasks that this thread submits other than through SQL."""
     _hide(context)
     context.setLocalProperty(SETTING, make_key())
 
@@ -174,7 +175,7 @@ def map_in_arrow(
         yield from work(batch.rename_columns(names) for batch in batches)
         freeze_loaded_modules()
 
-    # Spark looks up input columns by name: it confuses `id` and `ID`, and `*` means all columns.
+    # Spark looks up input columns by name; it confuses `id` and `ID`, and `*` means all columns.
     numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
     return numbered.mapInArrow(settling, schema)
 
@@ -183,15 +184,15 @@ def map_in_arrow(
 def freeze_loaded_modules() -> None:
     """Exclude imported modules of this worker process from garbage collection.
 
-    Spark's workers run a collection after every task, which takes 40 ms with the objects of
-    pylance, pyarrow and pandas.
+    Spark's workers collect garbage after every task, which takes 40 ms with the objects of pylance,
+    pyarrow and pandas.
     """
     gc.collect()
     gc.freeze()
 
 
 def _hide(context: Any) -> None:
-    """Hide the key in event logs, which redact only settings of the context, by their names."""
+    """Hide the key in event logs; these redact only settings of the context, by their names."""
     context._jsc.sc().conf().set(SETTING, _HIDDEN)
 
 
@@ -215,7 +216,7 @@ def _keys() -> list[str]:
     context = TaskContext.get()
     task = context.getLocalProperty(SETTING) if context is not None else None
     found = [key for key in (os.environ.get(ENVIRONMENT), task) if key and key != _HIDDEN]
-    # A process without another key may have encrypted the value with the shared key.
+    # A process that has no other key may have encrypted the value with the shared key.
     own = _own_key(make=not found)
     return found if own is None else [*found, own]
 
@@ -223,7 +224,8 @@ def _keys() -> list[str]:
 def _own_key(*, make: bool) -> str | None:
     """Return the key that this user's processes on this machine share.
 
-    It is None if the file cannot be created, or if other users could have read or created it.
+    It is None if the file for the key cannot be created, or if other users could have read or
+    created the file.
 
     Args:
         make: whether to create the key if there is none.
@@ -246,10 +248,10 @@ def _own_key(*, make: bool) -> str | None:
 
 
 def _publish(path: Path) -> None:
-    """Write a new key atomically, readable only by this user; an existing key is kept."""
+    """Write a new key atomically, readable only by this user; keep a key that exists already."""
     from cryptography.fernet import Fernet
 
-    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # created with mode 0600
+    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # the file is created with mode 0600
         file.write(Fernet.generate_key())
         file.flush()
         os.link(file.name, path)

@@ -29,12 +29,12 @@ __all__ = ["Target"]
 
 @frozen(kw_only=True)
 class Target:
-    """A table in a namespace; workers look it up again to receive their own credentials."""
+    """A table in a namespace; each worker looks it up again to receive its own credentials."""
 
     namespace: Namespace
     table: tuple[str, ...]
     _sealed: Sealed[Namespace] | None = field(default=None, eq=False, repr=False)
-    """The encrypted namespace, if it was received from another process."""
+    """The encrypted namespace, if this object was received from another process."""
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class Target:
         return self.describe()[1]
 
     def storage_at(self, location: str) -> TableStorage:
-        """Return the current storage of the table, which must be at `location`.
+        """Return the current storage of the table, which must still be at `location`.
 
         Raises:
             ConcurrentModificationError: code 14, the table has moved to another location.
@@ -82,7 +82,7 @@ class Target:
         version: int | str | None = None,
         branch: str | None = None,
     ) -> Any:
-        """Open the table's dataset at a version; defaults to the latest.
+        """Open the table's dataset at a version, by default the latest.
 
         Raises:
             TableTagNotFoundError: code 8.

@@ -29,18 +29,18 @@ _SPLIT = re.compile(r",(?![^<(\[]*[>)\]])")
 def parse_type(text: str) -> pa.DataType:
     """Parse the name of an Arrow type.
 
-    Accepts Arrow's names (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``) as
-    well as ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and
-    ``float32[768]`` for lists of 768 (vectors). Arrow's own notation for these, such as
-    ``timestamp[us, tz=UTC]`` or ``list<item: int64>``, is also accepted. ``blob`` is a column of
-    Lance's blobs.
+    The accepted names are Arrow's (``int32``, ``float64``, ``string``, ``date32``,
+    ``timestamp[us]``) as well as ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``,
+    ``list<int64>``, and ``float32[768]`` for lists of 768 numbers (vectors). Arrow's own notation
+    for these types, such as ``timestamp[us, tz=UTC]`` or ``list<item: int64>``, is also accepted.
+    ``blob`` is the type of Lance's blobs.
 
     Raises:
-        InvalidInputError: code 13, there is no such type, or no such time zone.
+        InvalidInputError: code 13, there is no such type or time zone.
     """
     try:
         return _parsed(text.replace(" ", ""), MAX_DEPTH)
-    # For numbers out of range, Arrow also raises errors other than ValueError.
+    # For numbers out of range, Arrow raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
             f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
@@ -50,7 +50,7 @@ def parse_type(text: str) -> pa.DataType:
 
 
 def shortened(text: str) -> str:
-    """Return a text shortened for a message."""
+    """Return a string, shortened for a message."""
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
@@ -82,7 +82,7 @@ def parse_types(text: str) -> dict[str, pa.DataType]:
     """Parse ``column:type, column:type``.
 
     Raises:
-        InvalidInputError: code 13, the text does not have that form, or there is no such type.
+        InvalidInputError: code 13, the text does not have this form, or there is no such type.
     """
     types: dict[str, pa.DataType] = {}
     for item in filter(str.strip, _SPLIT.split(text)):

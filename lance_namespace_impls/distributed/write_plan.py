@@ -1,8 +1,8 @@
 """Writes a table from several processes as one change.
 
 The driver plans the write (`plan_write`), and each worker writes rows (`write_rows`). The driver
-then either adds all rows to the table in one commit (`commit`) or deletes them (`abort`). The
-processes exchange only text.
+then either adds all rows to the table in one commit (`commit`) or deletes their files (`abort`).
+The processes exchange only strings.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 COMMIT_RETRIES = 20
 
 Fragments = Sequence[Mapping[str, Any]]
-"""New fragments of a dataset, each as a JSON object of pylance."""
+"""New fragments of a dataset, each in pylance's JSON form."""
 
 
 class Mode(Enum):
@@ -70,7 +70,7 @@ class Mode(Enum):
     CREATE = "Create"
     """Create the table; code 5 if it exists."""
     EXIST_OK = "ExistOk"
-    """Create the table; leave an existing one unchanged."""
+    """Create the table; leave an existing table unchanged."""
     APPEND = "Append"
     """Add rows; code 4 if the table does not exist."""
     OVERWRITE = "Overwrite"
@@ -91,7 +91,7 @@ class FileOptions:
         data_storage_version: version of the file format of a new table; it must match that of
             an existing table.
         stable_row_ids: whether rows of a new table keep their ids when they are updated or
-            compacted, which change feeds require; an existing table must have the same setting.
+            compacted, as change feeds require. An existing table must have the same setting.
             Defaults to false.
     """
 
@@ -132,15 +132,15 @@ class WritePlan:
     target: Target
     location: str
     read_version: int
-    """Version that the write is based on; 0 if there is no dataset yet."""
+    """Version on which the write is based; 0 if there is no dataset yet."""
     appends: bool
     """Whether rows are added to an existing dataset."""
     adds: bool
-    """Whether the rows are added even if other writers add rows before the commit."""
+    """Whether the rows are added even if other writers have added rows before the commit."""
     declared: bool
     """Whether this write declared the table in the catalog."""
     schema: pa.Schema
-    """Schema in which the rows are written."""
+    """The schema with which the rows are written."""
     files: FileOptions = FileOptions()
     added_columns: tuple[str, ...] = ()
     """Columns that this write added to the table before writing rows."""
@@ -166,21 +166,22 @@ def plan_write(
 
     Args:
         target: the table.
-        schema: schema of the rows; rows that are added to a table are cast to its schema.
+        schema: schema of the rows; rows that are added to a table are cast to the table's schema.
         mode: how to handle an existing table.
         makes_table: whether APPEND creates a missing table.
         keeps_schema: whether OVERWRITE replaces only the rows; the table must exist (code 4).
-        files: how the rows are stored.
+        files: how to store the rows.
         merge_schema: whether columns that an existing table lacks are added to it as nullable
-            columns, in a commit before the rows; `abort` drops them again.
+            columns, in a commit before that of the rows; `abort` drops them again.
         properties: properties for the declaration of a new table.
-        starts: whether the write starts now; otherwise `start` starts it.
-        writes_rows: whether whole rows of that schema are written. Deleting rows and adding columns
-            do not, so they also work on a table with a column that Lance cannot write.
+        starts: whether the write starts immediately; otherwise, `start` starts it.
+        writes_rows: whether whole rows of this schema are written. This is false when rows are
+            deleted or columns are added, which therefore also work for a table with a column that
+            Lance cannot write.
         job: unique name of the write, 32 hexadecimal digits; defaults to a random one.
 
     Returns:
-        the plan; None if the mode is EXIST_OK and the table has data.
+        the plan, or None if the mode is EXIST_OK and the table has data.
 
     Raises:
         NamespaceNotFoundError: code 1.
@@ -246,9 +247,9 @@ def missing_columns(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
 
 
 def _with_columns(target: Target, dataset: Any, columns: pa.Schema) -> Any:
-    """Add columns without values to a table; return its new version."""
+    """Add columns without values to a table; return the dataset at the new version."""
     try:
-        dataset.add_columns(columns)  # changes only metadata
+        dataset.add_columns(columns)  # changes only the metadata
     except Exception as error:
         raise target.failure(error, "adding columns to") from error
     return dataset
@@ -263,7 +264,7 @@ def start(plan: WritePlan) -> None:
 
 
 def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -> bool:
-    """Declare a table in the catalog; return False if another client declared it first."""
+    """Declare a table in the catalog; return False if another client has declared it first."""
     try:
         request = {"id": list(target.table), "properties": dict(properties or {}) or None}
         target.namespace.declare_table(request)
@@ -289,17 +290,17 @@ def check_schema(schema: pa.Schema, what: str) -> None:
 
 
 def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
-    """Write rows to storage; the table does not contain them before `commit`.
+    """Write rows to storage; the table does not contain them until `commit` is called.
 
-    If the write fails for any reason, the files that it finished are deleted.
+    If the write fails for any reason, the files that it has finished are deleted.
 
     Args:
         plan: the plan.
         batches: the rows, in the plan's schema.
 
     Raises:
-        ConcurrentModificationError: code 14, the table moved to another location, or the write
-            ended without needing this attempt.
+        ConcurrentModificationError: code 14, the table moved to another location, or the write has
+            ended and no longer needs this attempt.
     """
     storage = plan.target.storage_at(plan.location)
     rows = RowStream(plan.schema, batches)
@@ -311,7 +312,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
 
 @contextmanager
 def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Iterator[Attempt]:
-    """Let a task write files; if the task fails or ends too late, its finished files are deleted.
+    """Let a task write files; delete its finished files if the task fails or ends too late.
 
     Args:
         plan: the plan.
@@ -328,7 +329,7 @@ def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Itera
     except BaseException as error:
         if delete_files(plan, attempt.files):
             attempt.forget()
-        # pylance rephrases a failure to read the rows.
+        # pylance rephrases a failure that occurs while it reads the rows.
         if rows.failure is not None:
             raise rows.failure from error
         if isinstance(error, Exception):
@@ -368,8 +369,8 @@ def _write_fragments(
             raise
         if not (plan.adds and rows.can_begin_again):
             raise _overtaken(plan) from error
-        # Write files as for a new dataset; the commit adds them to the dataset that another writer
-        # created.
+        # Write the files as for a new dataset; the commit adds them to the dataset that another
+        # writer created.
         return write("overwrite")
 
 
@@ -383,21 +384,22 @@ def commit(
 ) -> int:
     """Commit the written rows to the table; return its new version.
 
-    Rows are added even if other rows were added since the plan, including the first rows of the
-    table. Rows are replaced only if nothing changed since the plan.
+    Rows are added even if other rows, including the first rows of the table, have been added since
+    the write was planned. Rows are replaced only if nothing has changed since then.
 
     Args:
         plan: the plan.
         fragments: the written fragments.
-        operation: returns pylance's operation for the new fragments; defaults to that of the plan.
+        operation: returns pylance's operation for the new fragments; defaults to the plan's
+            operation.
         properties: transaction properties, for rows that are added or replaced.
-        alone: whether an operation fails if anything was committed since the plan, including added
-            rows. This is checked immediately before the commit; pylance still commits an update on
-            top of rows that are added after the check.
+        alone: whether an operation fails if anything, including added rows, has been committed
+            since the write was planned. This is checked immediately before the commit; pylance
+            still commits an update on top of rows that are added after the check.
 
     Raises:
-        ConcurrentModificationError: code 14, a conflicting change was committed since the plan; the
-            table keeps that change, and the written files are deleted.
+        ConcurrentModificationError: code 14, a conflicting change has been committed since the
+            write was planned; the table keeps that change, and the written files are deleted.
     """
     lance = load("lance")
 
@@ -460,7 +462,7 @@ def _commit_on_top(
     version: int,
     properties: Mapping[str, str] | None = None,
 ) -> int:
-    """Commit a change based on `version`, on top of later versions that do not conflict with it."""
+    """Commit a change that is based on `version`, on top of later versions that do not conflict."""
     lance = load("lance")
 
     dataset = lance.LanceDataset.commit(
@@ -476,7 +478,7 @@ def _commit_on_top(
 def _add_to_new(
     plan: WritePlan, storage: TableStorage, fragments: list[Any], properties: dict[str, str]
 ) -> int:
-    """Add files written for a new dataset to the dataset that another writer created first.
+    """Add files written for a new dataset to the dataset that another writer has created first.
 
     Raises:
         ConcurrentModificationError: code 14, the existing dataset differs from the planned one.
@@ -500,7 +502,7 @@ def _add_to_new(
 
 
 def _has_default_field_ids(schema: Any) -> bool:
-    """Return whether columns have the same field ids as in files for a new dataset."""
+    """Return whether columns have the field ids that they have in files for a new dataset."""
 
     def numbers(fields: Iterable[Any]) -> Iterator[int]:
         for field in fields:
@@ -524,9 +526,10 @@ def _commit_failure(
 
 
 def require_open(plan: WritePlan, storage: TableStorage) -> None:
-    """Reject the commit if the table was dropped since the write began.
+    """Reject the commit if the table has been dropped since the write began.
 
-    The drop deleted the written files, and another table may exist in its place.
+    The drop has deleted the written files, and another table may now exist in place of the dropped
+    one.
 
     Raises:
         ConcurrentModificationError: code 14.
@@ -546,7 +549,8 @@ def _overtaken(plan: WritePlan) -> ConcurrentModificationError:
 def abort(plan: WritePlan, fragments: Fragments) -> None:
     """Roll back a write: delete the files of all attempts, and the table if the write declared it.
 
-    Files that a version of the table references are kept, in case the commit took effect after all.
+    Files that a version of the table references are kept, because the commit may have taken effect
+    after all.
     """
     storage = plan.target.storage()
     if exists(storage):
@@ -554,7 +558,7 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
         _drop_added(plan)
         return
     delete_rest(plan, fragments, needed=())
-    # Another write may be about to fill the table that this write declared.
+    # Another write may be about to fill the table that this write has declared.
     if plan.declared and not Attempts(storage, plan.job).others_are_open():
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
 
@@ -569,11 +573,11 @@ def _drop_added(plan: WritePlan) -> None:
 
 
 def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:
-    """End a write: delete its unneeded files and its markers; a failure is only a warning.
+    """End a write: delete its markers and unneeded files; a failure causes only a warning.
 
     Args:
         plan: the plan.
-        fragments: fragments known to be written, in addition to the marked files.
+        fragments: fragments that are known to be written, in addition to the marked files.
         needed: names of data files to keep.
     """
     try:
@@ -588,7 +592,7 @@ def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) 
 
 
 def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
-    """Return the data files of every version after the one that the plan is based on."""
+    """Return the data files of all versions after the version on which the plan is based."""
     paths: set[str] = set()
     for found in plan.target.open(storage).versions():
         if found["version"] > plan.read_version:
@@ -598,7 +602,7 @@ def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
 
 
 def delete_files(plan: WritePlan, files: Collection[str]) -> bool:
-    """Delete data files that no version references; return False, with a warning, if any remain."""
+    """Delete data files that no version references; if any remain, warn and return False."""
     if not files:
         return True
     try:

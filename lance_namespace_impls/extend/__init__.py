@@ -1,13 +1,13 @@
 """The extension interface: the names that a custom catalog needs.
 
 A backend is a subclass of `CatalogNamespace`. It implements the primitives with the catalog's own
-client, and declares the supported operations in `Capabilities` and its properties in a `Config`.
-The base class provides identifiers, modes, paging, errors and all operations on tables.
+client, declares the supported operations in `Capabilities`, and declares its properties in a
+`Config`. The base class provides identifiers, modes, paging, errors and all operations on tables.
 
 `extend.http` exports the names for catalogs with an HTTP API, `extend.iceberg_rest` those for
 catalogs with an Iceberg REST API. The names of the three modules follow semantic versioning: a name
 is deprecated, with a warning, for at least one minor release before it is removed. No other module
-of `lance_namespace_impls` is part of the interface for third parties.
+of `lance_namespace_impls` is part of this interface.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ CHANGED = (
     "ConditionCheckFailureException",
     "VersionMismatchException",
 )
-# Returned by metastores that implement the Glue API without catalogs.
+# Codes that are returned by metastores that implement the Glue API without catalogs.
 NO_SUCH_CALL = ("UnknownOperationException", "InvalidAction", "NotImplementedException")
 
 _DENIED = dict.fromkeys(
@@ -159,7 +159,7 @@ _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceErr
 
 
 def code_of(error: BaseException) -> str:
-    """Return AWS's code for a failure; empty if the failure is not a response from a service."""
+    """Return AWS's code for a failure, or "" if the failure is not a response from a service."""
     if not isinstance(error, boto.ClientError):
         return ""
     return str(error.response.get("Error", {}).get("Code", ""))
@@ -192,7 +192,7 @@ def translating(
 
 
 def from_aws(error: Exception, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of boto3; None if the error is not from boto3.
+    """Translate a failure of boto3, or return None if the error is not from boto3.
 
     Args:
         error: the failure.
@@ -229,7 +229,7 @@ def _from_response(error: boto.ClientError, what: str) -> LanceNamespaceError:
 
 
 def _wait(error: boto.ClientError) -> float:
-    """Return the seconds to wait: the service's Retry-After, else botocore's longest next wait."""
+    """Return the seconds to wait: the service's Retry-After, or botocore's longest next wait."""
     metadata: dict[str, Any] = error.response.get("ResponseMetadata", {})
     requested = retry_after_seconds(metadata.get("HTTPHeaders", {}).get("retry-after"))
     return (

@@ -69,11 +69,11 @@ class GlueNamespace(CatalogNamespace):
     databases; catalogs hold further catalogs and databases, and databases hold tables.
 
     Glue has no locks. AlterTable detects concurrent changes of the table by its version id.
-    AlterNamespace does not, except between clients on one machine: Glue has no versions of catalogs
-    and databases, so a concurrent change between the read and the write is overwritten.
+    AlterNamespace detects them only between clients on the same machine: Glue has no versions of
+    catalogs and databases, so a concurrent change between the read and the write is overwritten.
     DropNamespace also deletes objects that are added to the namespace after its last check.
-    RenameTable copies the entry and deletes the old one; a change to the old entry immediately
-    before its deletion is lost.
+    RenameTable copies the entry and then deletes the old entry; a change to the old entry
+    immediately before its deletion is lost.
 
     Source: the AWS Glue specification.
     """
@@ -96,7 +96,7 @@ class GlueNamespace(CatalogNamespace):
         self._places = Places(self._glue, config.catalog_id)
 
     def _glue(self) -> Any:
-        """Return the Glue client; the first call creates it."""
+        """Return the Glue client, which is created by the first call."""
         client = self._client
         if client is None:
             with self._lock:
@@ -113,7 +113,7 @@ class GlueNamespace(CatalogNamespace):
             client.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for an AWS failure; None for other failures."""
+        """Return the protocol error for an AWS failure, or None for other failures."""
         return from_aws(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
@@ -139,7 +139,8 @@ class GlueNamespace(CatalogNamespace):
             databases = {entry["Name"]: entry for entry in self._databases(place)}
         if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        # A recursive walk reads the children next; recording them saves a lookup for each.
+        # A recursive walk reads the children next, so recording them saves one lookup for each
+        # child.
         for name, entry in catalogs.items():
             if "CatalogId" in entry:
                 self.record_response(
@@ -152,11 +153,11 @@ class GlueNamespace(CatalogNamespace):
         return sorted_after({*catalogs, *databases}, after)
 
     def _resolve(self, identifier: Identifier) -> ResolvedNamespace:
-        """Return a namespace; an operation requests it only once."""
+        """Return a namespace, which is requested only once per operation."""
         return self.cached_response(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """Return the direct child catalogs, without the default catalog's own entry."""
+        """Return the direct child catalogs, without the entry of the default catalog itself."""
         # GetCatalogs rejects IncludeRoot together with a parent.
         arguments: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
@@ -203,7 +204,7 @@ class GlueNamespace(CatalogNamespace):
         """Return the kind of a new namespace: catalog or database.
 
         Raises:
-            InvalidInputError: code 13, an unknown kind.
+            InvalidInputError: code 13, the kind is unknown.
             UnsupportedError: code 0, Glue cannot create a catalog there.
         """
         usual = self.config.default_namespace_type if len(identifier) == 1 else DATABASE
@@ -268,7 +269,7 @@ class GlueNamespace(CatalogNamespace):
         return properties_of(namespace)
 
     def _first_object(self, place: Place) -> str | None:
-        """Describe the first object of any kind in a namespace; None if it is empty."""
+        """Describe the first object of any kind in a namespace, or return None if it is empty."""
         if place.database is None:
             for catalog in self._child_catalogs(place):
                 return f"catalog {catalog['Name']}"
@@ -291,7 +292,7 @@ class GlueNamespace(CatalogNamespace):
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is only supported "
                 f"by CreateNamespace; the kind of a namespace cannot be changed"
             )
-        # Glue has no versions of namespaces; serialize at least the changes on this machine.
+        # Glue has no versions of namespaces, so at least serialize the changes on this machine.
         with object_lock(self.lock_id, identifier):
             namespace = self._places.look_up(identifier)
             place = namespace.place
@@ -415,7 +416,9 @@ class GlueNamespace(CatalogNamespace):
             raise table_not_found(entry.id)
 
     def _delete(self, identifier: Identifier, place: Place) -> bool:
-        """Delete a table's entry; return False if there is none, for example after a concurrent deletion."""
+        """Delete a table's entry; return False if there is none, perhaps because it was just
+        deleted.
+        """
         try:
             self._glue().delete_table(
                 DatabaseName=place.database, Name=identifier[-1], **place.scope
@@ -423,14 +426,14 @@ class GlueNamespace(CatalogNamespace):
         except ClientError as error:
             if code_of(error) != NOT_FOUND:
                 raise
-            # A deletion that botocore retried may have succeeded on its first attempt.
+            # If botocore retried a deletion, the first attempt may have succeeded.
             return was_repeated(error)
         return True
 
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change a table's parameters; the rest of its entry is unchanged.
+        """Change a table's parameters, but keep the rest of its entry.
 
         Raises:
             TableNotFoundError: code 4.
@@ -449,7 +452,7 @@ class GlueNamespace(CatalogNamespace):
         return properties
 
     def _update(self, table: GlueTable, new: Mapping[str, Any]) -> None:
-        """Overwrite a table's entry, unless it changed after it was read."""
+        """Overwrite a table's entry, unless it has changed since it was read."""
         version = {"VersionId": table.entry["VersionId"]} if "VersionId" in table.entry else {}
         with translating(missing=table_not_found(table.id)):
             self._glue().update_table(
@@ -459,10 +462,11 @@ class GlueNamespace(CatalogNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Copy the table's entry to the new name and delete the old entry.
 
-        Glue has no rename. The old entry is read again before it is deleted; if it changed, the
-        copy is rolled back. A change between that read and the deletion is lost. For a short time,
-        readers may see both names, but always at least one. The data is not moved; partitions,
-        column statistics, older versions of the entry and Lake Formation grants are not copied.
+        Glue has no call for renaming. The old entry is read again before it is deleted; if it has
+        changed, the copy is rolled back. A change between this read and the deletion is lost. For a
+        short time, readers may see both names, but always at least one of them. The data is not
+        moved. Partitions, column statistics, older versions of the entry and Lake Formation grants
+        are not copied.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
@@ -486,7 +490,8 @@ class GlueNamespace(CatalogNamespace):
         try:
             self._delete(old.id, old.place)
         except (BotoCoreError, ClientError):
-            # The deletion may have succeeded despite the failure; if so, the copy is the table.
+            # The deletion may have succeeded despite the failure; in that case, the copy is the
+            # table.
             if self._read_table(old.place, old.id[-1]) is None:
                 return
             self._delete(new, target)
@@ -502,7 +507,9 @@ class GlueNamespace(CatalogNamespace):
             )
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of an entry that Glue accepts as input, according to botocore's service model."""
+        """Return the fields of an entry that Glue accepts as input, as specified by botocore's
+        model.
+        """
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
 
@@ -523,5 +530,5 @@ def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
 
 
 def _path(catalog_id: str) -> str:
-    """Return the names in a catalog id; empty for the account's default catalog."""
+    """Return the names in a catalog id, which are empty for the account's default catalog."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]

@@ -45,12 +45,12 @@ class Place(NamedTuple):
 
     @property
     def scope(self) -> dict[str, str]:
-        """The ``CatalogId`` of a request, if it needs one."""
+        """The ``CatalogId`` of a request, if the request needs one."""
         return {} if self.catalog_id is None else {"CatalogId": self.catalog_id}
 
 
 class ResolvedNamespace(NamedTuple):
-    """A namespace with its current entry in Glue."""
+    """A namespace, with its current entry in Glue."""
 
     place: Place
     entry: Mapping[str, Any]
@@ -59,7 +59,7 @@ class ResolvedNamespace(NamedTuple):
 def pages(
     call: Callable[..., Mapping[str, Any]], key: str, **request: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Return the entries on all pages of a listing; a page that is not the last may be empty."""
+    """Return the entries on all pages of a listing; any page but the last may be empty."""
     while True:
         page = call(**request)
         yield from page[key]
@@ -69,12 +69,12 @@ def pages(
 
 
 def is_account(catalog_id: str) -> bool:
-    """Return whether a catalog id is an account number, which identifies its default catalog."""
+    """Return whether a catalog id is an account number, that is, the account's default catalog."""
     return len(catalog_id) == ACCOUNT_DIGITS and catalog_id.isdigit()
 
 
 def child_catalog_id(parent: str | None, name: str) -> str | None:
-    """Return the id of a child catalog; None if a catalog cannot have that name."""
+    """Return the id of a child catalog, or None if no catalog can have that name."""
     if len(name) > MAX_CATALOG_NAME_LENGTH or is_account(name) or any(c in "/\\.:" for c in name):
         return None
     if parent is None:
@@ -97,16 +97,16 @@ class Places:
         self._lock = threading.Lock()
 
     def find(self, identifier: Identifier) -> Place:
-        """Return the place of a namespace, from the cache if possible.
+        """Return the catalog or database of a namespace, from the cache if possible.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            InvalidTableStateError: code 19, a catalog and a database share the name.
+            InvalidTableStateError: code 19, a catalog and a database have the same name.
         """
         return self.cached(identifier) or self.look_up(identifier).place
 
     def cached(self, identifier: Identifier) -> Place | None:
-        """Return the cached place of a namespace; None if there is none or it has expired."""
+        """Return a namespace's catalog or database from the cache, or None if it has expired."""
         if not identifier:
             return Place(self._root)
         entry = self._cache.get(identifier)
@@ -119,7 +119,7 @@ class Places:
 
         Raises:
             NamespaceNotFoundError: code 1.
-            InvalidTableStateError: code 19, a catalog and a database share the name.
+            InvalidTableStateError: code 19, a catalog and a database have the same name.
         """
         if not identifier:
             return ResolvedNamespace(Place(self._root), {})
@@ -129,7 +129,7 @@ class Places:
         except NamespaceNotFoundError:
             if not parent_was_known:
                 raise
-        # The cached parent may have been out of date; the failure removed it from the cache.
+        # The cached parent may have been outdated; the failure has removed it from the cache.
         return self._look_up(identifier)
 
     def _look_up(self, identifier: Identifier) -> ResolvedNamespace:
@@ -145,7 +145,7 @@ class Places:
         raise namespace_not_found(identifier)
 
     def candidates(self, identifier: Identifier) -> tuple[list[ResolvedNamespace], list[Exception]]:
-        """Return the catalogs and databases with a name, and the errors for denied requests.
+        """Return the catalogs and databases with a name, and the errors of denied requests.
 
         Raises:
             NamespaceNotFoundError: code 1, the parent is missing.

@@ -50,7 +50,7 @@ NO_OPTIONS: Mapping[str, str] = {}
 
 @frozen(kw_only=True)
 class GlueTable(TableEntry):
-    """A Lance table, with its Glue entry as it was read."""
+    """A Lance table, with the Glue entry that was read."""
 
     place: Place
     entry: Mapping[str, Any]
@@ -66,7 +66,7 @@ def new_table(
 def new_entry(
     identifier: Identifier, location: str | None, properties: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an entry for a Lance table, with the location unchanged."""
+    """Return an entry for a Lance table; the location is used unchanged."""
     return {
         "Name": identifier[-1],
         "TableType": EXTERNAL_TABLE,
@@ -106,7 +106,7 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
 
 
 def as_listed(table: Mapping[str, Any]) -> Listed:
-    """Reduce an entry, which may be large, to the location and the storage options, for a listing."""
+    """Reduce a possibly large entry to the location and storage options that a listing needs."""
     options = storage_options(table["Parameters"])
     return table.get("StorageDescriptor", {}).get("Location"), options or NO_OPTIONS
 
@@ -158,7 +158,7 @@ def changed_properties(
 
 
 def members(value: Any, shape: Any) -> Any:
-    """Remove the fields of a response that the request shape lacks."""
+    """Remove the fields of a response that do not exist in the shape of a request."""
     if shape.type_name == "structure":
         return {
             name: members(member, shape.members[name])

@@ -1,8 +1,8 @@
 """Creates the Glue client and its credentials.
 
 The client is equivalent to the result of ``boto3.client("glue")``, but is created with botocore
-alone: importing the rest of boto3, which is for other services, takes a tenth of the time until the
-first call returns.
+alone. Importing the rest of boto3, which is for other services, would take a tenth of the time
+until the first call returns.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .config import GlueConfig
 __all__ = ["make_client"]
 
 # Role credentials are renewed when this fraction of their lifetime remains, but at most this many
-# seconds before they expire. In the first window, calls may renew them; in the second, calls must
-# wait for the renewal.
+# seconds before they expire. Within the first limit, calls may renew them; within the second limit,
+# calls must wait for the renewal.
 MAY_RENEW = (1 / 3, 900)
 MUST_RENEW = (1 / 6, 600)
 
@@ -30,7 +30,8 @@ def make_client(config: GlueConfig) -> Any:
     """Create a Glue client whose role credentials are renewed automatically.
 
     Raises:
-        botocore.exceptions.BotoCoreError: no region, an unknown profile and the like.
+        botocore.exceptions.BotoCoreError: for example, there is no region, or the profile is
+            unknown.
         botocore.exceptions.ClientError: STS rejects the role.
         ValueError: the endpoint is not a URL.
     """
@@ -43,7 +44,8 @@ def make_client(config: GlueConfig) -> Any:
     if config.assume_role_arn is not None:
         region = {"region_name": config.assume_role_region}
         sts = _new_client(config, session, "sts", **keys, **region)
-        # A session caches the first credentials that it finds, so the role gets a separate session.
+        # A session caches the first credentials that it finds, so the role needs a separate
+        # session.
         session, keys = _new_session(config), {}
         role = CredentialResolver([_Role(config, sts)])
         session.register_component("credential_provider", role)
@@ -88,7 +90,7 @@ def _end_call(
 
 
 def _fail_without_retry(caught_exception: Exception | None = None, **_: Any) -> None:
-    """Fail immediately if the service is unreachable and `max_retries` is not set.
+    """Fail immediately if the service is unreachable, unless `max_retries` is set.
 
     botocore's default retries would multiply the timeout.
     """
@@ -110,7 +112,7 @@ def _client_options(config: GlueConfig) -> BotoConfig:
 
 
 class _Role(CredentialProvider):  # type: ignore[misc]
-    """Credentials of an assumed role, renewed before they expire."""
+    """The credentials of an assumed role, which are renewed before they expire."""
 
     METHOD = "sts-assume-role"
 

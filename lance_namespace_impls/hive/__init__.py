@@ -1,4 +1,5 @@
-"""Hive Metastore as a namespace: Hive 2 (databases, tables), and Hive 3 and newer (also catalogs).
+"""The Hive Metastore as a namespace: Hive 2 (databases, tables) and Hive 3 or later (also
+catalogs).
 
 Source: the Hive 3.x specification; the general specification, "Lance HMS Namespace".
 """

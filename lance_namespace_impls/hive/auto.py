@@ -1,4 +1,4 @@
-"""A Hive Metastore namespace that detects the release of the metastore."""
+"""A Hive Metastore namespace that detects the metastore's release."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["HiveNamespace"]
 class HiveNamespace(HiveBase, abstract=True):
     """The Lance tables in a Hive Metastore of any supported release.
 
-    Connecting detects the release: the result is a `Hive3Namespace` if the metastore has catalogs,
-    otherwise a `Hive2Namespace`.
+    The release is detected when connecting: the result is a `Hive3Namespace` if the metastore has
+    catalogs, and otherwise a `Hive2Namespace`.
     """
 
     @classmethod
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as strings; keys may have the impl as a prefix.
+        """Connect with string properties; keys may have the impl as a prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown or has the wrong type.

@@ -75,18 +75,18 @@ NOT_ATOMIC = (
     "commits could be lost"
 )
 ALTER_TRIES = 10
-# Number of tables per request: few at first, because that may suffice for a page. The metastore's
-# own clients request 300 to 1,000.
+# Number of tables per request: small at first, because the first batch may be enough for a page.
+# The metastore's own clients request 300 to 1,000.
 FIRST_BATCH = 50
 LATER_BATCH = 500
-# Errors for impossible changes; they do not identify the object that causes the failure.
+# Errors for impossible changes; they do not show which object causes the failure.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
 FAILED_TO_STORE = (MetaException, TApplicationException)
 """Raised by Hive 4 if another client concurrently stores a record with the same name."""
-# Maximum lengths of the names of catalogs, databases and tables: the column sizes, which are the
-# same in all releases.
+# Maximum lengths of the names of catalogs, databases and tables. These are the column sizes, which
+# are the same in all releases.
 NAME_LENGTHS = (256, 128, 256)
-# Longer keys of database properties are lost without an error; those of table properties cause a
+# Longer keys of database properties are lost silently; longer keys of table properties cause a
 # server error.
 DATABASE_KEY_LENGTH, TABLE_KEY_LENGTH = 180, 256
 VALUE_LENGTH = 4000
@@ -97,7 +97,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     """The Lance tables in a Hive Metastore.
 
     These methods interpret the last two levels of a namespace's identifier as catalog and database.
-    The two- and the three-level form differ in the levels above.
+    The two-level and the three-level form differ in the levels above these.
     """
 
     config_type = HiveConfig
@@ -114,7 +114,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         self._metastore.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the metastore; None for other failures."""
+        """Return the protocol error for a metastore failure, or None for other failures."""
         return from_metastore(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
@@ -193,7 +193,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         return database_properties(database)
 
     def _drop_database(self, identifier: Identifier, cascade: bool) -> None:
-        """Drop a database, with `cascade` including its tables; no data is deleted."""
+        """Drop a database; with `cascade`, also drop its tables. No data is deleted."""
         path = _catalog_and_database(identifier)
         if cascade:
             self._drop_all_tables(path)
@@ -202,7 +202,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         except InvalidOperationException as error:
             raise namespace_not_empty(identifier, error_text(error)) from error
         except (MetaException, NoSuchObjectException) as error:
-            # Hive 2 and 3 raise a NullPointerException for a missing database.
+            # For a missing database, Hive 2 and 3 raise a NullPointerException.
             if not self._database_exists(identifier):
                 raise namespace_not_found(identifier) from error
             raise
@@ -214,7 +214,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             except NoSuchObjectException:
                 continue  # another client dropped it first
             except (MetaException, InvalidOperationException):
-                continue  # a view depends on it; DropDatabase drops them in the right order
+                continue  # a view depends on it; DropDatabase drops both in the right order
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
@@ -244,7 +244,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def _locked_for_change(
         self, operation: str, identifier: Identifier, place: Place
     ) -> Iterator[Callable[[], None]]:
-        """Lock an object that is read and then written, to prevent concurrent changes.
+        """Lock an object that is read and then written, in order to prevent concurrent changes.
 
         Yields:
             a function that must be called immediately before the write.
@@ -268,7 +268,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             raise namespace_not_found(parent) from error
         if names is None:
             names = self._lance_names_among(parent, self._metastore.table_names(*path))
-        if not names:  # before 4.2, the database may also be missing
+        if not names:  # before 4.2, the database may be missing as well
             self._require_namespace(parent)
         return sorted_after(names, after)
 
@@ -405,8 +405,8 @@ class HiveBase(CatalogNamespace, abstract=True):
     ) -> Mapping[str, str]:
         """Change parameters in the latest version of the record.
 
-        The change is retried if a writer that uses no lock changed the record first; some releases
-        detect most such conflicts.
+        The change is retried if a writer without a lock has changed the record first. Some releases
+        detect most of these conflicts.
         """
         with self._locked_for_change(
             "AlterTable", entry.id, of_table(*entry.id[-2:])
@@ -461,7 +461,7 @@ def _check_property(key: str, value: str | None, longest: int) -> None:
 
 
 def java_length(text: str) -> int:
-    """Return the length of a string in UTF-16 code units, as Java and the metastore count it."""
+    """Return the length of a string in UTF-16 code units, which Java and the metastore count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

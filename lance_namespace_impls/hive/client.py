@@ -48,8 +48,8 @@ from .records import NO_STATISTICS
 
 __all__ = ["Metastore", "settable"]
 
-# Writers spell the type in any case. The metastore uses the EXTERNAL parameter to determine which
-# tables are external: Hive 2 accepts only TRUE, Hive 3 any case.
+# Writers spell the table type in any case. The metastore uses the EXTERNAL parameter to determine
+# which tables are external; Hive 2 accepts only TRUE, and Hive 3 accepts any case.
 TYPE = "hive_filter_field_params__table_type"
 LANCE_FILTER = f'{TYPE} like "(?i)lance"'
 EXTERNAL_FILTER = {
@@ -59,7 +59,7 @@ EXTERNAL_FILTER = {
 USUAL_CASE_FILTER = f'{TYPE} = "lance"'
 OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
 
-# Units of durations in the metastore's settings, in seconds.
+# Units of durations in the metastore's settings, each with its length in seconds.
 _LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -67,8 +67,8 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-
 def settable(error: TException) -> TException:
     """Return a mutable copy of an exception of the Thrift bindings.
 
-    The bindings' exceptions are immutable, but context managers set the traceback of exceptions
-    that pass through them.
+    The exceptions of the bindings are immutable, but context managers set the traceback of
+    exceptions that pass through them.
     """
     kind: Any = type(error)
     object.__setattr__(error, "__class__", _mutable(kind))
@@ -85,13 +85,13 @@ def _mutable(kind: type[TException]) -> type[TException]:
 class Metastore:
     """A Hive Metastore.
 
-    Methods raise the metastore's Thrift exceptions, and `UnreachableError` if it does not respond.
-    None as a catalog means the metastore's default catalog.
+    Methods raise the metastore's Thrift exceptions, or `UnreachableError` if the metastore does not
+    respond. A catalog of None means the metastore's default catalog.
 
     Args:
         config: address and connection settings.
-        with_catalogs: whether calls specify catalogs. Hive 2 silently ignores them, so a metastore
-            without catalogs is rejected in this case.
+        with_catalogs: whether calls specify catalogs. Hive 2 silently ignores catalogs, so a
+            metastore without catalogs is then rejected.
     """
 
     def __init__(self, config: HiveConfig, *, with_catalogs: bool) -> None:
@@ -147,11 +147,11 @@ class Metastore:
         return list(self._read(lambda on: on.client.get_catalogs()).names)
 
     def catalog(self, name: str) -> Catalog:
-        """Return a catalog (NoSuchObjectException)."""
+        """Return a catalog, or raise NoSuchObjectException."""
         return self._read(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
 
     def create_catalog(self, catalog: Catalog) -> None:
-        """Create a catalog (AlreadyExistsException)."""
+        """Create a catalog, or raise AlreadyExistsException."""
         self._change(lambda client: client.create_catalog(CreateCatalogRequest(catalog)))
 
     def alter_catalog(self, catalog: Catalog) -> None:
@@ -167,17 +167,19 @@ class Metastore:
     # --- databases
 
     def database_names(self, catalog: str | None) -> list[str]:
-        """List the databases in a catalog; empty if the catalog is missing."""
+        """List the databases in a catalog; the list is empty if the catalog is missing."""
         if catalog is None:
             return list(self._read(lambda on: on.client.get_all_databases()))
         return list(self._read(lambda on: on.client.get_databases(_within(catalog, "*"))))
 
     def database(self, catalog: str | None, name: str) -> Database:
-        """Return a database (NoSuchObjectException)."""
+        """Return a database, or raise NoSuchObjectException."""
         return self._read(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
-        """Create a database (AlreadyExistsException; InvalidObjectException if its catalog is missing)."""
+        """Create a database; raises AlreadyExistsException, or InvalidObjectException if its
+        catalog is missing.
+        """
         self._change(lambda client: client.create_database(database))
 
     def alter_database(self, catalog: str | None, database: Database) -> None:
@@ -186,13 +188,15 @@ class Metastore:
         self._change(lambda client: client.alter_database(name, database))
 
     def drop_database(self, catalog: str | None, name: str, *, cascade: bool) -> None:
-        """Drop a database but not its data (InvalidOperationException if it is not empty)."""
+        """Drop a database but not its data; raises InvalidOperationException if the database is not
+        empty.
+        """
         self._change(lambda client: client.drop_database(_within(catalog, name), False, cascade))
 
     # --- tables
 
     def table_names(self, catalog: str | None, database: str) -> list[str]:
-        """List all tables and views in a database; empty if the database is missing."""
+        """List all tables and views in a database; the list is empty if the database is missing."""
         return list(self._read(lambda on: on.client.get_all_tables(_within(catalog, database))))
 
     def lance_table_names(self, catalog: str | None, database: str) -> list[str] | None:
@@ -206,8 +210,8 @@ class Metastore:
             external = EXTERNAL_FILTER[_has_catalogs(on)]
             if _has_catalogs(on):
                 return filtered(on, f"{LANCE_FILTER} and {external}")
-            # On Hive 2, a single filter for both conditions takes several times as long. Types in
-            # another case are rare, and checking for them is fast.
+            # On Hive 2, a single filter for both conditions takes several times as long. Table
+            # types in another case are rare, and checking for them is fast.
             matches = set(filtered(on, f"{USUAL_CASE_FILTER} and {external}"))
             if filtered(on, OTHER_CASE_FILTER):
                 matches |= set(filtered(on, f"{OTHER_CASE_FILTER} and {external}"))
@@ -223,7 +227,7 @@ class Metastore:
             return None
 
     def table(self, catalog: str | None, database: str, name: str) -> Table:
-        """Return a table (NoSuchObjectException)."""
+        """Return a table, or raise NoSuchObjectException."""
         request = GetTableRequest(database, name, catName=catalog)
         response = self._read(
             lambda on: _first_supported(
@@ -235,7 +239,7 @@ class Metastore:
         return getattr(response, "table", response)
 
     def tables(self, catalog: str | None, database: str, names: Sequence[str]) -> list[Table]:
-        """Return several tables, omitting missing ones (UnknownDBException)."""
+        """Return several tables, except missing ones (raises UnknownDBException)."""
         request = GetTablesRequest(dbName=database, tblNames=list(names), catName=catalog)
         response = self._read(
             lambda on: _first_supported(
@@ -271,7 +275,7 @@ class Metastore:
             name: the table's current name.
             table: the new record.
             expected: a parameter and the value that it must still have; otherwise, the metastore
-                raises MetaException. Hive 2.3.10 and 4 check it; 3.1 does not.
+                raises MetaException. Hive 2.3.10 and 4 check this; 3.1 does not.
         """
         properties = {NO_STATISTICS: "true"}
         if expected is not None:
@@ -283,18 +287,18 @@ class Metastore:
         )
 
     def drop_table(self, catalog: str | None, database: str, name: str) -> None:
-        """Drop a table but not its data (NoSuchObjectException)."""
+        """Drop a table but not its data, or raise NoSuchObjectException."""
         self._change(lambda client: client.drop_table(_within(catalog, database), name, False))
 
     # --- locks
 
     def lock(self, place: tuple[str, str], holder: tuple[str, str], mark: str) -> LockResponse:
-        """Request the exclusive lock on a table; the returned lock may still be waiting.
+        """Request the exclusive lock on a table; the lock in the response may still be waiting.
 
         Args:
             place: database and table, which need not exist.
-            holder: user and host, shown to other clients.
-            mark: the agent, shown to other clients.
+            holder: user and host, which other clients see.
+            mark: name of the agent, which other clients see.
         """
         component = LockComponent(
             type=LockType.EXCLUSIVE,
@@ -307,24 +311,24 @@ class Metastore:
         return self._pool.run(lambda on: on.client.lock(request), repeatable=False)
 
     def check_lock(self, number: int) -> LockResponse:
-        """Return the current state of a requested lock (NoSuchLockException)."""
+        """Return the current state of a requested lock, or raise NoSuchLockException."""
         return self._read(lambda on: on.client.check_lock(CheckLockRequest(number)))
 
     def heartbeat(self, number: int) -> None:
-        """Report that a lock's holder is still alive (NoSuchLockException)."""
+        """Report that a lock's holder is still alive, or raise NoSuchLockException."""
         self._read(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
 
     def unlock(self, number: int) -> None:
-        """Release a lock, if it exists."""
+        """Release a lock if it exists."""
         self._read(lambda on: on.client.unlock(UnlockRequest(number)))
 
     def locks(self, place: tuple[str, str]) -> list[ShowLocksResponseElement]:
-        """List the held and the waiting locks on a table."""
+        """List the locks on a table, both held and waiting."""
         waiting = self._read(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
         return [each for each in waiting if (each.dbname, each.tablename) == place]
 
     def lock_seconds(self) -> float:
-        """Return the seconds after which a lock expires without a heartbeat."""
+        """Return the number of seconds after which a lock expires without a heartbeat."""
         text = self._read(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
         duration = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
         if duration is None:

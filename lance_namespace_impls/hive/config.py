@@ -115,11 +115,11 @@ class HiveConfig(Config):
     )
 
     def hosts(self) -> tuple[Host, ...]:
-        """Return the metastores in the order in which connections are tried."""
+        """Return the metastores in the order in which connections to them are tried."""
         return tuple(_host(uri) for uri in self.uri)
 
     def user(self) -> tuple[str, list[str]] | None:
-        """Return the user and the groups of ``ugi``."""
+        """Return the user and the groups in the property ``ugi``."""
         if self.ugi is None:
             return None
         user, _, groups = self.ugi.partition(":")

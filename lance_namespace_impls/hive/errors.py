@@ -1,8 +1,8 @@
 """Translates the metastore's failures to protocol errors.
 
-The metastore reports many failures as a plain MetaException; only its message describes the cause.
-Callers handle missing and existing objects themselves, because the meaning of those exceptions
-depends on the call.
+The metastore reports many failures as a plain MetaException, and only its message describes the
+cause. Callers handle missing and existing objects themselves, because the meaning of these
+exceptions depends on the call.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (TException, r"has been modified", ConcurrentModificationError),
     (TException, r"Can not drop|cannot be moved|is not a valid object name", InvalidInputError),
     (TException, r"URISyntaxException", InvalidInputError),
-    # The metastore cannot reach the store of a location.
+    # The metastore cannot reach the store that contains a location.
     (TException, r"\bConnectException|UnknownHostException|SdkClientException", ServiceUnavailableError),
     (TException, r"Invalid method name|does not support the call", UnsupportedError),
     (ttypes.InvalidObjectException, "", InvalidInputError),
     (ttypes.InvalidInputException, "", InvalidInputError),
     (TException, "", InternalError),
 )  # fmt: skip
-# Hadoop's messages for unknown schemes and for schemes whose classes are not installed.
+# Hadoop's messages for schemes that are unknown or whose classes are not installed.
 _NO_FILE_SYSTEM = re.compile(
     r"No FileSystem for scheme|ClassNotFoundException: Class \S+FileSystem"
 )

@@ -74,7 +74,7 @@ class Hive3Namespace(HiveBase):
         if len(parent) > 1:
             return super().child_namespaces(parent, after)
         names = self._metastore.database_names(parent[0])
-        if not names:  # the catalog may also be missing
+        if not names:  # the catalog may be missing as well
             self._require_namespace(parent)
         return sorted_after(names, after)
 

@@ -1,8 +1,8 @@
 """Acquires the metastore's locks, which are held from the read of a record to its write.
 
 The metastore overwrites whole records, and its check for outdated records is not atomic. Its lock
-service is atomic, and Hive and Iceberg use the same locks on tables. The lock of a killed process
-expires after a timeout that the metastore defines, measured from the last heartbeat.
+service is atomic, and Hive and Iceberg use the same locks on tables. If a process is killed, its
+lock expires after a timeout that the metastore defines, measured from the last heartbeat.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIRST_WAIT = 0.02
 MAX_WAIT = 0.5
 # Interval, in seconds, at which a waiting client looks for expired locks.
 POLL_SECONDS = 2.0
-# Errors if the tables of the lock service are missing, or the lock call is not supported.
+# Errors if the lock service's tables are missing, or if the call is not supported.
 _NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
 # Maximum length of names in the tables of the lock service; table names may be longer.
 NAME_LENGTH = 128
@@ -50,7 +50,8 @@ NAME_LENGTH = 128
 def of_table(database: str, table: str) -> Place:
     """Return the lock name for changes to a table; locks do not distinguish catalogs."""
     if len(table) > NAME_LENGTH:
-        # Tables may then share a lock, which is harmless: their changes just wait for each other.
+        # Tables may then have a common lock, which is harmless: their changes just wait for each
+        # other.
         table = table[:NAME_LENGTH]
     return database, table
 
@@ -58,20 +59,21 @@ def of_table(database: str, table: str) -> Place:
 def of_database(database: str) -> Place:
     """Return the lock name for changes to a database.
 
-    The name is not valid for a table. A lock on the database itself would have to wait for every
-    query that reads from the database, and Hive acquires no such lock before it changes a database.
+    The name is not a valid table name. A lock on the database itself would have to wait for every
+    query that reads from the database, and Hive itself acquires no such lock before it changes a
+    database.
     """
     return database, "@"
 
 
 def of_catalog(catalog: str) -> Place:
-    """Return the lock name for changes to a catalog, which is not valid for a table."""
+    """Return the lock name for changes to a catalog, which is not a valid table name."""
     return "@", catalog[:NAME_LENGTH]
 
 
 @define
 class Lock:
-    """A lock that is held, or that the process waits for."""
+    """A lock that this process holds or waits for."""
 
     id: int
     what: str
@@ -99,17 +101,18 @@ class Locks:
     def acquired(self, what: str, place: Place) -> Iterator[Lock]:
         """Hold a lock exclusively.
 
-        If a change was sent but received no response, the lock is not released but expires: the
-        change may still be running, and could overwrite the next change.
+        If a change was sent but received no response, the lock is not released, but left to expire.
+        The change may still be running, and could otherwise overwrite the next change.
 
         Args:
             what: the operation and its object, as the start of messages.
             place: name of the lock.
 
         Raises:
-            ConcurrentModificationError: code 14, another client still held the lock at the timeout.
+            ConcurrentModificationError: code 14, another client still held the lock after the
+                timeout.
             UnsupportedError: code 0, the metastore has no lock service.
-            InvalidInputError: code 13, a change may take longer than a lock lasts.
+            InvalidInputError: code 13, a change may take longer than a lock remains valid.
         """
         self._check_timeouts(what)
         lock = self._acquire(what, place)
@@ -125,7 +128,7 @@ class Locks:
         self._release(lock)  # skipped if the change was interrupted
 
     def renew(self, lock: Lock) -> None:
-        """Renew a lock immediately before a change, so it does not expire during the change.
+        """Renew a lock immediately before a change, so that it does not expire during the change.
 
         Raises:
             ConcurrentModificationError: code 14, the lock has expired.
@@ -164,7 +167,7 @@ class Locks:
                 "-initSchema), or set locks=false if no other process changes tables"
             ) from error
         except UnreachableError:
-            with suppress(UnreachableError, TException):  # the lock then expires
+            with suppress(UnreachableError, TException):  # if this fails, the lock expires
                 self._withdraw(place, mark)
             raise
         self._service_works = True
@@ -177,7 +180,7 @@ class Locks:
         return lock
 
     def _wait(self, lock: Lock, place: Place, state: int) -> None:
-        """Wait until the lock is held; each check also counts as a heartbeat."""
+        """Wait until the lock is acquired; each check also counts as a heartbeat."""
         wait = FIRST_WAIT
         ends = lock.last_heartbeat + self._lock_timeout
         poll_at = lock.last_heartbeat + min(POLL_SECONDS, self._lock_timeout / 2)
@@ -202,8 +205,8 @@ class Locks:
             )
 
     def _remove_expired(self, lock: Lock, place: Place) -> None:
-        """Remove expired locks of this package, since not every metastore does so. All times are
-        from the metastore's clock.
+        """Remove expired locks of this package, because not every metastore does so. All times are
+        those of the metastore's clock.
         """
         locks = self._metastore.locks(place)
         now = next((each.lastheartbeat for each in locks if each.lockid == lock.id), None)
@@ -224,13 +227,13 @@ class Locks:
         return f"{who} has held its lock {first.lockid} in the metastore"
 
     def _withdraw(self, place: Place, mark: str) -> None:
-        """Release a lock whose id is unknown because the request received no response."""
+        """Release a lock whose id is unknown because the request for it received no response."""
         for each in self._metastore.locks(place):
             if each.agentInfo == mark:
                 self._metastore.unlock(each.lockid)
 
     def _release(self, lock: Lock) -> None:
-        # The change is complete even if the release fails; the lock then expires.
+        # The change is complete even if the lock cannot be released; it then expires.
         with suppress(UnreachableError, TException):
             self._metastore.unlock(lock.id)
 

@@ -1,7 +1,7 @@
-"""A small pool of connections to a metastore, shared by threads.
+"""A small pool of connections to a metastore, which threads share.
 
-The metastore uses a thread per connection, so the number of connections is limited, and they are
-reused. Two threads must not use a Thrift client concurrently.
+The metastore uses one thread per connection, so connections are limited in number and reused. Two
+threads must not use the same Thrift client concurrently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Connection", "Pool", "UnreachableError"]
 T = TypeVar("T")
 
 # These errors are responses of the metastore, after which the connection remains usable. After
-# other errors, it may still receive the response to an abandoned call.
+# other errors, the connection may still receive the response to an abandoned call.
 _ANSWERED = (
     TApplicationException.UNKNOWN_METHOD,
     TApplicationException.MISSING_RESULT,
@@ -38,7 +38,7 @@ _BROKEN = (TTransportException, TProtocolException, OSError, EOFError)
 
 
 class UnreachableError(ConnectionError):
-    """No metastore could be reached, or the connection broke during a call.
+    """Raised if no metastore can be reached, or if the connection breaks during a call.
 
     Args:
         message: description of the failure.
@@ -51,7 +51,7 @@ class UnreachableError(ConnectionError):
 
 
 class Connection:
-    """A socket connected to a metastore, with its Thrift client; used by one thread at a time.
+    """A socket connected to a metastore, with a Thrift client; used by one thread at a time.
 
     Args:
         host: the metastore.
@@ -66,7 +66,7 @@ class Connection:
         opened = socket.create_connection((host.name, host.port), connect_timeout)
         if opened.getsockname() == opened.getpeername():
             # If nothing listens on a port in the system's ephemeral range, a socket can be
-            # connected to itself. That is not a metastore, so the connection counts as refused.
+            # connected to itself. This is not a metastore, so the connection counts as refused.
             opened.close()
             raise ConnectionRefusedError("connection refused")
         opened.settimeout(read_timeout)
@@ -92,15 +92,15 @@ class Connection:
 
 
 class Pool:
-    """A pool of at most `size` connections, opened on demand.
+    """A pool of at most `size` connections, which are opened on demand.
 
     Args:
-        hosts: the metastores; a new connection uses the host of the last successful connection, or
-            else the next one in order.
+        hosts: the metastores. A new connection uses the host of the last successful connection or,
+            if that fails, the next host in order.
         size: maximum number of open connections; further callers wait until one is free.
         connect_timeout: seconds to wait for a connection.
         read_timeout: seconds to wait for bytes during a call.
-        greet: called on each new connection before its first use.
+        greet: called with each new connection before the connection is used.
     """
 
     def __init__(
@@ -128,12 +128,12 @@ class Pool:
         self._free = threading.BoundedSemaphore(self._size)
 
     def run(self, work: Callable[[Connection], T], *, repeatable: bool) -> T:
-        """Run a function with exclusive use of a connection.
+        """Run a function that has exclusive use of a connection.
 
         Args:
             work: calls the metastore.
-            repeatable: whether `work` may safely run twice; it is then retried once, on a new
-                connection, if the first one breaks.
+            repeatable: whether `work` may safely run twice. If so, it is retried once on a new
+                connection if the first connection breaks.
 
         Raises:
             UnreachableError: no metastore can be reached, or the connection broke during the call.
@@ -170,7 +170,9 @@ class Pool:
             connection.close()
 
     def _idle_connection(self) -> Connection | None:
-        """Return the most recently used idle connection; discard connections that the metastore closed."""
+        """Return the most recently used idle connection; discard those that the metastore has
+        closed.
+        """
         while True:
             with self._lock:
                 if not self._idle:

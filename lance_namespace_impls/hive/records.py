@@ -53,9 +53,10 @@ EXTERNAL = "EXTERNAL"
 EXTERNAL_TABLE = "EXTERNAL_TABLE"
 CHANGED = "transient_lastDdlTime"
 # Without this parameter, the metastore lists a table's folder and stores the number and size of its
-# files, which become outdated. The parameter is sent when a table is created, but is not stored.
+# files, which soon become outdated. The parameter is sent when a table is created, but is not
+# stored.
 NO_STATISTICS = "DO_NOT_UPDATE_STATS"
-# Internal to the metastore; users neither set nor see them.
+# These are internal to the metastore; users can neither set nor see them.
 _BOOKKEEPING = (EXTERNAL, CHANGED, NO_STATISTICS)
 _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_NAMES.items()}
 
@@ -64,7 +65,7 @@ _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_
 
 
 def plain_location(location: str | None) -> str:
-    """Return a location in this package's form: local paths without a scheme, no trailing slash."""
+    """Return a location in this package's form: no scheme for local paths, no trailing slash."""
     text = location or ""
     if text.startswith("file:"):
         text = "/" + text.removeprefix("file:").lstrip("/")
@@ -72,7 +73,7 @@ def plain_location(location: str | None) -> str:
 
 
 def dataset_location(location: str | None) -> str:
-    """Return a table's location in pylance's form; Hadoop uses other schemes for S3."""
+    """Return a table's location in pylance's form; for S3, Hadoop uses other schemes."""
     return stored_form(plain_location(location))
 
 
@@ -80,7 +81,7 @@ def requested_location(location: str) -> str:
     """Return a requested location in the metastore's form; Hadoop uses ``s3a://``, Lance ``s3://``.
 
     Raises:
-        InvalidInputError: code 13; the location is relative, or Lance and pyarrow would open
+        InvalidInputError: code 13, the location is relative, or Lance and pyarrow would open
             different locations.
     """
     resolved = absolute(location)
@@ -94,14 +95,14 @@ def requested_location(location: str) -> str:
 
 
 def stored_location(location: str, what: str) -> str:
-    """Return a location with its scheme, since the metastore has its own default scheme.
+    """Return a location with its scheme, because the metastore has its own default scheme.
 
     Args:
         location: a URI or an absolute path.
-        what: the object with that location, which begins the message.
+        what: the object with that location, as the start of the message.
 
     Raises:
-        InvalidInputError: code 13, it is neither.
+        InvalidInputError: code 13, the location is neither of these.
     """
     if location.startswith("/"):
         return f"file://{location}"
@@ -126,7 +127,7 @@ def new_catalog(name: str, properties: Mapping[str, str], location: str) -> Cata
         location: default location.
 
     Raises:
-        InvalidInputError: code 13, an unsupported property.
+        InvalidInputError: code 13, a property is not supported.
     """
     _check_catalog_keys(name, properties)
     place = properties.get(CATALOG_LOCATION) or location
@@ -138,8 +139,8 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
     """Change a catalog's record.
 
     Raises:
-        InvalidInputError: code 13, an unsupported property, or the location is removed.
-        UnsupportedError: code 0, the description is removed.
+        InvalidInputError: code 13, a property is not supported, or the location would be removed.
+        UnsupportedError: code 0, the description would be removed.
     """
     _check_catalog_keys(catalog.name, [*changed, *removed])
     if CATALOG_LOCATION in removed:
@@ -180,7 +181,7 @@ def new_database(
     """Build a database.
 
     Args:
-        catalog: catalog of the database; None for the default one.
+        catalog: catalog of the database; None means the default catalog.
         name: name of the database.
         properties: the four ``database.*`` properties, and parameters.
         location: default location.
@@ -197,8 +198,8 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
     """Change a database's record.
 
     Raises:
-        InvalidInputError: code 13, a value cannot be stored, or the location is removed.
-        UnsupportedError: code 0, the description is removed.
+        InvalidInputError: code 13, a value cannot be stored, or the location would be removed.
+        UnsupportedError: code 0, the description would be removed.
     """
     what = f"database {database.name}"
     if LOCATION in removed:
@@ -230,7 +231,8 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 def database_properties(database: Database) -> dict[str, str]:
     """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
-    # The metastore sets the type USER even if there is no owner, so that type alone is no owner.
+    # The metastore sets the type USER even if there is no owner, so the type alone does not mean
+    # that there is one.
     has_owner = database.ownerName is not None or database.ownerType not in (
         None,
         PrincipalType.USER,
@@ -246,7 +248,7 @@ def database_properties(database: Database) -> dict[str, str]:
 
 
 def _new_description(record: Catalog | Database, description: str | None) -> str | None:
-    """Return a new description; reject a blank one, because the metastore would ignore it."""
+    """Return a new description; reject a blank description, which the metastore would ignore."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
             f"{record.name}: Hive cannot remove a description; set another one instead"
@@ -274,7 +276,7 @@ def new_table(
     properties: Mapping[str, str],
     owner: str | None,
 ) -> Table:
-    """Build a Lance table. It is external, because the metastore deletes the data of other tables.
+    """Build a Lance table. It is external: the metastore would delete the data of any other table.
 
     Raises:
         InvalidInputError: code 13, a property would change the kind of the table, or the location
@@ -292,7 +294,7 @@ def new_table(
         partitionKeys=[],
         sd=StorageDescriptor(
             location=stored_location(location, what),
-            # The dataset contains the columns. Engines without Lance support expect these classes.
+            # The columns are in the dataset. Engines without Lance support expect these classes.
             cols=[],
             inputFormat="org.apache.hadoop.mapred.FileInputFormat",
             outputFormat="org.apache.hadoop.mapred.FileOutputFormat",
@@ -324,13 +326,14 @@ def entry_of(identifier: Identifier, table: Table) -> TableEntry:
 def change_table(
     table: Table, changed: Mapping[str, str], removed: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Change a table's parameters, and the record's time of the last change.
+    """Change a table's parameters, and its time of the last change.
 
-    The metastore stores that time in whole seconds. Each change increases it by at least one, so
-    writers that read the record earlier can detect the change.
+    The metastore stores this time in whole seconds. Each change increases it by at least one
+    second, so that writers that read the record earlier can detect the change.
 
     Returns:
-        the parameter and the value that the metastore must still have when it stores the record.
+        the parameter, and the value that it must still have in the metastore when the record is
+        stored.
 
     Raises:
         InvalidInputError: code 13, the record would no longer describe a Lance table.

@@ -94,11 +94,11 @@ class IcebergNamespace(IcebergRestCatalog):
         response = self.post_table(identifier, body, address)
         entry = _entry(identifier, {**body, **(response.get("metadata") or {})})
         if location is not None and entry.location != as_opened(address):
-            # The entry would not reference the table's data, so remove it.
+            # The entry would not refer to the table's data, so remove it.
             self.remove_table(entry)
             raise chosen_by_server(entry, location)
         if entry.location != as_opened(address) and set(entry.location) & set("%?#"):
-            # The server chose a plain path, which Lance would parse as a URL and change.
+            # The server chose a plain path, which Lance would parse as a URL and thereby change.
             self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: this server would store "
@@ -133,14 +133,15 @@ class IcebergNamespace(IcebergRestCatalog):
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
         if removed:
-            # The list includes properties that the entry lacks: another client may have set them since.
+            # The list also includes properties that the entry lacks, because another client may
+            # have set them since.
             updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Change a table's location; the table is never missing."""
+        """Change a table's location without removing the table in between."""
         entry, requested = self.load_table(identifier), as_address(absolute_as_written(location))
         if as_opened(requested) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": requested}])

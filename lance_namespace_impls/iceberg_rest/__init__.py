@@ -1,6 +1,6 @@
-"""Shared by backends with the Iceberg REST API: namespaces, tokens, paths and failures.
+"""Code that backends with the Iceberg REST API share: namespaces, tokens, paths and failures.
 
-A backend defines the paths of its tables and converts the server's tables to entries.
+Each backend defines the paths of its tables, and converts the server's tables to entries.
 """
 
 from .base import IcebergRestCatalog

@@ -16,9 +16,9 @@ __all__ = ["ApiAddress"]
 class ApiAddress:
     """Determines the base URL of the API; thread-safe.
 
-    An endpoint without a path may name only the server: some catalogs serve the API below a path
-    that their own clients append. One request, sent with the first call, detects this; the result
-    is cached.
+    An endpoint without a path may name only the server, because some catalogs serve the API below a
+    path that their own clients append. This is detected by one additional request before the first
+    call, and the result is cached.
 
     Args:
         config: the endpoint, and the path to check.
@@ -32,7 +32,7 @@ class ApiAddress:
             self._base = config.endpoint
 
     def __call__(self) -> str:
-        """Return the base URL; the endpoint itself if there is no API at the path."""
+        """Return the base URL, which is the endpoint itself if there is no API at the path."""
         if self._base is None:
             with self._lock:
                 if self._base is None:
@@ -42,7 +42,7 @@ class ApiAddress:
     def _detect(self) -> str:
         below = f"{self._config.endpoint}{self._config.api_path}"
         try:
-            # Any status except 404 comes from the API, which may require a token or a warehouse.
+            # Any status except 404 comes from the API; the API may require a token or a warehouse.
             status = self._status(f"{below}/v1/config")
         except httpx.RequestError:
             return self._config.endpoint  # the call itself reports the problem

@@ -60,7 +60,8 @@ from .warehouse import UnwritableNameError, Warehouse, Warehouses, segment
 __all__ = ["IcebergRestCatalog"]
 
 PAGES = Paging(token="pageToken", next_token="next-page-token")
-# Servers return pages only to clients that send a token, which is empty for the first page.
+# Servers return pages only to clients that send a page token; for the first page, the token is
+# empty.
 FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
 NO_PREFIX = "; if the server's paths have no prefix, set the property 'prefix' to an empty value"
@@ -88,7 +89,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     config: IcebergRestConfig
     drop_query: ClassVar[Mapping[str, str] | None] = None
-    """Query string of the request that removes a table."""
+    """Query parameters of the request that removes a table."""
 
     def __init__(self, config: IcebergRestConfig, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(config)
@@ -107,7 +108,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             self._credentials.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a response of the server; None for other failures."""
+        """Return the protocol error for a response of the server, or None for other failures."""
         if not isinstance(error, HttpFailure):
             return None
         protocol_error = FAILURES.error(error, what)
@@ -119,7 +120,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     @abstractmethod
     def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
-        """Return the path of the tables of a namespace."""
+        """Return the path of a namespace's tables."""
 
     def table_path(self, identifier: Identifier) -> str:
         """Return the path of a table.
@@ -133,7 +134,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     @abstractmethod
     def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> TableEntry | None:
-        """Return the entry for the table in the server's response; None if it is not a Lance table.
+        """Return the entry for the table in the server's response, or None if the table is not a
+        Lance table.
 
         Raises:
             InternalError: code 18, the response contains no table.
@@ -160,7 +162,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             each[depth] for each in namespaces if len(each) == depth + 1 and each[:depth] == levels
         }
         if levels and not names:
-            # Some servers return an empty list for a missing namespace, so check that it exists.
+            # Some servers return an empty list for a missing namespace, so check that the namespace
+            # exists.
             self.namespace_properties(parent)
         return sorted_after(names, after)
 
@@ -193,8 +196,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         body = {"namespace": list(levels), "properties": dict(properties)}
         location_error = location_in_use("namespace", properties.get(LOCATION))
         with (
-            # Some servers check before they insert, so one of two concurrent calls would get a
-            # database failure instead of code 2.
+            # Some servers check for the name before they insert it, so one of two concurrent calls
+            # would get a database failure instead of code 2.
             object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
@@ -222,8 +225,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
-        # A change takes several requests, and the API cannot lock out other clients. At least
-        # clients on this machine wait for each other.
+        # A change takes several requests, and the API cannot lock out other clients. Clients on
+        # this machine, at least, wait for each other.
         with object_lock(self.config.endpoint, identifier):
             before = self.namespace_properties(identifier)
             with raising(namespace_not_found, identifier, when=is_missing):
@@ -253,7 +256,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return ((entry.id[-1], entry) for entry in entries)
 
     def _all_table_names(self, parent: Identifier) -> list[str]:
-        """Return the sorted names of all tables, Lance or not."""
+        """Return the sorted names of all tables, whether or not they are Lance tables."""
         warehouse, levels = self.warehouse(parent)
         with _looking_up(namespace_not_found, parent, levels):
             names = {
@@ -267,7 +270,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return sorted(names)
 
     def _listed(self, identifier: Identifier) -> TableEntry | None:
-        """Load a listed table; None if it is not a Lance table."""
+        """Load a listed table, or return None if it is not a Lance table."""
         try:
             return self.read_table(identifier, self.table_response(identifier))
         except (TableNotFoundError, NamespaceNotFoundError):
@@ -307,10 +310,11 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
         Args:
             identifier: the table.
-            location: requested location; None for the default location.
+            location: requested location; None means the default location.
 
         Raises:
-            NamespaceNotFoundError: code 1; some servers accept tables in missing namespaces.
+            NamespaceNotFoundError: code 1; some servers would accept a table in a missing
+                namespace.
             TableAlreadyExistsError: code 5, a namespace has this name.
             InvalidInputError: code 13, the server could not find the name again.
         """
@@ -327,10 +331,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
-        """Return the default location of a table: below its namespace's location, else below the
+        """Return a table's default location: below its namespace's location, or otherwise below the
         root.
 
-        Apache Polaris, for example, accepts no table location outside that of the namespace.
+        Apache Polaris, for example, accepts a table's location only below that of the namespace.
         """
         own = namespace.get(LOCATION)
         if own:
@@ -368,7 +372,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     # --- names
 
     def warehouse(self, identifier: Identifier) -> tuple[Warehouse, Identifier]:
-        """Return an object's warehouse, and the names that follow the warehouse in the identifier.
+        """Return an object's warehouse, and the names that follow it in the identifier.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -376,8 +380,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         return self.warehouses.get(identifier[0]), identifier[1:]
 
     def refuse_taken(self, identifier: Identifier) -> None:
-        """Reject a table name that the server could not find again, or that a namespace already
-        uses.
+        """Reject a table name that the server could not find again or that a namespace already has.
 
         Raises:
             InvalidInputError: code 13.
@@ -394,7 +397,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         )
 
     def _refuse_unreachable(self, path: str, name: str) -> None:
-        """Reject a name that the server would store, but does not accept in paths (code 13)."""
+        """Reject a name that the server would store but does not accept in paths (code 13)."""
         if _is_plain(name) and len(path) <= SHORT_PATH:
             return
         try:
@@ -416,7 +419,7 @@ def _looking_up(
 ) -> Iterator[None]:
     """Translate a failed lookup to the error for a missing object.
 
-    An object whose name cannot be part of a path, or is rejected there, counts as missing.
+    An object counts as missing if its name cannot be part of a path, or is rejected there.
     """
     try:
         yield

@@ -21,8 +21,7 @@ class IcebergRestConfig(HttpConfig):
     """Properties of a namespace in a catalog with the Iceberg REST API; backends set `impl`."""
 
     api_path: ClassVar[str] = ""
-    """Path below the endpoint at which the API may be served if the endpoint names only the
-    server."""
+    """Path below the endpoint where the API may be served if the endpoint names only the server."""
 
     endpoint: str = option(
         doc="URL of the server, such as http://localhost:8181, with or without /v1"
@@ -74,7 +73,7 @@ class IcebergRestConfig(HttpConfig):
     def __attrs_post_init__(self) -> None:
         """Reject invalid values (code 13)."""
         super().__attrs_post_init__()
-        # Some servers display the endpoint with the version, which must not be appended twice.
+        # Some servers display the endpoint with the version, which must not be appended again.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
         if self.credential is None:
             return
@@ -88,7 +87,7 @@ class IcebergRestConfig(HttpConfig):
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 
     def timeout(self) -> httpx.Timeout:
-        """Return the timeouts for the HTTP library, in seconds."""
+        """Return the timeouts in the form that the HTTP library expects, in seconds."""
         connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
@@ -98,7 +97,7 @@ class IcebergRestConfig(HttpConfig):
         return client_id, secret
 
     def token_uri(self, api: str | None = None) -> str:
-        """Return the URL that issues tokens; a relative URL is relative to the API's URL."""
+        """Return the URL that issues tokens; a relative URL is resolved against the API's URL."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties from a response."""
+    """Return the properties in a response."""
     properties = body.get("properties") or {}
     return {str(key): str(value) for key, value in properties.items() if value is not None}
 
@@ -56,7 +56,7 @@ def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNames
 
 
 def bucket_missing(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return a function that builds the error for a location in a missing bucket (code 13)."""
+    """Return a function that builds the error (code 13) for a location in a missing bucket."""
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be at {location}: the bucket does not exist: "
         "create it, or choose another location"
@@ -64,7 +64,7 @@ def bucket_missing(what: str, location: str) -> Callable[[Identifier], LanceName
 
 
 def store_denied(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return a function that builds the error for a location that the server may not use (code 15)."""
+    """Return a function that builds the error (code 15) for a location denied to the server."""
     return lambda identifier: PermissionDeniedError(
         f"{what} {format_identifier(identifier)} cannot be at {location}: the catalog's server may not "
         "write there: grant access to its credentials, or choose another location"
@@ -76,7 +76,7 @@ def location_in_use(what: str, location: str | None) -> Callable[[Identifier], L
 
     Args:
         what: ``table`` or ``namespace``.
-        location: the rejected location; None for the one that the server chooses.
+        location: the rejected location; None means a location that the server chooses.
     """
     return lambda identifier: InvalidInputError(
         f"{what} {format_identifier(identifier)} cannot be stored at "

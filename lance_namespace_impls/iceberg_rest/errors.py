@@ -31,7 +31,7 @@ NO_ROUTE = ("No route", "HTTP 404 Not Found")
 
 FAILURES = FailureTable(
     kinds={
-        # The server's credentials may not use the store of a location.
+        # The server's credentials do not allow it to use the store of a location.
         "AccessDeniedException": ErrorCode.PERMISSION_DENIED,
         "AuthenticationTimeoutException": ErrorCode.UNAUTHENTICATED,
         "BadRequestException": ErrorCode.INVALID_INPUT,
@@ -63,7 +63,7 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 def is_missing(failure: HttpFailure) -> bool:
     """Return whether the catalog itself, not a proxy in front of it, reports a missing object.
 
-    Missing files are excluded: in that case, the table exists but cannot be read.
+    Missing files do not count: in that case, the table exists but cannot be read.
     """
     return (
         failure.status == 404
@@ -73,12 +73,12 @@ def is_missing(failure: HttpFailure) -> bool:
 
 
 def is_no_route(failure: HttpFailure) -> bool:
-    """Return whether the server has no such route, regardless of the object."""
+    """Return whether the server has no such route, whether or not the object exists."""
     return failure.status in (400, 404) and failure.message.startswith(NO_ROUTE)
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:
-    """Return whether the catalog has no such warehouse; servers have no specific failure for this case."""
+    """Return whether the catalog has no such warehouse; servers have no specific error for this."""
     return is_missing(failure) or (
         failure.status == 404 and failure.kind == FILE_MISSING and not is_no_route(failure)
     )
@@ -110,5 +110,5 @@ def is_store_denied(failure: HttpFailure) -> bool:
 
 
 def is_location_in_use(failure: HttpFailure) -> bool:
-    """Return whether another table or namespace uses the location, according to Apache Polaris' message."""
+    """Return whether another table or namespace uses the location, based on Polaris's message."""
     return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

@@ -14,7 +14,7 @@ FILE = "file://"
 
 
 def as_opened(location: str) -> str:
-    """Return a location in the form that Lance opens: a local path or a URL, without a trailing slash."""
+    """Return a location in the form that Lance opens: a path or URL without a trailing slash."""
     if location.startswith("file:/") and not location.startswith(FILE):
         return "/" + location.removeprefix("file:").strip("/")
     return stored_form(location)

@@ -28,12 +28,13 @@ from .config import IcebergRestConfig
 __all__ = ["ClientCredentials"]
 
 EXPIRED = (401, 419)
-# A token is renewed this many seconds before it expires, or at half its lifetime if that is later.
+# A token is renewed this many seconds before it expires, or after half its lifetime if that is
+# later.
 LEEWAY_SECONDS = 60
 
 
 class _Token(NamedTuple):
-    """A token and its renewal time, replaced as a unit because other threads may renew it."""
+    """A token and its renewal time, replaced together because other threads may renew the token."""
 
     token: str
     renew_at: float
@@ -42,8 +43,9 @@ class _Token(NamedTuple):
 class ClientCredentials(httpx.Auth):
     """Adds a token to every request; thread-safe.
 
-    A token is fetched for the first request and renewed before it expires. If the server still
-    rejects it (HTTP 401 or 419), the request is repeated once with a new token.
+    A token is fetched for the first request and renewed before it expires. If the server
+    nevertheless rejects the token (HTTP status 401 or 419), the request is repeated once with a new
+    token.
 
     Args:
         config: credential, scope, and the URL that issues tokens.
@@ -90,7 +92,7 @@ class ClientCredentials(httpx.Auth):
         return self._after(token and token.token)
 
     def _after(self, refused: str | None) -> str:
-        """Return a token other than `refused`; if several threads need one, only one thread fetches it."""
+        """Return a token other than `refused`; only one of several threads fetches a new token."""
         with self._lock:
             if self._token is None or self._token.token == refused:
                 self._token = self._fetch()
@@ -131,7 +133,7 @@ class ClientCredentials(httpx.Auth):
 
 
 class _Session:
-    """Adapter that sends Authlib's requests with this package's client, timeouts and retries."""
+    """An adapter that sends Authlib's requests with this package's client, timeouts and retries."""
 
     def __init__(self, config: IcebergRestConfig, uri: str) -> None:
         self._client = new_client(config, uri)

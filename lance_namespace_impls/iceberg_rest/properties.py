@@ -1,8 +1,8 @@
 """Changes a namespace's properties atomically.
 
-Source: the Iceberg REST catalog protocol, ``POST .../namespaces/{namespace}/properties``. One
-request may set and remove properties, but Apache Polaris applies the first half of such a request
-and then returns 409.
+Source: the Iceberg REST catalog protocol, ``POST .../namespaces/{namespace}/properties``. A single
+request may both set and remove properties, but Apache Polaris applies only the first half of such a
+request and then returns 409.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def change_properties(
 ) -> None:
     """Set and remove properties of a namespace.
 
-    A change that both sets and removes properties takes two requests; the first one is rolled back
-    if the second one fails.
+    A change that both sets and removes properties takes two requests. If the second one fails, the
+    first one is rolled back.
 
     Args:
         api: the server.
@@ -61,7 +61,7 @@ def _roll_back(
     touched: Mapping[str, str],
     failure: Exception,
 ) -> None:
-    """Restore the properties; a request without a response may or may not have been applied."""
+    """Restore the properties; a request without a response may or may not have taken effect."""
     old = {key: before[key] for key in touched if key in before}
     new = [key for key in touched if key not in before]
     try:

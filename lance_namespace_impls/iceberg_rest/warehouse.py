@@ -1,4 +1,4 @@
-"""Warehouses: the base path of each warehouse's API, and the encoding of names in its paths.
+"""Warehouses: the base path of each warehouse's API, and the encoding of names in paths.
 
 Source: the Iceberg REST catalog protocol, ``GET /v1/config``.
 """
@@ -29,12 +29,12 @@ UNDECODABLE = "%zz"
 
 
 class UnwritableNameError(InvalidInputError):
-    """The API cannot represent this name in a path, so no object can have it."""
+    """Raised for a name that no object can have, because the API cannot represent it in a path."""
 
 
 @frozen(kw_only=True)
 class Warehouse:
-    """A warehouse and the settings that its server reports."""
+    """A warehouse, and the settings that the server reports for it."""
 
     name: str
     base: str
@@ -47,7 +47,7 @@ class Warehouse:
         return f"{self.base}/namespaces"
 
     def namespace(self, levels: Sequence[str]) -> str:
-        """Return the path of a namespace: each level and the separator are encoded once.
+        """Return the path of a namespace; each level and each separator is encoded once.
 
         Raises:
             UnwritableNameError: code 13, a level contains the separator, or is ``.`` or ``..``.
@@ -55,15 +55,15 @@ class Warehouse:
         return f"{self.namespaces()}/{path_segment(self.separator).join(map(self._level, levels))}"
 
     def tables(self, levels: Sequence[str]) -> str:
-        """Return the path of the tables of a namespace."""
+        """Return the path of a namespace's tables."""
         return f"{self.namespace(levels)}/tables"
 
     def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
-        """Return the path of a table; with `twice`, its name is encoded for servers that decode it twice."""
+        """Return the path of a table; `twice` encodes its name for servers that decode it twice."""
         return f"{self.tables(levels)}/{segment(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
-        """Return the path that renames tables."""
+        """Return the path for renaming tables."""
         return f"{self.base}/tables/rename"
 
     def parent(self, levels: Sequence[str]) -> str:
@@ -83,7 +83,7 @@ class Warehouse:
 
 
 class Warehouses:
-    """Requests the settings of each warehouse once, and caches them; thread-safe.
+    """Requests the settings of each warehouse once and caches them; thread-safe.
 
     Args:
         config: the property ``prefix`` overrides the server's prefix.
@@ -116,9 +116,9 @@ class Warehouses:
     def table(self, warehouse: Warehouse, levels: Sequence[str], name: str) -> str:
         """Return the path of a table, encoded for this server.
 
-        Apache Polaris decodes a table's name a second time, like a form field, so a name with ``%``
-        or ``+`` would be changed. For other names, both encodings are the same. To detect such
-        servers, a name that cannot be decoded twice is requested once per warehouse.
+        Apache Polaris decodes a table's name a second time, like a form field, which would change a
+        name with ``%`` or ``+``. For other names, both encodings are the same. To detect such a
+        server, a name that cannot be decoded twice is requested once per warehouse.
         """
         if not set(name) & DECODED:
             return warehouse.table(levels, name)
@@ -159,7 +159,7 @@ class Warehouses:
         return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
 
     def _no_api(self, warehouse: Sequence[str]) -> InvalidInputError:
-        """Build the error for an endpoint that names a server, but not the API."""
+        """Build the error for an endpoint that names a server but not the API."""
         return InvalidInputError(
             f"there is no Iceberg REST API at {self._api.base}, which has no /v1/config; check "
             f"the path of 'endpoint' (/api/catalog for Apache Polaris)"
@@ -173,7 +173,7 @@ def segment(name: str) -> str:
         UnwritableNameError: code 13, the name is ``.`` or ``..``.
     """
     if name in (".", ".."):
-        # Servers interpret these as relative path steps, even when encoded.
+        # Servers interpret these as relative path segments, even if they are encoded.
         raise UnwritableNameError(
             f"{name!r} is not a valid name in an Iceberg REST catalog; choose another name"
         )
@@ -185,5 +185,5 @@ def _map(found: Any) -> dict[str, str]:
 
 
 def _encode_prefix(prefix: str) -> str:
-    """Encode the invalid characters in a prefix, which may have several segments or already be encoded."""
+    """Encode invalid characters in a prefix; it may have several segments or already be encoded."""
     return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", prefix.strip("/")), safe="/%:@!$&'()*+,;=~")

@@ -131,6 +131,8 @@ def table_failure(error: Exception, table: str) -> LanceNamespaceError:
     text = f"{table}: {first_line(error)}"
     if type(error).__name__ == "DeltaProtocolError" or _UNSUPPORTED.search(str(error)):
         return UnsupportedError(f"{text}; read the table with Spark instead: see import_tables")
-    if isinstance(error, (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError)):
+    if isinstance(
+        error, (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError)
+    ):
         return TableSchemaValidationError(text)
     return protocol_error(error, f"reading {table}")

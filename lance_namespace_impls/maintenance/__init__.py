@@ -1,10 +1,10 @@
-"""Runs jobs over whole catalogs; each is a function, and also a command of ``lance-ns``.
+"""Runs jobs over whole catalogs; each job is a function and a command of ``lance-ns``.
 
 >>> from lance_namespace_impls.maintenance import inventory
 >>> inventory(connect("dir", {"path": "/data/lance"})).to_frame(spark)  # doctest: +SKIP
 
-The results convert to DataFrames, but the jobs do not need Spark: they run in threads of this
-process. If `maintain` receives a session, the session runs its tasks.
+The results can be converted to DataFrames, but the jobs do not need Spark, because they run in
+threads of this process. If a session is passed to `maintain`, the session runs the tasks.
 """
 
 from __future__ import annotations

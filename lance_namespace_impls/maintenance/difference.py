@@ -45,10 +45,10 @@ REFUSE = "refuse"
 
 @frozen(kw_only=True)
 class SyncRow:
-    """A step that a sync needs for a table or namespace of the target, and its outcome."""
+    """A step that a sync needs for a table or namespace in the target catalog, and its outcome."""
 
     id: tuple[str, ...]
-    """Identifier at the target."""
+    """Identifier in the target catalog."""
     step: str
     """Step that the table or namespace needs.
 
@@ -61,7 +61,7 @@ class SyncRow:
     location: str | None = None
     """Location in the source."""
     lost: tuple[str, ...] = ()
-    """Casing, levels, properties, storage options, tags and branches that the target does not keep.
+    """Casing, levels, properties, storage options, tags and branches that the target cannot keep.
     """
     done: bool = False
     """Whether the step was completed."""
@@ -82,8 +82,8 @@ class Mirror:
     Attributes:
         selection: tables of the source.
         into: namespace of the target that corresponds to the selection's namespace.
-        flatten: separator for joining names if the target has fewer levels; None rejects such
-            tables.
+        flatten: separator for joining names if the target has fewer levels; with None, such tables
+            are rejected.
         copy_data: whether tables with data are copied to the locations that the target assigns.
         prune: whether tables that the source lacks are removed from the target.
     """
@@ -148,7 +148,8 @@ def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> En
         location=str(found.location),
         properties=dict(found.properties or {}),
         declared_only=bool(found.is_only_declared),
-        # Options with temporary credentials come from the catalog and are not the table's own.
+        # Temporary credentials come from the catalog, so options that contain them are not the
+        # table's own.
         own_options=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
         managed=bool(found.managed_versioning),
         state=state,
@@ -184,7 +185,7 @@ def difference(
 
 
 def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifier) -> SyncRow:
-    """Return a row with the table's name at the target, or with the reason why none is possible."""
+    """Return the row with the table's name in the target, or with the reason why there is none."""
     names = (*mirror.into, *table[len(mirror.selection.under) :])
     able, lost = target.capabilities, []
     if able.lowercase_names and any(name != name.lower() for name in names):
@@ -231,7 +232,7 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     assert row.source is not None
     ours = describe(source, row.source, with_state=mirror.copy_data)
     if ours is None:
-        return None  # it was dropped after the listing
+        return None  # it was dropped after it was listed
     theirs = describe(target, row.id, with_state=mirror.copy_data)
     lost = list(row.lost)
     wanted = own_properties(ours, source, target)
@@ -273,7 +274,7 @@ def own_properties(ours: Entry, source: Namespace, target: Namespace) -> dict[st
 
 
 def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
-    """Yield the tags and branches that a copy of the latest version does not include."""
+    """Yield the tags and branches that are not included in a copy of the latest version."""
     if not copies or row.source is None:
         return
     target = Target(namespace=source, table=row.source)

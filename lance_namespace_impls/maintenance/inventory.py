@@ -1,4 +1,4 @@
-"""Lists each table of a catalog with its size, its condition and its problems."""
+"""Lists the tables of a catalog with their size, condition and problems."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class IndexRow:
     columns: tuple[str, ...]
     """Indexed columns."""
     unindexed_rows: int
-    """Rows that the index does not contain yet."""
+    """Number of rows that the index does not contain yet."""
 
 
 @frozen(kw_only=True)
@@ -71,27 +71,27 @@ class TableRow:
     version: int | None = None
     """Latest version."""
     last_commit: datetime | None = None
-    """Commit time of that version, in UTC."""
+    """Commit time of the latest version, in UTC."""
     rows: int | None = None
-    """Rows, without deleted ones."""
+    """Number of rows, excluding deleted rows."""
     deleted_rows: int | None = None
-    """Deleted rows that are still in the data files."""
+    """Number of deleted rows that are still in the data files."""
     fragments: int | None = None
     """Number of fragments."""
     small_fragments: int | None = None
-    """Fragments of fewer than 1,048,576 rows, which compaction would merge."""
+    """Number of fragments with fewer than 1,048,576 rows, which compaction would merge."""
     bytes: int | None = None
     """Size of the data files of the latest version, in bytes."""
     indices: tuple[IndexRow, ...] | None = None
     """Indices of the table."""
     unindexed_rows: int | None = None
-    """Largest number of rows that any index does not contain yet."""
+    """Largest number of unindexed rows of any index."""
     schema_hash: str | None = None
     """Hash of the names, types, nullability and order of the columns."""
     orphan_files: int | None = None
-    """Files that no version references; None unless requested."""
+    """Number of files that no version references; None unless requested."""
     orphan_bytes: int | None = None
-    """Size of those files in bytes."""
+    """Size of these files in bytes."""
 
 
 def inventory(
@@ -112,8 +112,8 @@ def inventory(
         namespace: the catalog.
         selection: tables to include; defaults to all.
         orphans_older_than: minimum age of files that count as orphans if no version references
-            them. The count lists all files of a table and reads all of its versions; None disables
-            it.
+            them. Counting orphans requires listing all files of a table and reading all of its
+            versions; None disables it.
         state: file with the progress, so that the same call resumes after a crash; it is deleted
             when the job is complete.
         max_concurrency: maximum number of tables that are read concurrently.
@@ -192,7 +192,7 @@ def _inspect(
 
 
 def _has_manifests(storage: TableStorage) -> bool:
-    """Return whether manifests exist, which distinguishes a damaged dataset from a missing one."""
+    """Return whether manifests exist; if so, the dataset is damaged rather than missing."""
     LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
@@ -204,7 +204,7 @@ def _failure(target: Target, error: Exception) -> LanceNamespaceError:
 
 
 def _measured(row: TableRow, dataset: Any) -> TableRow:
-    """Return the row with values from the manifest of the latest version."""
+    """Return the row, completed by values from the manifest of the latest version."""
     fragments = [fragment.metadata for fragment in dataset.get_fragments()]
     count = sum(fragment.num_rows for fragment in fragments)
     indices = tuple(
@@ -219,7 +219,7 @@ def _measured(row: TableRow, dataset: Any) -> TableRow:
     return attrs.evolve(
         row,
         version=int(dataset.version),
-        # pylance returns the time in the machine's local time zone, so convert it to UTC.
+        # pylance returns the time in the local time zone of the machine, so convert it to UTC.
         last_commit=dataset.get_version()["timestamp"].astimezone(UTC),
         rows=count,
         deleted_rows=sum(fragment.num_deletions for fragment in fragments),

@@ -46,14 +46,14 @@ def maintain(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[UpkeepRow]:
-    """Maintain tables, and return a row for each with the completed steps.
+    """Maintain tables, and return a row for each table with the steps that were completed.
 
-    Each step is one commit to a table: the compaction, each new index, the update of the indices. In
-    a partitioned namespace, the tables of writes that were never committed are deleted together with
-    the files that no version references; such tables are reported in a row for the root.
+    The compaction, the creation of each index and the update of the indices are one commit each. In
+    a partitioned namespace, the tables of writes that were never committed are deleted when files
+    that no version references are deleted; these tables are reported in a row for the root.
 
     If a table fails, its row contains the problem, and the job continues with the others. Tables
-    that need no maintenance stay unchanged.
+    that need no maintenance remain unchanged.
 
     Args:
         namespace: the catalog.
@@ -61,8 +61,8 @@ def maintain(
         upkeep: steps to run; defaults to compaction and the update of indices.
         spark: session that runs the tasks; defaults to threads of this process.
         dry_run: whether to only report the steps.
-        state: file with the progress, so that the same call resumes after a crash or after the
-            budget is used up; it is deleted when the job is complete.
+        state: file with the progress, so that the same call resumes after a crash or when the
+            budget was used up; it is deleted when the job is complete.
         max_concurrency: maximum number of tables that are processed concurrently.
         progress: called with the number of finished tables and the total.
 
@@ -89,7 +89,7 @@ def maintain(
         try:
             work.run()
         except TableNotFoundError:
-            return None  # it was dropped after the listing
+            return None  # it was dropped after it was listed
         except Exception as error:  # noqa: BLE001 the row reports it
             budget.check()
             secrets = namespace.config.secrets()
@@ -127,7 +127,8 @@ def maintain(
             count, size = partitions.clean(age, dry_run=dry_run)
             if count:
                 rows.append(UpkeepRow(table=(), orphans_deleted=count, freed_bytes=size))
-        # If a run finishes no further table, delete the state: the next run starts with all tables.
+        # If a run finishes no further table, delete the state, so that the next run starts with all
+        # tables.
         state_file.is_whole = not (noted and any(row.left for row in rows))
     return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
 
@@ -135,7 +136,7 @@ def maintain(
 def maintain_table(
     namespace: Namespace, table: Identifier, upkeep: Upkeep | None = None, *, dry_run: bool = False
 ) -> UpkeepRow:
-    """Maintain one table, and return a row with the completed steps.
+    """Maintain one table, and return a row with the steps that were completed.
 
     Args:
         namespace: the catalog.
@@ -160,7 +161,7 @@ def maintain_table(
 
 
 def _partitions_of(namespace: Namespace) -> PartitionStore | None:
-    """Return the storage of a partitioned namespace; None if the namespace is not partitioned."""
+    """Return the storage of a partitioned namespace, or None if it is not partitioned."""
     try:
         store = namespace.partition_store(())
         store.load()

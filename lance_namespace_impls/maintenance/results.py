@@ -1,4 +1,4 @@
-"""The result of a job: typed rows that convert to dicts, Arrow and DataFrames."""
+"""The result of a job: typed rows that can be converted to dicts, Arrow and DataFrames."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _arrow_type(hint: Any) -> pa.DataType:
 
 
 def _bare(hint: Any) -> Any:
-    """Return the type without None, if it is optional."""
+    """Return a type without None, if the type is optional."""
     if get_origin(hint) in (Union, types.UnionType):
         return next(each for each in get_args(hint) if each is not type(None))
     return hint
@@ -97,7 +97,7 @@ def as_plain(row: Any) -> dict[str, Any]:
 
 
 def from_plain(kind: type[T], row: Mapping[str, Any]) -> T:
-    """Return the row that `as_plain` converted to a dict.
+    """Return the row that `as_plain` has converted to a dict.
 
     Raises:
         TypeError, ValueError: the dict does not represent that class.

@@ -29,8 +29,8 @@ class Selection:
     Attributes:
         under: the namespace; defaults to the root.
         patterns: patterns such as ``sales$*`` or ``*_2024``. They are matched against the full name
-            of a table from the root, joined with `delimiter`. A table must match at least one;
-            without patterns, all tables are selected.
+            of a table, from the root and joined with `delimiter`. A table must match at least one
+            pattern; if there are no patterns, all tables are selected.
         delimiter: separator of the levels of an identifier.
     """
 
@@ -47,7 +47,7 @@ class Selection:
         )
 
     def find(self, namespace: Namespace) -> Iterator[Identifier]:
-        """Return the selected tables; those of a namespace precede those of nested namespaces.
+        """Return the selected tables; the tables of a namespace precede those of nested namespaces.
 
         Raises:
             NamespaceNotFoundError: code 1, the namespace `under` does not exist.
@@ -55,7 +55,7 @@ class Selection:
         yield from (table for table in _walk(namespace, self.under) if self.matches(table))
 
     def shown(self) -> str:
-        """Return the selection as text that is equal for equal selections."""
+        """Return the selection as a string that is equal for equal selections."""
         return f"under={list(self.under)} patterns={sorted(self.patterns)} by {self.delimiter!r}"
 
 
@@ -75,4 +75,4 @@ def _walk(namespace: Namespace, parent: Identifier) -> Iterator[Identifier]:
             try:
                 yield from _walk(namespace, (*parent, name))
             except NamespaceNotFoundError:
-                continue  # it was dropped between listing and walking
+                continue  # it was dropped between being listed and being walked

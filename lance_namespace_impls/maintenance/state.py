@@ -1,6 +1,7 @@
-"""Records the progress of a job, so that an interrupted job resumes where it stopped.
+"""Records the progress of a job, so that an interrupted job can be resumed.
 
-The file contains one line of JSON that identifies the job, then one for each finished item.
+The file contains one line of JSON that identifies the job, followed by one line for each finished
+item.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class JobState:
         self.done: dict[str, Any] = {}
         """The recorded value of each item."""
         self.is_whole = True
-        """Whether no work is left for another run."""
+        """Whether no work remains for another run."""
         self._file = file
 
     def add(self, key: str, value: Any) -> None:
@@ -55,10 +56,10 @@ def usual_state_file(job: str, of: str) -> Path:
 
 @contextmanager
 def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
-    """Open the state of a job, and delete the file if the block succeeds and the job is complete.
+    """Open the state of a job; delete the file if the block succeeds and the job is complete.
 
     Args:
-        path: the file, created if it does not exist; None for no file.
+        path: the file, which is created if it does not exist; None means no file.
         job: name of the job.
         of: description of the job's input; the state of another job is rejected.
 
@@ -100,7 +101,7 @@ def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
         ) from None
     if text and not rows:
         raise InvalidInputError(f"{path} is not the state of a job; use another file")
-    # A crash may have truncated the last line.
+    # A crash may have left an incomplete last line.
     file.truncate(len(whole.encode()) + 1 if rows else 0)
     file.seek(0, os.SEEK_END)
     if not rows:

@@ -58,7 +58,7 @@ def sync(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[SyncRow]:
-    """Synchronize the tables of one catalog to another; return a row for each with its outcome.
+    """Synchronize the tables of one catalog to another; return a row with each table's outcome.
 
     The job first computes the difference. If information would be lost, it changes nothing unless
     losses are accepted. After the changes, it compares both catalogs again in both directions. If
@@ -69,16 +69,16 @@ def sync(
     Args:
         source: catalog that contains the tables.
         target: catalog that receives the tables.
-        mirror: selected tables and their names at the target; defaults to all, under the same
-            names.
-        accept_losses: whether to continue if the target would lose something.
+        mirror: selected tables and their names in the target; defaults to all tables, under the
+            same names.
+        accept_losses: whether to continue if information would be lost.
         dry_run: whether to stop after computing the difference.
         max_concurrency: maximum number of tables that are processed concurrently.
         progress: called with the number of finished steps and the total.
 
     Raises:
         NamespaceNotFoundError: code 1.
-        InvalidInputError: code 13, something would be lost.
+        InvalidInputError: code 13, information would be lost.
         LanceNamespaceError: a catalog cannot be listed.
     """
     mirror = mirror or Mirror()
@@ -164,7 +164,7 @@ def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> Non
 
 
 def _request(source: Namespace, target: Namespace, row: SyncRow) -> dict[str, Any]:
-    """Return the request that adds a table to the target in the current state of the source."""
+    """Return the request that adds a table to the target as it currently is in the source."""
     assert row.source is not None
     entry = describe(source, row.source, with_state=False)
     if entry is None:

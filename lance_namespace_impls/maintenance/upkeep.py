@@ -69,12 +69,12 @@ class Upkeep:
         compact: whether to merge small fragments and remove deleted rows.
         rows_per_fragment: target size of a fragment; fragments with fewer rows are small.
         indices: indices to create if the column has none.
-        update_indices: whether to add rows that are not indexed to the indices.
-        cleanup_older_than: minimum age of versions to delete; None keeps all. Tagged versions are
-            always kept.
+        update_indices: whether to add unindexed rows to the indices.
+        cleanup_older_than: minimum age of versions to delete; None keeps all versions. Tagged
+            versions are always kept.
         orphans_older_than: minimum age of files to delete that no version references; None keeps
-            all. It must be longer than any write.
-        max_hours: number of hours after which no step is started.
+            all files. It must exceed the duration of any write.
+        max_hours: number of hours after which no further step is started.
         max_bytes: maximum total size of data files to rewrite.
     """
 
@@ -90,7 +90,7 @@ class Upkeep:
 
 @define(kw_only=True)
 class UpkeepRow:
-    """Result of `maintain` for a table.
+    """The result of `maintain` for a table.
 
     A dry run reports a lower bound: updating indices may allow more compaction.
     """
@@ -100,23 +100,23 @@ class UpkeepRow:
     version: int | None = None
     """Version after the maintenance; None if the table has no data."""
     compacted_fragments: int = 0
-    """Fragments that were merged or had deleted rows."""
+    """Number of fragments that were merged or had deleted rows."""
     new_fragments: int = 0
-    """Fragments that replace them; 0 in a dry run."""
+    """Number of fragments that replace them; 0 in a dry run."""
     rewritten_bytes: int = 0
     """Size of the data files that the compaction read, in bytes."""
     indices_created: tuple[str, ...] = ()
-    """Columns that received an index."""
+    """Columns for which an index was created."""
     indices_updated: tuple[str, ...] = ()
-    """Indices that did not cover all rows, and were updated."""
+    """Indices that did not cover all rows and were updated."""
     versions_deleted: int = 0
-    """Versions deleted."""
+    """Number of versions deleted."""
     orphans_deleted: int = 0
-    """Deleted files that no version referenced."""
+    """Number of deleted files that no version referenced."""
     freed_bytes: int = 0
-    """Size of the deleted files in bytes."""
+    """Total size of the deleted files in bytes."""
     left: str | None = None
-    """Work that the budget did not allow."""
+    """Work that exceeded the budget."""
     problem: str | None = None
     """Reason why the remaining work was not done."""
     code: int | None = None
@@ -139,7 +139,7 @@ class Budget:
         return self.seconds is not None and monotonic() - self._started >= self.seconds
 
     def take(self, size: int) -> bool:
-        """Return whether `size` more bytes may be rewritten, and if so deduct them."""
+        """Return whether `size` more bytes may be rewritten; if so, deduct them from the budget."""
         with self._lock:
             if self.is_over or (self.bytes is not None and size > self.bytes):
                 return False
@@ -148,7 +148,7 @@ class Budget:
             return True
 
     def check(self, done: int = 0, rows: int = 0) -> None:
-        """Raise InterruptedError if the job was stopped; runners call this periodically."""
+        """Raise InterruptedError if the job was stopped; the runner calls this periodically."""
         if self.stopped.is_set():
             raise InterruptedError("the job was stopped")
 
@@ -162,8 +162,8 @@ class TableUpkeep:
         runner: runs the tasks.
         budget: the remaining budget.
         dry_run: whether to only report the steps.
-        partitions: the partitioned namespace that contains the table, if there is one; its readers
-            then use the versions that the maintenance creates.
+        partitions: the partitioned namespace that contains the table, if any; its readers then use
+            the versions that the maintenance creates.
     """
 
     def __init__(
@@ -196,7 +196,8 @@ class TableUpkeep:
         self._storage = storage
         steps: list[Callable[[Any], None]] = []
         if self._upkeep.update_indices:
-            # Update indices first: Lance does not merge indexed fragments with unindexed ones.
+            # Update the indices first, because Lance does not merge indexed fragments with
+            # unindexed ones.
             steps.append(self._update_indices)
         if self._upkeep.compact:
             steps.append(self._compact)
@@ -235,7 +236,7 @@ class TableUpkeep:
         self.row.left = f"{self.row.left}; {work_left}" if self.row.left else work_left
 
     def _run(self, tasks: Sequence[str], work: Callable[[str], dict[str, Any]]) -> list[Any]:
-        """Run tasks on workers and return their results after all have finished."""
+        """Run tasks on workers, and return the results after all tasks have finished."""
         target = self._target
 
         def run_task(task: str, count: Count) -> str:
@@ -256,7 +257,7 @@ class TableUpkeep:
         for attempt in range(COMMIT_ATTEMPTS):
             planned = Compaction.plan(dataset, options).tasks
             tasks = planned
-            if attempt == 0:  # later attempts rewrite bytes that are already counted
+            if attempt == 0:  # later attempts rewrite bytes that have already been counted
                 tasks = [task for task in planned if self._budget.take(_size(task))]
             if len(tasks) < len(planned):
                 left = sum(map(_size, planned)) - sum(map(_size, tasks))
@@ -275,7 +276,7 @@ class TableUpkeep:
                 return
 
     def _rewrite(self, dataset: Any, tasks: Sequence[Any]) -> None:
-        """Run the tasks of a compaction and commit them together, or delete the files written."""
+        """Run the tasks of a compaction and commit them together; on failure, delete new files."""
         optimize = load("lance.optimize")
 
         # pylance's stubs lack from_json.
@@ -321,7 +322,7 @@ class TableUpkeep:
             if wish.column in dataset.schema.names and wish.column not in indexed
         ]
         if not dataset.count_rows():
-            wishes = []  # an empty table cannot train an index
+            wishes = []  # an index cannot be trained on an empty table
         self.row.indices_created = tuple(wish.column for wish in wishes)
         if self._dry_run or not wishes:
             return

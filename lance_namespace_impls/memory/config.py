@@ -37,5 +37,5 @@ class MemoryConfig(Config):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Generate a name if none is configured."""
+        """Generate a name if no name is configured."""
         self.name = self.name or self.root or own_name()

@@ -33,7 +33,7 @@ _lock = threading.Lock()
 
 
 def catalog(name: str, root: str | None = None) -> Catalog:
-    """Return the catalog with a name; it exists until the process ends.
+    """Return the catalog with a name; a catalog exists until the process exits.
 
     Args:
         name: name of the catalog.
@@ -52,9 +52,10 @@ class MemoryNamespace(CatalogNamespace):
     """A catalog in the memory of this process: namespaces of any depth, which can all contain
     tables.
 
-    The catalog is lost when the process ends. Its tables are Lance datasets in a temporary folder,
-    which is also deleted, or below `root`, where they are kept. A pickled namespace finds its
-    catalog only in the same process; in another process, it is an empty catalog with the same name.
+    The catalog is lost when the process exits. Its tables are Lance datasets, either in a temporary
+    folder, which is also deleted, or below `root`, where they are kept. A pickled namespace finds
+    its catalog only in the same process; in another process, it has an empty catalog with the same
+    name.
     """
 
     config_type = MemoryConfig
@@ -75,7 +76,9 @@ class MemoryNamespace(CatalogNamespace):
             raise namespace_not_found(namespace)
 
     def _require_parent(self, identifier: Identifier) -> None:
-        """Raise if the parent of an identifier is missing, so nothing can be added under it."""
+        """Raise an error if the parent of an identifier is missing, so that nothing can be
+        added.
+        """
         self._require(identifier[:-1])
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Catalog:
     transactions: dict[str, TransactionRecord] = attrs.Factory(dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
     folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
-    """Folder for the tables if no root is configured; deleted when the process ends."""
+    """Folder for the tables if no root is configured; it is deleted when the process exits."""
 
     def children(self, parent: Identifier) -> list[Identifier]:
         """Return the identifiers of all direct children of a namespace."""
@@ -51,12 +51,12 @@ class Catalog:
         return [identifier for identifier in both if identifier[:-1] == parent]
 
     def has(self, identifier: Identifier) -> bool:
-        """Return whether a namespace or a table has the identifier."""
+        """Return whether there is a namespace or table with the identifier."""
         return identifier in self.namespaces or identifier in self.tables
 
 
 class MemoryVersions(VersionStore):
-    """The store for the versions in an in-memory catalog.
+    """The store for the versions of an in-memory catalog's tables.
 
     Args:
         catalog: the catalog.
@@ -68,13 +68,13 @@ class MemoryVersions(VersionStore):
         self._add = add
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None if there is none."""
+        """Return the latest version, or None if there is none."""
         with self._catalog.lock:
             stored = self._versions(table, branch)
             return stored[max(stored)] if stored else None
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None if it does not exist."""
+        """Return one version, or None if it does not exist."""
         with self._catalog.lock:
             return self._versions(table, branch).get(number)
 
@@ -139,7 +139,7 @@ class MemoryVersions(VersionStore):
                 stored[version.version] = version
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[Any]:
-        """Return a lock that excludes other commits."""
+        """Return a lock that prevents other commits."""
         return self._catalog.lock
 
     def transaction(self, identifier: str) -> TransactionRecord:

@@ -1,1 +1,1 @@
-"""Table and Search, the object interface for users, which works with any namespace."""
+"""Table and Search: the object interface for users, which works with any namespace."""

@@ -77,7 +77,8 @@ class MergeInsert:
             the number of updated, inserted and deleted rows, and the new version.
 
         Raises:
-            ConcurrentModificationError: other writers kept changing the table.
+            ConcurrentModificationError: other writers kept changing the table until the time limit
+                was reached.
         """
         fields = dict(self._fields)
         if timeout is not None:

@@ -81,21 +81,22 @@ class Search:
         return {"string_query": words}
 
     def _final(self) -> dict[str, Any]:
-        """Return the query's request, completed by the fields that depend on several steps."""
+        """Return the request of the query, including the fields that depend on several steps."""
         found = ("vector" in self._request, "full_text_query" in self._request)
         if self._is_hybrid and not all(found):
             raise InvalidInputError(
                 "search: a hybrid query needs both a vector and words; add .vector(...) and "
                 ".text(...)"
             )
-        # The request is sent without changes, so it must contain the vector even if it is null.
+        # The request is sent without further changes, so it must contain the vector even if it is
+        # null.
         request = {"vector": None, "k": DEFAULT_LIMIT if any(found) else 0, **self._request}
         if any(found) and "filter" in request:
             request["prefilter"] = self._prefilter
         return request
 
     def vector(self, vector: Vector) -> Search:
-        """Rank the rows by their distance to a vector; combined with words, the search is hybrid.
+        """Rank the rows by their distance to a vector; together with words, the search is hybrid.
 
         Args:
             vector: numbers in a list, a tuple or an array; several vectors for a multi-vector
@@ -104,7 +105,7 @@ class Search:
         return self._with(vector=vector_field(vector))
 
     def text(self, text: str) -> Search:
-        """Find the rows that contain words; combined with a vector, the search is hybrid.
+        """Find the rows that contain words; together with a vector, the search is hybrid.
 
         A hybrid search orders rows by reciprocal rank fusion.
 
@@ -118,8 +119,8 @@ class Search:
 
         Args:
             where: the condition.
-            prefilter: whether a search considers only these rows; if false, the condition filters
-                the results of the search, so fewer rows may remain.
+            prefilter: whether the search considers only these rows. If false, the condition filters
+                the results of the search, so fewer rows than requested may remain.
         """
         before = self._request.get("filter")
         changed = self._with(filter=f"({before}) AND ({where})" if before else where)
@@ -139,7 +140,7 @@ class Search:
         return self._with(columns={"column_names": list(columns)})
 
     def limit(self, limit: int) -> Search:
-        """Return at most `limit` rows; by default, a search returns 10 rows and a scan returns all rows."""
+        """Return at most `limit` rows; defaults to 10 rows for a search and all rows for a scan."""
         if not isinstance(limit, int) or limit < 1:
             raise InvalidInputError(f"limit: {limit!r} is not a number of rows; specify 1 or more")
         return self._with(k=limit)
@@ -189,7 +190,7 @@ class Search:
         return self._with(bypass_vector_index=True)
 
     def fast_search(self) -> Search:
-        """Search only indexed rows."""
+        """Search only the rows that are in an index."""
         return self._with(fast_search=True)
 
     def with_row_id(self, with_row_id: bool = True) -> Search:
@@ -259,7 +260,7 @@ class Search:
 
 
 def vector_field(query: Vector) -> dict[str, Any]:
-    """Return the request field for one or several vectors.
+    """Return the request field for one vector or several.
 
     Raises:
         InvalidInputError: code 13, the query is not a list of numbers.

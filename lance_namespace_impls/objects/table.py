@@ -59,10 +59,11 @@ __all__ = ["Branches", "Table", "Tags"]
 class Table:
     """A table in a namespace, at the latest version or at a checked-out version.
 
-    The methods are named like those of lancedb's tables. Each makes one or a few calls to the
-    namespace, with the same errors in process and over REST. Creating the object does not contact
-    the catalog; `exists` returns whether the table exists. `schema`, `location`, `properties` and
-    `version` are loaded on first access; `refresh` discards them.
+    The methods are named like those of lancedb's tables. Each method makes one or a few calls to
+    the namespace, and raises the same errors in process and over REST. Creating the object does not
+    contact the catalog; `exists` returns whether the table exists. `schema`, `location`,
+    `properties` and `version` are loaded on first access and cached; `refresh` discards the cached
+    values.
 
     Args:
         namespace: the namespace of the table.
@@ -135,7 +136,7 @@ class Table:
     @property
     def version(self) -> int:
         """Number of the version that is read: the checked-out version, or the latest. The latest
-        version is loaded once, and again after changes through this object; see `refresh`.
+        version is loaded once, and again after this object has changed the table; see `refresh`.
         """
         if self._checked_out is not None:
             return self._checked_out[0]
@@ -149,7 +150,7 @@ class Table:
         return self._description
 
     def _load_schema(self) -> pa.Schema:
-        # A query that matches no row: the schema of its result is exact, unlike that in JSON.
+        # A query that matches no row. The schema of its result is exact, unlike a schema in JSON.
         request = self._reading(filter="false", k=1)
         with self.namespace.query_table(request) as reader:
             return reader.schema
@@ -170,7 +171,8 @@ class Table:
         """Return the catalog's description of the table.
 
         Args:
-            details: whether to open the dataset to also return version, schema and counts.
+            details: whether to also return version, schema and counts, for which the dataset is
+                opened.
 
         Raises:
             TableNotFoundError: the table does not exist.
@@ -194,7 +196,7 @@ class Table:
         return self.namespace.count_table_rows(request).count or 0
 
     def count(self, where: str | None = None) -> int:
-        """Return the number of rows; former name of `count_rows`."""
+        """Return the number of rows; this is the former name of `count_rows`."""
         return self.count_rows(where)
 
     def head(self, n: int = 5) -> pa.Table:
@@ -209,7 +211,7 @@ class Table:
         *,
         fts_columns: str | Sequence[str] | None = None,
     ) -> Search:
-        """Return a query: a scan, a vector search, a full-text search, or a hybrid search.
+        """Return a query: a scan, a vector search, a full-text search or a hybrid search.
 
         Args:
             query: a vector (list, tuple or array; several vectors for a multi-vector column), or a
@@ -244,7 +246,7 @@ class Table:
         return self.search().to_pandas()
 
     def to_polars(self) -> polars.LazyFrame:
-        """Return all rows as a ``polars.LazyFrame``; they are read by this call."""
+        """Return all rows as a ``polars.LazyFrame``; this call reads the rows."""
         return self.search().to_polars().lazy()
 
     def to_list(self) -> list[Row]:
@@ -311,7 +313,7 @@ class Table:
             data: an Arrow table, reader or IPC stream; a pandas or polars frame, including lazy
                 frames; a list of dicts; or a dict of columns, in which two-dimensional numpy arrays
                 are vectors.
-            mode: ``append`` keeps the existing rows, ``overwrite`` replaces them.
+            mode: ``append`` keeps the existing rows; ``overwrite`` replaces them.
 
         Raises:
             TableSchemaValidationError: the rows do not match the table's schema.
@@ -343,7 +345,7 @@ class Table:
         return MergeInsert(execute)
 
     def merge(self, data: Rows, on: str | Iterable[str]) -> MergeInsertIntoTableResponse:
-        """Update rows with existing keys and insert the others, like `merge_insert` in one call.
+        """Update rows with existing keys and insert other rows; a shortcut for `merge_insert`.
 
         Args:
             data: the rows, in any form that `add` accepts.
@@ -359,7 +361,7 @@ class Table:
         *,
         values_sql: Mapping[str, str] | None = None,
     ) -> UpdateTableResponse:
-        """Set columns in rows.
+        """Set columns in the rows that match a condition.
 
         Args:
             where: SQL condition on the rows; defaults to all rows.
@@ -373,17 +375,17 @@ class Table:
         return updated
 
     def delete(self, where: str) -> DeleteFromTableResponse:
-        """Delete rows.
+        """Delete the rows that match a condition.
 
         Args:
-            where: SQL condition on the rows; ``"true"`` deletes all.
+            where: SQL condition on the rows; ``"true"`` deletes all rows.
         """
         deleted = self.namespace.delete_from_table(self._writing(predicate=where))
         self._changed()
         return deleted
 
     def _cast_to_schema(self, data: Rows) -> Rows:
-        # Another client may have changed the cached schema, so it is loaded again.
+        # Another client may have changed the schema since it was cached, so load it again.
         return cast_to_schema(data, self._load_schema, f"table {self}")
 
     def _changed(self, *, schema: bool = False) -> None:
@@ -402,10 +404,11 @@ class Table:
         """Add columns.
 
         Args:
-            transforms: SQL expressions, by name of the new column, which are evaluated once for all
-                existing rows; or a field, several fields or a schema, for columns without values.
-            computed: SQL expressions, by name of the computed column, which the server also
-                evaluates for rows that are added later. Most servers do not support them.
+            transforms: SQL expressions by name of the new column, which are evaluated once, for all
+                existing rows; or one or more fields or a schema, for columns without values.
+            computed: SQL expressions by name of the computed column, which the server also
+                evaluates for rows that are added later. Most servers do not support computed
+                columns.
         """
         expressions = _expressions(transforms)
         columns = [{"name": name, "expression": sql} for name, sql in expressions.items()]
@@ -427,7 +430,7 @@ class Table:
         return altered
 
     def drop_columns(self, columns: Iterable[str]) -> AlterTableDropColumnsResponse:
-        """Remove columns; older versions still have them.
+        """Remove columns; older versions of the table still have them.
 
         Args:
             columns: paths of the columns, with dots between the levels of nested fields.
@@ -449,7 +452,9 @@ class Table:
         """Switch to another version; the table is then read-only until `checkout_latest` is called.
 
         Args:
-            version: number or tag of the version. Raises:
+            version: number or tag of the version.
+
+        Raises:
             TableTagNotFoundError: the tag does not exist.
         """
         self._checked_out = self._resolved(version)
@@ -487,12 +492,12 @@ class Table:
 
     @property
     def tags(self) -> Tags:
-        """The tags of the table; only methods of the returned object contact the catalog."""
+        """The tags of the table. Only methods of the returned object contact the catalog."""
         return Tags(self)
 
     @property
     def branches(self) -> Branches:
-        """The branches of the table; only methods of the returned object contact the catalog."""
+        """The branches of the table. Only methods of the returned object contact the catalog."""
         return Branches(self)
 
     def current_branch(self) -> str | None:
@@ -546,7 +551,7 @@ class Table:
         return list(_pages(self.namespace.list_table_indices, request, lambda page: page.indexes))
 
     def index_stats(self, index_name: str) -> DescribeTableIndexStatsResponse:
-        """Return the type of an index, and the number of indexed and unindexed rows.
+        """Return the type of an index, and how many rows are indexed and not indexed.
 
         Args:
             index_name: name of the index.
@@ -570,7 +575,7 @@ class Table:
     ) -> None:
         """Merge small files, add new rows to the indices and, if requested, delete old versions.
 
-        The work is done in this process, on the table's storage.
+        The work is done in this process, directly on the table's storage.
 
         Args:
             cleanup_older_than: minimum age of the versions to delete; tagged versions are kept. By
@@ -608,7 +613,7 @@ class Table:
 
         Args:
             name: the new name.
-            namespace: the namespace that receives the table; defaults to its current one.
+            namespace: the namespace to move the table to; defaults to its current namespace.
         """
         request: dict[str, Any] = {"id": list(self.id), "new_table_name": name}
         parent = self.id[:-1]
@@ -661,7 +666,7 @@ class Table:
 
 
 class Tags:
-    """The tags of a table, which are names for versions."""
+    """The tags of a table; a tag is a name for a version."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -723,7 +728,7 @@ class Tags:
 
 
 class Branches:
-    """The branches of a table, which are independent lines of versions."""
+    """The branches of a table; a branch is an independent sequence of versions."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -741,12 +746,12 @@ class Branches:
     def create(
         self, name: str, from_ref: str | None = None, from_version: int | None = None
     ) -> Table:
-        """Create a branch and return the table on it.
+        """Create a branch and return the table on this branch.
 
         Args:
             name: name of the new branch.
             from_ref: branch to start from; defaults to the main branch.
-            from_version: version to start from; defaults to the latest of that branch.
+            from_version: version to start from; defaults to the latest version of that branch.
 
         Raises:
             TableBranchAlreadyExistsError: the branch exists.
@@ -779,7 +784,7 @@ class Branches:
 def _expressions(
     transforms: Mapping[str, str] | pa.Field | Iterable[pa.Field] | None,
 ) -> Mapping[str, str]:
-    """Return the SQL expression of each new column; a field becomes a null of its type."""
+    """Return the SQL expression of each new column; for a field, a null of the field's type."""
     import pyarrow as pa
 
     from ..tables.lance_types import sql_type_name

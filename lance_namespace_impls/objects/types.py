@@ -69,44 +69,44 @@ class SupportsArrowStream(Protocol):
 
 
 Vector: TypeAlias = "SupportsToList | Sequence[float] | Sequence[Sequence[float] | SupportsToList]"
-"""A query vector, or several for a multi-vector column."""
+"""A query vector, or several query vectors for a multi-vector column."""
 
 Rows: TypeAlias = (
     "pa.RecordBatchReader | pa.Table | pa.RecordBatch | SupportsArrowStream | pandas.DataFrame | "
     "polars.DataFrame | polars.LazyFrame | Sequence[Mapping[str, object]] | "
     "Mapping[str, Iterable[object]] | bytes | BinaryIO"
 )
-"""Rows to write: Arrow data or an Arrow IPC stream, a frame, a list of dicts or a dict of
-columns."""
+"""Rows to write: Arrow data, an Arrow IPC stream, a data frame, a list of dicts or a dict of
+columns.
+"""
 
 
 class IndexOptions(TypedDict, total=False):
     """Options of `Table.create_index`; options that do not apply to the index type have no effect.
 
-    Lance chooses defaults for omitted options.
+    Lance chooses the defaults of omitted options.
     """
 
     distance_type: DistanceType
     """Vectors: the distance metric of searches with this index; defaults to ``l2``."""
     num_partitions: int
-    """IVF: number of partitions; with more partitions, a probe is cheaper, but more probes are
-    needed."""
+    """IVF: number of partitions; with more, searching each is faster, but more must be searched."""
     target_partition_size: int
-    """IVF: number of rows per partition, an alternative to the number of partitions."""
+    """IVF: number of rows per partition; an alternative to the number of partitions."""
     num_sub_vectors: int
     """PQ: number of subvectors, preferably a divisor of the dimension."""
     num_bits: int
-    """PQ, SQ and RQ: number of bits that encode one subvector or dimension."""
+    """PQ, SQ and RQ: number of bits that encode one subvector or one dimension."""
     sample_rate: int
-    """Vectors: number of sampled vectors per cluster for training."""
+    """Vectors: number of sampled vectors per cluster, for training."""
     max_iterations: int
-    """Vectors: maximum number of k-means iterations for training."""
+    """Vectors: maximum number of k-means iterations, for training."""
     m: int
     """HNSW: number of edges per graph node."""
     ef_construction: int
-    """HNSW: number of candidates considered when a node is added to the graph."""
+    """HNSW: number of candidates that are considered when a node is added to the graph."""
     with_position: bool
-    """FTS: whether word positions are stored; phrase queries need them."""
+    """FTS: whether to store the positions of words, which phrase queries require."""
     base_tokenizer: str
     """FTS: ``simple``, ``whitespace``, ``raw``, ``ngram`` or another tokenizer that Lance
     supports."""
@@ -121,7 +121,7 @@ class IndexOptions(TypedDict, total=False):
     remove_stop_words: bool
     """FTS: whether stop words are omitted."""
     ascii_folding: bool
-    """FTS: whether accented letters match their plain ASCII letters."""
+    """FTS: whether accented letters match the corresponding ASCII letters."""
 
 
 class ColumnAlteration(TypedDict):
@@ -130,7 +130,7 @@ class ColumnAlteration(TypedDict):
     path: str
     """Path of the column, with dots between the levels of nested fields."""
     rename: NotRequired[str]
-    """New name, without the parents."""
+    """New name, without the names of the parents."""
     data_type: NotRequired[pa.DataType]
     """New type; the values are converted."""
     nullable: NotRequired[bool]

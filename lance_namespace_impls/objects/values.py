@@ -26,7 +26,7 @@ def literal(value: Value) -> str:
     """Return a value as an SQL literal.
 
     Raises:
-        InvalidInputError: code 13, the value has a type without an SQL literal.
+        InvalidInputError: code 13, the type of the value has no SQL literal.
     """
     match value:
         case None:
@@ -46,10 +46,10 @@ def literal(value: Value) -> str:
 
 
 def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
-    """Convert rows of Python values or frames to the types of the table's columns.
+    """Convert rows of Python values or data frames to the types of the table's columns.
 
-    Numbers in Python and in frames have 64 bits, and lists have no fixed length. Arrow data is
-    returned unchanged.
+    The conversion is necessary because numbers in Python and in data frames have 64 bits, and lists
+    have no fixed length. Arrow data is returned unchanged.
 
     Args:
         data: the rows.
@@ -79,7 +79,7 @@ def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) ->
 def rows_of_schema(
     data: Rows | Iterator[pa.RecordBatch], schema: pa.Schema, what: str
 ) -> RowStream:
-    """Return rows with exactly the columns of a schema; a missing column is null.
+    """Return rows with exactly the columns of a schema; missing columns are filled with nulls.
 
     Args:
         data: the rows, or an iterator over record batches.

@@ -1,1 +1,1 @@
-"""Partitioned namespaces: tables with one schema that are kept apart by partition values."""
+"""Partitioned namespaces: tables with a common schema that are separated by partition values."""

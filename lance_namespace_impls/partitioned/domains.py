@@ -1,7 +1,7 @@
-"""The values that a condition allows for a column: a finite set, an interval, or a prefix.
+"""The values of a column for which a condition can be true: a finite set, an interval or a prefix.
 
-A domain may be larger than the condition, never smaller: it decides which partitions are read, and
-the condition itself is applied to their rows.
+A domain may contain more values than the condition allows, but never fewer. It determines which
+partitions are read, and the condition itself is applied to their rows.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ZONE_SECONDS = 26 * 3600
-"""Local times differ from UTC by less than a day; two hours more cover the changes of a zone."""
+"""Local times differ from UTC by less than a day; two hours more allow for changes of a zone."""
 
 
 @frozen(kw_only=True)
 class Domain:
-    """A superset of the values of a column in the rows that match a condition.
+    """A superset of the values that a column has in the rows that match a condition.
 
-    Values are ``pyarrow`` scalars of the column's type. All parts apply together.
+    Values are ``pyarrow`` scalars of the column's type. All parts apply at the same time.
     """
 
     values: tuple[pa.Scalar, ...] | None = None
-    """The possible values that are not null; None if they are not a finite set."""
+    """The possible non-null values; None if they are not a finite set."""
     low: pa.Scalar | None = None
     """Inclusive lower bound."""
     high: pa.Scalar | None = None
     """Inclusive upper bound."""
     prefix: str | None = None
-    """Start of the text."""
+    """The prefix that the text must have."""
     null: bool = False
     """Whether the value may be null."""
     valid: bool = True
-    """Whether the value may be other than null."""
+    """Whether the value may be non-null."""
 
     @classmethod
     def of_null(cls) -> Domain:
@@ -65,7 +65,7 @@ class Domain:
         return cls(low=min(values, key=_order), high=max(values, key=_order))
 
     def finite(self) -> list[pa.Scalar | None] | None:
-        """Return all possible values, None standing for null; None if they are not finite."""
+        """Return all possible values, with None for null, or None if they are not a finite set."""
         found: list[pa.Scalar | None] = [None] if self.null else []
         if not self.valid:
             return found
@@ -74,7 +74,7 @@ class Domain:
         return [*found, *(value for value in self.values if self._within(value))]
 
     def bounded(self) -> Domain:
-        """Return the domain with the bounds of its values instead of the values."""
+        """Return the domain with the bounds of its values in place of the values."""
         if not self.values:
             return self
         low, high = min(self.values, key=_order), max(self.values, key=_order)
@@ -86,7 +86,7 @@ class Domain:
         return low_fits and high_fits
 
     def __and__(self, other: Domain) -> Domain:
-        """Return the domain in which both hold."""
+        """Return the intersection of two domains."""
         values = self.values if other.values is None else other.values
         if self.values is not None and other.values is not None:
             kept = {_order(value) for value in other.values}
@@ -104,7 +104,7 @@ class Domain:
 
 
 def _order(value: pa.Scalar) -> Any:
-    """Return a value whose order and equality are those of the column's type."""
+    """Return a value with the order and equality of the column's type."""
     pa = load("pyarrow")
     kind = value.type
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
@@ -112,7 +112,7 @@ def _order(value: pa.Scalar) -> Any:
     if pa.types.is_temporal(kind):
         return value.cast(pa.int64()).as_py()
     found = value.as_py()
-    return found.encode() if isinstance(found, str) else found  # the order of bytes
+    return found.encode() if isinstance(found, str) else found  # the order of their bytes
 
 
 def _larger(one: pa.Scalar | None, other: pa.Scalar | None) -> pa.Scalar | None:
@@ -131,10 +131,10 @@ def _smaller(one: pa.Scalar | None, other: pa.Scalar | None) -> pa.Scalar | None
 
 
 def literal_of(node: Node, kind: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None:
-    """Return the least and the greatest value of a column that a literal may stand for.
+    """Return the smallest and the largest value of a column that a literal may represent.
 
     Lance converts literals to the type of the column. Both values are equal if the conversion is
-    exact; None stands for a literal whose conversion is not known exactly.
+    exact. The result is None if it is not known exactly how the literal is converted.
 
     Args:
         node: the literal.
@@ -174,7 +174,8 @@ def _integer(node: Node, kind: pa.DataType, sign: int) -> tuple[pa.Scalar, pa.Sc
         return None
     value = sign * int(node.value)
     signed = load("pyarrow").types.is_signed_integer(kind)
-    # Lance reads the least and very large integers as floats, which also equal their neighbors.
+    # Lance reads the smallest integer and very large integers as floats, which are also equal to
+    # neighboring integers.
     low = max(-(1 << kind.bit_width - 1), 1 - (1 << 63)) if signed else 0
     high = min(1 << kind.bit_width - (1 if signed else 0), 1 << 63)
     return _exact(value, kind) if low <= value < high else None
@@ -191,7 +192,7 @@ def _float(node: Node, kind: pa.DataType, sign: int) -> tuple[pa.Scalar, pa.Scal
 
 
 def _decimal(node: Node, kind: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None:
-    """Return a decimal, which only a cast of a text denotes exactly."""
+    """Return a decimal; only a cast of a string represents one exactly."""
     pa = load("pyarrow")
     if node.kind != Kind.CAST or node.name not in ("DECIMAL", "NUMERIC"):
         return None
@@ -223,7 +224,7 @@ def _moment(node: Node, kind: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None
     except ValueError:
         return None
     if pa.types.is_date32(kind):
-        # Lance compares a date with a time as a time.
+        # Lance compares a date with a timestamp as timestamps.
         return None if match[4] or node.name == "TIMESTAMP" else _exact(day, kind)
     if node.name == "DATE" and match[4]:
         return None
@@ -231,7 +232,8 @@ def _moment(node: Node, kind: pa.DataType) -> tuple[pa.Scalar, pa.Scalar] | None
     digits = (match[7] or "").ljust(9, "0")
     whole = round((start - _EPOCH) / timedelta(seconds=1))
     scaled, rest = divmod(int(digits), 10**9 // scale)
-    # The column has fewer digits than the literal, or a time zone for which Lance shifts it.
+    # The column has fewer digits than the literal, or a time zone by which Lance shifts the
+    # literal.
     slack = (1 if rest else 0) + (0 if kind.tz in (None, "UTC") else _ZONE_SECONDS * scale)
     low, high = whole * scale + scaled - slack, whole * scale + scaled + slack
     if not -(1 << 63) <= low <= high < 1 << 63:

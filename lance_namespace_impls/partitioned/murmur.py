@@ -1,7 +1,7 @@
-"""The murmur3 hashes of the bucket transforms.
+"""The Murmur3 hashes of the bucket transforms.
 
-The hash is murmur3_x86_32 with seed 0. Equal values of types with different widths have the same
-hash, so integers, dates and times are hashed as 64-bit integers.
+The hash is murmur3_x86_32 with seed 0. Equal values must have the same hash even if their types
+have different widths, so integers, dates and times are hashed as 64-bit integers.
 
 Source: the Iceberg table specification, "Appendix B: 32-bit Hash Requirements".
 """
@@ -26,24 +26,24 @@ _LAST_SIGNED = (1 << 63) - 1
 
 
 def can_hash(kind: pa.DataType) -> bool:
-    """Return whether values of a type have a hash."""
+    """Return whether values of a type can be hashed."""
     return _encoder(kind) is not None
 
 
 def buckets(columns: list[pa.Array], count: int) -> pa.Array:
-    """Return the bucket of each row: the absolute hash modulo the number of buckets.
+    """Return the bucket of each row: the absolute value of its hash modulo the number of buckets.
 
-    Null values are left out; a row in which all values are null has a null bucket.
+    Null values are skipped; a row in which all values are null has a null bucket.
 
     Args:
-        columns: the hashed columns, all of the same length.
+        columns: the columns to hash, all of the same length.
         count: number of buckets.
 
     Returns:
         an int32 array.
 
     Raises:
-        InvalidInputError: code 13, a column's type has no hash.
+        InvalidInputError: code 13, values of a column's type cannot be hashed.
     """
     np, pa = load("numpy"), load("pyarrow")
     mmh3 = load("mmh3")
@@ -53,13 +53,13 @@ def buckets(columns: list[pa.Array], count: int) -> pa.Array:
         values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         parts = values.dictionary_encode()
         encoded.append([*_encoded(parts.dictionary), b""])
-        # The last entry stands for null, which adds no bytes.
+        # The last entry represents null, which adds no bytes.
         code = parts.indices.fill_null(len(parts.dictionary)).to_numpy(zero_copy_only=False)
         codes.append(code.astype(np.int64))
     # Each combination of values is hashed once.
     combined = codes[0]
     for place in range(1, len(codes)):
-        # Renumbering keeps the product of the numbers of values within 64 bits.
+        # Renumbering keeps the product of the numbers of distinct values within 64 bits.
         _, combined = np.unique(combined, return_inverse=True)
         combined = combined * len(encoded[place]) + codes[place]
     _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
@@ -75,7 +75,7 @@ def buckets(columns: list[pa.Array], count: int) -> pa.Array:
 
 
 def _encoded(values: pa.Array) -> list[bytes]:
-    """Return the bytes that are hashed for each value; there are no nulls."""
+    """Return the bytes to hash for each value; there are no nulls."""
     encode = _encoder(values.type)
     if encode is None:
         raise InvalidInputError(
@@ -85,7 +85,7 @@ def _encoded(values: pa.Array) -> list[bytes]:
 
 
 def _encoder(kind: pa.DataType) -> Callable[[pa.Array], list[bytes]] | None:
-    """Return the function that returns the hashed bytes of values; None if the type has no hash."""
+    """Return the function that converts values to the bytes to hash, or None if there is none."""
     is_ = load("pyarrow").types
     if is_.is_dictionary(kind):
         return _encoder(kind.value_type)
@@ -124,12 +124,13 @@ def _microseconds(values: pa.Array) -> list[bytes]:
     scale, divisor = {"s": (1_000_000, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}[
         kind.unit
     ]
-    # Python's division rounds down, as times before 1970 require, and its integers do not overflow.
+    # Python's division rounds down, as required for times before 1970, and its integers do not
+    # overflow.
     return _packed([_wrapped(n * scale // divisor) for n in values.cast(width).to_pylist()])
 
 
 def _wrapped(number: int) -> int:
-    """Return a number as a 64-bit integer; only times beyond the year 290,000 exceed it."""
+    """Wrap a number to a 64-bit integer; only times after the year 290,000 exceed this range."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -142,7 +143,7 @@ def _bytes(values: pa.Array) -> list[bytes]:
 
 
 def _floats(values: pa.Array) -> list[bytes]:
-    # All zeros are one value, and so are all that are not a number.
+    # All zeros are hashed as the same value, and so are all NaNs.
     return [
         struct.pack("<d", value + 0.0 if value == value else float("nan"))
         for value in values.cast(load("pyarrow").float64()).to_pylist()
@@ -155,7 +156,7 @@ def _decimals(values: pa.Array) -> list[bytes]:
 
 
 def _shortest(value: Decimal, scale: int) -> bytes:
-    """Return the unscaled value as the shortest big-endian two's complement."""
+    """Return the unscaled value as the shortest big-endian two's complement number."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     unscaled: int = int("".join(map(str, digits)) or "0") * 10 ** (exponent + scale)

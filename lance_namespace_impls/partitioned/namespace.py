@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 __all__ = ["PartitionWriteResult", "PartitionedNamespace"]
 
 OPEN_CONCURRENCY = 8
-"""Number of datasets that are opened concurrently to count their rows or to search them."""
+"""Number of datasets that are opened concurrently to count or search their rows."""
 
 
 @frozen(kw_only=True)
 class PartitionWriteResult:
-    """Result of a write to a partitioned namespace."""
+    """The result of a write to a partitioned namespace."""
 
     rows: int
-    """Rows written."""
+    """Number of rows written."""
     partitions: int
-    """Partitions that received rows."""
+    """Number of partitions that received rows."""
 
 
 class PartitionedNamespace:
-    """A set of tables with one schema, divided by the values of partition fields.
+    """A set of tables with a common schema, divided by the values of partition fields.
 
     Rows are written to and read from the namespace as if it were one table. Creating the object does
     not contact the catalog.
@@ -61,7 +61,7 @@ class PartitionedNamespace:
 
     @property
     def namespace(self) -> LanceNamespace:
-        """The namespace whose operations see the partitions as namespaces and tables."""
+        """The namespace whose operations present the partitions as namespaces and tables."""
         return self._store.namespace
 
     @property
@@ -71,7 +71,9 @@ class PartitionedNamespace:
 
     @property
     def specs(self) -> dict[int, list[str]]:
-        """The partition fields of each spec, by the number of the spec; the last one is current."""
+        """The partition fields of each spec, by the spec's number; the last spec is the current
+        one.
+        """
         state = self._store.load()
         paths = column_paths(state.schema)
         return {number: spec.shown(paths) for number, spec in state.specs.items()}
@@ -91,7 +93,7 @@ class PartitionedNamespace:
 
         Raises:
             UnsupportedError: the catalog cannot hold a partitioned namespace.
-            NamespaceAlreadyExistsError: there is an object with that name.
+            NamespaceAlreadyExistsError: an object with this name exists.
             TableColumnNotFoundError: a field names an unknown column.
             InvalidInputError: a field is invalid.
         """
@@ -100,15 +102,15 @@ class PartitionedNamespace:
         return self
 
     def evolve(self, partition_by: Sequence[str | NewField]) -> list[str]:
-        """Add a spec for new rows, and return its fields; existing rows stay in their partitions.
+        """Add a spec for new rows, and return its fields; existing rows remain in their partitions.
 
         Args:
             partition_by: all partition fields of the new spec, the outermost first.
 
         Raises:
-            ConcurrentModificationError: another client added a spec at the same time.
+            ConcurrentModificationError: another client added a spec concurrently.
             TableColumnNotFoundError: a field names an unknown column.
-            InvalidInputError: a field is invalid, or the spec equals the current one.
+            InvalidInputError: a field is invalid, or the spec is the same as the current one.
         """
         state = self._store.load()
         spec = new_spec(state.schema, _fields(partition_by), state.specs)
@@ -122,18 +124,18 @@ class PartitionedNamespace:
     def write(
         self, rows: Rows, mode: Literal["append", "overwrite_partitions"] = "append"
     ) -> PartitionWriteResult:
-        """Write rows, each to its partition; new partitions are created.
+        """Write each row to its partition; create partitions that do not exist.
 
-        Readers see all of the rows or none.
+        Readers see either all of the rows or none of them.
 
         Args:
             rows: the rows, in any form that `Table.add` accepts.
-            mode: ``append`` keeps the existing rows; ``overwrite_partitions`` replaces those of the
-                partitions that receive rows.
+            mode: ``append`` keeps the existing rows; ``overwrite_partitions`` replaces the rows of
+                the partitions that receive new rows.
 
         Raises:
             TableSchemaValidationError: the rows do not match the schema.
-            ConcurrentModificationError: other writers were first in every attempt.
+            ConcurrentModificationError: other writers committed first in every attempt.
         """
         chosen = _mode(mode)
         state = self._store.load()
@@ -152,11 +154,11 @@ class PartitionedNamespace:
     # --- reading
 
     def partitions(self, filter: str | None = None, *, sizes: bool = False) -> list[Partition]:
-        """Return the partitions, or those that may hold rows that match a condition.
+        """Return all partitions, or those that may contain rows that match a condition.
 
         Args:
             filter: SQL condition on the rows; defaults to all rows.
-            sizes: whether to open each dataset for its number of rows and its size.
+            sizes: whether to open each dataset to determine its number of rows and its size.
         """
         state = self._store.load()
         found = self._kept(state, filter)
@@ -175,7 +177,7 @@ class PartitionedNamespace:
         )
 
     def _kept(self, state: State, filter: str | None) -> list[Partition]:
-        """Return the partitions that may hold matching rows."""
+        """Return the partitions that may contain matching rows."""
         pruning = Pruning(filter, state.schema)
         found: list[Partition] = []
         for number, spec in state.specs.items():
@@ -189,9 +191,9 @@ class PartitionedNamespace:
     def scan(
         self, filter: str | None = None, columns: Sequence[str] | None = None
     ) -> pa.RecordBatchReader:
-        """Return a reader for the rows, which reads one partition after the other.
+        """Return a reader for the rows, which reads one partition after another.
 
-        Partitions without matching rows are not opened, as far as their values show it.
+        Partitions are not opened if their values show that they have no matching rows.
 
         Args:
             filter: SQL condition on the rows; defaults to all rows.
@@ -246,7 +248,7 @@ class PartitionedNamespace:
     ) -> pa.Table:
         """Return the rows nearest to a vector, with their distances in ``_distance``.
 
-        Only the partitions that may hold matching rows are searched; the indices of each are used.
+        Only the partitions that may contain matching rows are searched, each with its indices.
 
         Args:
             vector: the vector.
@@ -290,7 +292,8 @@ class PartitionedNamespace:
     def _result_schema(self, state: State, request: QueryTableRequest) -> pa.Schema:
         """Return the exact schema of a query's result.
 
-        A dataset without rows provides it, and rejects the same queries as one with rows.
+        The schema comes from an empty dataset, which rejects the same queries as a dataset with
+        rows.
         """
         schema = without_ids(state.schema)
         try:

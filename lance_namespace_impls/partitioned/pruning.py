@@ -1,9 +1,9 @@
-"""Finds the partitions that can hold rows that match a condition.
+"""Finds the partitions that may contain rows that match a condition.
 
-A condition is read as a tree of AND, OR and NOT over comparisons of a column with literals.
-Comparisons of one column that are joined by AND become one `Domain`, and each partition field turns
-the domain of its columns into a mask over the partition values. Everything else keeps all
-partitions.
+A condition is treated as a tree of AND, OR and NOT over comparisons of a column with literals.
+Comparisons of the same column that are combined by AND become one `Domain`. For each partition
+field, the domains of its columns are converted to a mask over the partition values. All other
+conditions keep all partitions.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Pruning"]
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "<>": "=", "!=": "="}
 _DAY = 86_400
-# Periods after which a part of a time repeats at the latest, in seconds.
+# Intervals of this length, in seconds, count as containing every value of a part of a timestamp.
 _PERIODS = {"month": 365 * _DAY, "day": 28 * _DAY, "hour": _DAY}
-# In 1972, the last time zone was set to a multiple of minutes.
+# In 1972, the last time zone changed to an offset of whole minutes.
 _REGULAR_ZONES = 3 * 365 * _DAY
 
 
 class Pruning:
-    """A condition, prepared for the partitions of any spec.
+    """A condition, prepared to be applied to the partitions of any spec.
 
     Args:
         condition: SQL condition on the rows; None keeps all partitions.
@@ -50,10 +50,10 @@ class Pruning:
             try:
                 self._root = parse(condition)
             except SqlError:
-                self._root = None  # the scan reports it
+                self._root = None  # the scan reports the error
 
     def mask(self, spec: PartitionSpec, partitions: pa.Table) -> pa.Array | None:
-        """Return which partitions may hold matching rows; None for all.
+        """Return a mask of the partitions that may contain matching rows, or None for all.
 
         Args:
             spec: the spec of the partitions.
@@ -64,11 +64,11 @@ class Pruning:
         return _Mask(self, spec, partitions).of(self._root, negated=False)
 
     def column(self, node: Node) -> int | None:
-        """Return the id of the column that an expression names; None if it is not a column."""
+        """Return the id of the column that an expression names, or None if it is not a column."""
         return self._ids.get(node.value) if node.kind == Kind.COLUMN else None
 
     def domain(self, node: Node, negated: bool) -> tuple[int, Domain] | None:
-        """Return the column that a comparison restricts, and its domain; None if it is not known."""
+        """Return the column that a comparison restricts, and its domain, or None if unknown."""
         if node.kind == Kind.COLUMN:
             return self._boolean(node, not negated)
         if not node.args:
@@ -138,7 +138,7 @@ class Pruning:
         return Domain(low=low[0], high=high[1])
 
     def _starting(self, node: Node, id: int) -> Domain | None:
-        """Return the domain of ``x LIKE 'a%'`` and ``starts_with(x, 'a')``."""
+        """Return the domain of ``x LIKE 'a%'`` or ``starts_with(x, 'a')``."""
         is_ = load("pyarrow").types
         kind = self._types[id]
         if not (is_.is_string(kind) or is_.is_large_string(kind)) or len(node.args) != 2:
@@ -155,7 +155,7 @@ class Pruning:
 
 
 class _Mask:
-    """The partitions of one spec that a condition keeps."""
+    """Computes the partitions of one spec that a condition keeps."""
 
     def __init__(self, pruning: Pruning, spec: PartitionSpec, partitions: pa.Table) -> None:
         self._pruning = pruning
@@ -163,11 +163,12 @@ class _Mask:
         self._partitions = partitions
 
     def of(self, node: Node, *, negated: bool) -> pa.Array | None:
-        """Return which partitions may hold rows for which a condition is true; None for all.
+        """Return a mask of the partitions that may contain rows for which a condition is true, or
+        None for all partitions.
 
         Args:
             node: the condition.
-            negated: whether the rows are those for which it is false.
+            negated: whether to find rows for which the condition is false instead.
         """
         if node.kind == Kind.OPERATOR and node.name == "NOT":
             return self.of(node.args[0], negated=not negated)
@@ -187,7 +188,9 @@ class _Mask:
         return found
 
     def _all(self, nodes: Sequence[Node], negated: bool) -> pa.Array | None:
-        """Return the mask of conditions that all hold: those of one column restrict it together."""
+        """Return the mask for conditions joined by AND; those on the same column are
+        intersected.
+        """
         domains: dict[int, Domain] = {}
         found: pa.Array | None = None
         waiting = list(nodes)
@@ -211,7 +214,7 @@ class _Mask:
         return found
 
     def _of_field(self, field: PartitionField, domains: Mapping[int, Domain]) -> pa.Array | None:
-        """Return which values of a field are possible; None for all."""
+        """Return a mask of the values of a field that are possible; None means all values."""
         known = [domains.get(source) for source in field.sources]
         if all(domain is None for domain in known):
             return None
@@ -237,14 +240,14 @@ def _finite(
     domains: Sequence[Domain | None],
     kinds: Sequence[pa.DataType | None],
 ) -> pa.Array | None:
-    """Return the mask for columns with finite sets of values; None if one is not finite."""
+    """Return the mask for columns with finite sets of values; None if any of them is not finite."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
     sets = [None if domain is None else domain.finite() for domain in domains]
     known = [each for each in sets if each is not None]
     if len(known) < len(sets) or prod(map(len, known)) > MAX_VALUES:
         return None
     if any(kind is None or pa.types.is_floating(kind) for kind in kinds):
-        return None  # zeros and values that are not a number equal others
+        return None  # zeros and NaNs are equal to other values
     rows = list(product(*known))
     columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
     wanted = field.transform.apply(columns, field.type)
@@ -253,7 +256,7 @@ def _finite(
 
 
 def _of_interval(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> pa.Array | None:
-    """Return the mask of one column's bounds; None if they do not restrict the field."""
+    """Return the mask for the bounds of one column; None if they do not restrict the field."""
     pc = load("pyarrow.compute")
     if not domain.valid:
         return (
@@ -281,10 +284,10 @@ def _of_interval(field: PartitionField, values: pa.ChunkedArray, domain: Domain)
 
 
 def _is_monotone(field: PartitionField) -> bool:
-    """Return whether greater values of the column have greater partition values, or equal ones."""
+    """Return whether the partition values never decrease as the values of the column increase."""
     if isinstance(field.transform, Identity):
         return True
-    # The rounding of floats may differ.
+    # The rounding of floats may be different.
     return isinstance(field.transform, Truncate) and not load("pyarrow").types.is_floating(
         field.type
     )
@@ -298,7 +301,7 @@ def _applied(field: PartitionField, bound: pa.Scalar) -> pa.Scalar:
 def _compared(
     compare: Callable[..., Any], values: pa.ChunkedArray, bound: pa.Scalar
 ) -> pa.ChunkedArray:
-    """Compare partition values with a bound; values that are not a number are kept."""
+    """Compare partition values with a bound; NaNs are kept."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
     found = pc.fill_null(compare(values, bound), False)
     if pa.types.is_floating(values.type):
@@ -314,7 +317,7 @@ def _starting(field: PartitionField, values: pa.ChunkedArray, prefix: str) -> pa
 
 
 def _of_time(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> pa.Array | None:
-    """Return the mask for a part of a time between bounds; None if it does not restrict the part."""
+    """Return the mask for a part of a timestamp between bounds; None if there is no restriction."""
     pa, pc = load("pyarrow"), load("pyarrow.compute")
     assert isinstance(field.transform, TimePart)
     part = field.transform.part
@@ -324,7 +327,7 @@ def _of_time(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> 
         compares = ((pc.greater_equal, -1), (pc.less_equal, 1))
         for bound, (compare, side) in zip(bounds, compares, strict=True):
             if bound is not None:
-                # Local time can go back by an hour or more, also into the year before.
+                # Local time can go back by an hour or more, even into the previous year.
                 (year,) = field.transform.apply(
                     [_moved(bound, side * _DAY)], field.type
                 ).to_pylist()
@@ -333,12 +336,12 @@ def _of_time(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> 
     if domain.low is None or domain.high is None:
         return None
     start, end = (_seconds(bound) for bound in (domain.low, domain.high))
-    step = 600 if part == "hour" else _DAY // 2  # each value lasts longer
+    step = 600 if part == "hour" else _DAY // 2  # each value lasts longer than this step
     if getattr(domain.low.type, "tz", None) not in (None, "UTC"):
-        # The zones of earlier centuries were shifted by minutes and seconds.
+        # In earlier centuries, the offsets of zones contained minutes and seconds.
         if start < _REGULAR_ZONES:
             return None
-        start, end = start - 2 * step, end + 2 * step  # local time may be shifted in between
+        start, end = start - 2 * step, end + 2 * step  # local time may change in between
     if end - start >= _PERIODS[part]:
         return None
     moments = _at([*range(start, end, step), end], domain.low.type)
@@ -356,7 +359,7 @@ def _seconds(bound: pa.Scalar) -> int:
 
 
 def _at(seconds: Sequence[int], kind: pa.DataType) -> pa.Array:
-    """Return moments in the type of a column."""
+    """Return times, in seconds, in the type of a column."""
     pa = load("pyarrow")
     if pa.types.is_date32(kind):
         return pa.array([each // _DAY for each in seconds], pa.int32()).cast(kind)

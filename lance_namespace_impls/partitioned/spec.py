@@ -1,6 +1,6 @@
-"""Partition specs: which fields partition a namespace, and the schema with the ids of its columns.
+"""Partition specs: the fields that partition a namespace, and the schema with the columns' ids.
 
-Source: the format of partitioned namespaces; `schema` and `partition_spec_v<N>` are JSON texts in
+Source: the format of partitioned namespaces; `schema` and `partition_spec_v<N>` are JSON strings in
 the metadata of the manifest.
 """
 
@@ -58,11 +58,11 @@ __all__ = [
 ]
 
 FIELD_ID = b"lance:field_id"
-"""Key of a column's id in the metadata of its field."""
+"""Key in the metadata of a field that contains the id of the column."""
 SCHEMA_KEY = "schema"
 SPEC_KEY = "partition_spec_v"
 FIELD_COLUMN = "partition_field_"
-"""Prefix of the columns of the manifest that hold partition values."""
+"""Prefix of the manifest's columns that contain partition values."""
 _NAME = re.compile(r"[^\W.`$/]+")
 
 
@@ -71,7 +71,7 @@ class PartitionField:
     """One field of a spec."""
 
     id: str
-    """Unique among the fields of all specs; never renamed or reused."""
+    """Unique identifier among the fields of all specs; it is never changed or reused."""
     sources: tuple[int, ...]
     """Ids of the columns that the transform reads."""
     transform: Transform
@@ -80,11 +80,11 @@ class PartitionField:
 
     @property
     def column(self) -> str:
-        """Name of the manifest's column with the values."""
+        """Name of the manifest's column that contains the values."""
         return FIELD_COLUMN + self.id
 
     def to_json(self) -> dict[str, object]:
-        """Return the field in the format's JSON."""
+        """Return the field in the JSON of the format."""
         how: dict[str, object]
         if isinstance(self.transform, Expression):
             how = {"expression": self.transform.sql}
@@ -95,14 +95,14 @@ class PartitionField:
         return {"field_id": self.id, "source_ids": list(self.sources), **how, "result_type": shown}
 
     def shown(self, paths: Mapping[int, Sequence[str]]) -> str:
-        """Return the transform as text, with the current names of the columns."""
+        """Return the transform as a string, with the current names of the columns."""
         names = [".".join(paths.get(source, (f"#{source}",))) for source in self.sources]
         return self.transform.shown(names)
 
     def values(
         self, rows: pa.RecordBatch | pa.Table, paths: Mapping[int, Sequence[str]]
     ) -> pa.Array:
-        """Return the partition value of each row; a column that no longer exists reads as null.
+        """Return the partition value of each row; a column that no longer exists counts as null.
 
         Raises:
             InvalidInputError: code 13, the transform cannot be applied to a column.
@@ -122,22 +122,22 @@ class PartitionField:
 
 @frozen(kw_only=True)
 class PartitionSpec:
-    """One version of how a namespace is partitioned."""
+    """One version of the way in which a namespace is partitioned."""
 
     id: int
     fields: tuple[PartitionField, ...]
 
     @property
     def namespace(self) -> str:
-        """Name of the child namespace that holds the partitions of this spec."""
+        """Name of the child namespace that contains the partitions of this spec."""
         return f"v{self.id}"
 
     def to_json(self) -> str:
-        """Return the spec in the format's JSON."""
+        """Return the spec in the JSON of the format."""
         return json.dumps({"id": self.id, "fields": [each.to_json() for each in self.fields]})
 
     def shown(self, paths: Mapping[int, Sequence[str]]) -> list[str]:
-        """Return the fields as text."""
+        """Return the fields as strings."""
         return [each.shown(paths) for each in self.fields]
 
 
@@ -147,7 +147,7 @@ class NewField:
 
     Attributes:
         transform: the transform.
-        columns: names of its columns; levels of nested ones are joined by dots.
+        columns: names of its columns, with dots between the levels of nested fields.
         id: identifier of the field; by default, it is derived from the columns and the transform.
     """
 
@@ -184,9 +184,9 @@ def parse_field(text: str) -> NewField:
 
 
 def _column(node: Node) -> str | None:
-    """Return the column that an expression names; None if it is not a column.
+    """Return the column that an expression names, or None if the expression is not a column.
 
-    `user` is a function of SQL, which needs no parentheses, but here it can only be a column.
+    In SQL, `user` is a function that needs no parentheses, but here it can only be a column.
     """
     if node.kind == Kind.COLUMN:
         return node.name
@@ -222,8 +222,8 @@ def _transform_of(node: Node) -> NewField | None:
 def with_ids(schema: pa.Schema) -> pa.Schema:
     """Return a schema in which each column, at any depth, has an id.
 
-    Columns are numbered from 0 in the order in which Lance numbers them. Ids that a schema already
-    has are replaced.
+    Columns are numbered from 0, in the same order as Lance numbers them. Ids that the schema
+    already contains are replaced.
 
     Raises:
         TableSchemaValidationError: code 20, Lance cannot store the schema.
@@ -237,7 +237,7 @@ def with_ids(schema: pa.Schema) -> pa.Schema:
 def _with_id(column: pa.Field, numbers: Iterable[int]) -> pa.Field:
     own = next(iter(numbers))
     if load("pyarrow").types.is_map(column.type):
-        next(iter(numbers))  # Lance numbers the entries as well as their keys and items
+        next(iter(numbers))  # Lance numbers the entries as well as their keys and values
     kind = _nested(column.type, lambda child: _with_id(child, numbers))
     metadata = {**(column.metadata or {}), FIELD_ID: str(own).encode()}
     return column.with_type(kind).with_metadata(metadata)
@@ -261,7 +261,7 @@ def _nested(kind: pa.DataType, change: Any) -> pa.DataType:
 
 
 def without_ids(schema: pa.Schema) -> pa.Schema:
-    """Return a schema as users know it: without the ids, which Lance does not store."""
+    """Return a schema in the form that users see: without the ids, which Lance does not store."""
     pa = load("pyarrow")
     return pa.schema([_without_id(each) for each in schema])
 
@@ -272,12 +272,12 @@ def _without_id(column: pa.Field) -> pa.Field:
 
 
 def schema_json(schema: pa.Schema) -> str:
-    """Return a schema in the format's JSON."""
+    """Return a schema in the JSON of the format."""
     return json.dumps(to_json_schema(schema).to_dict())
 
 
 def column_paths(schema: pa.Schema) -> dict[int, tuple[str, ...]]:
-    """Return the path of each column that can be a source, by its id."""
+    """Return the path of each column that a partition field can use, by its id."""
     found: dict[int, tuple[str, ...]] = {}
 
     def visit(column: pa.Field, above: tuple[str, ...]) -> None:
@@ -329,10 +329,10 @@ def column_of(rows: pa.RecordBatch | pa.Table, path: Sequence[str]) -> pa.Array:
 
 
 def read_schema(metadata: Mapping[str, str]) -> pa.Schema | None:
-    """Return the schema in the metadata of a manifest; None if the namespace is not partitioned.
+    """Return the schema in a manifest's metadata, or None if the namespace is not partitioned.
 
     Raises:
-        InvalidTableStateError: code 19, it cannot be read.
+        InvalidTableStateError: code 19, the schema cannot be read.
     """
     if SCHEMA_KEY not in metadata or not any(_spec_id(key) for key in metadata):
         return None
@@ -354,10 +354,10 @@ def _read_field(data: Mapping[str, Any]) -> pa.Field:
 
 
 def read_specs(metadata: Mapping[str, str]) -> dict[int, PartitionSpec]:
-    """Return the specs in the metadata of a manifest, by their ids.
+    """Return the specs in a manifest's metadata, by their ids.
 
     Raises:
-        InvalidTableStateError: code 19, one cannot be read.
+        InvalidTableStateError: code 19, a spec cannot be read.
     """
     found = {}
     for key in metadata:
@@ -400,16 +400,16 @@ def new_spec(
 ) -> PartitionSpec:
     """Return the next spec.
 
-    A field with the sources and the transform of an earlier one has its identifier.
+    A field that has the same sources and transform as an earlier field has the same identifier.
 
     Args:
         schema: the schema with ids.
         fields: the fields, the outermost first.
-        known: the specs so far.
+        known: the existing specs.
 
     Raises:
         TableColumnNotFoundError: code 12, a column does not exist.
-        InvalidInputError: code 13, a transform does not fit its columns, or a field is named twice.
+        InvalidInputError: code 13, a transform does not fit its columns, or a field occurs twice.
     """
     earlier = [each for spec in known.values() for each in spec.fields]
     made: list[PartitionField] = []
@@ -432,7 +432,7 @@ def new_spec(
 def _identified(
     new: PartitionField, others: Sequence[PartitionField], *, given: bool
 ) -> PartitionField:
-    """Return a field with the identifier of an equal field, or else with an unused one."""
+    """Return a field with the identifier of an equal field, or else with an unused identifier."""
     for other in others:
         if (other.sources, other.transform) == (new.sources, new.transform):
             return evolve(new, id=other.id, type=other.type)

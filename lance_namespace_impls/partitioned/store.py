@@ -1,4 +1,4 @@
-"""The storage of a partitioned namespace, which the catalog of a backend provides."""
+"""The storage of a partitioned namespace, which a backend's catalog provides."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 __all__ = ["Key", "Partition", "PartitionStore", "PartitionWrite", "State", "WriteMode", "keys_of"]
 
 Key = tuple[object, ...]
-"""The values of a partition, in a form with equality and a hash."""
+"""The values of a partition, in a form that can be compared and hashed."""
 
 
 class WriteMode(Enum):
-    """How a write handles the existing rows of the partitions that it writes to."""
+    """How a write handles the existing rows of the partitions to which it writes."""
 
     APPEND = "append"
-    """Keep them."""
+    """Keep the existing rows."""
     OVERWRITE_PARTITIONS = "overwrite_partitions"
-    """Replace them; the rows of other partitions are kept."""
+    """Replace the existing rows; keep the rows of other partitions."""
 
 
 @frozen(kw_only=True)
 class Partition:
-    """One partition: the table of the rows that have its values."""
+    """One partition: a table that contains the rows with the same partition values."""
 
     table: Identifier
-    """Identifier of the table, from the root of the partitioned namespace."""
+    """Identifier of the table, relative to the root of the partitioned namespace."""
     spec: int
-    """Number of the spec by which its rows were partitioned."""
+    """Number of the spec by which the rows were partitioned."""
     values: Mapping[str, object]
     """The partition values, by the identifiers of their fields."""
     location: str
     """Location of the dataset."""
     version: int | None = None
-    """Version of the dataset that readers use; None for the latest."""
+    """Version of the dataset that readers use; None means the latest version."""
     branch: str | None = None
-    """Branch of that version; None for the main branch."""
+    """Branch of that version; None means the main branch."""
     tag: str | None = None
     """Tag that readers use instead of a version."""
     rows: int | None = None
@@ -70,8 +70,9 @@ class State:
     specs: Mapping[int, PartitionSpec]
     """The specs, by their numbers."""
     tables: Mapping[int, pa.Table] = field(repr=False)
-    """The partitions of each spec: ``object_id``, ``location``, ``read_version``, ``read_branch``,
-    ``read_tag``, and one column for each field of the spec."""
+    """The partitions of each spec, with the columns ``object_id``, ``location``, ``read_version``,
+    ``read_branch``, ``read_tag``, and one column for each field of the spec.
+    """
 
     @property
     def spec(self) -> PartitionSpec:
@@ -84,9 +85,9 @@ class PartitionWrite(ABC):
 
     @abstractmethod
     def add(self, key: Key, values: Sequence[pa.Scalar], rows: Iterable[pa.RecordBatch]) -> int:
-        """Write rows of one partition to storage and return their number; they stay invisible.
+        """Write rows of one partition to storage and return their number; they remain invisible.
 
-        Threads may call it concurrently for different partitions.
+        Several threads may call this method concurrently for different partitions.
 
         Args:
             key: the partition.
@@ -99,24 +100,24 @@ class PartitionWrite(ABC):
         """Make all rows visible in one commit.
 
         Raises:
-            ConcurrentModificationError: code 14, other writers were first in every attempt.
+            ConcurrentModificationError: code 14, other writers committed first in every attempt.
         """
 
     @abstractmethod
     def discard(self) -> None:
-        """Delete the written files."""
+        """Delete the files that were written."""
 
 
 class PartitionStore(ABC):
     """The storage of one partitioned namespace."""
 
     name: str
-    """The namespace, for messages."""
+    """Name of the namespace, for messages."""
 
     @property
     @abstractmethod
     def namespace(self) -> LanceNamespace:
-        """The namespace whose operations see the partitions as namespaces and tables."""
+        """The namespace whose operations present the partitions as namespaces and tables."""
 
     @abstractmethod
     def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
@@ -133,7 +134,7 @@ class PartitionStore(ABC):
 
         Raises:
             NamespaceNotFoundError: code 1, there is no partitioned namespace.
-            InvalidTableStateError: code 19, its metadata cannot be read.
+            InvalidTableStateError: code 19, the metadata of the namespace cannot be read.
         """
 
     @abstractmethod
@@ -158,7 +159,7 @@ class PartitionStore(ABC):
 
     @abstractmethod
     def open(self, partition: Partition) -> lance.LanceDataset:
-        """Open the dataset of a partition at the version that readers use."""
+        """Open the dataset of a partition, at the version that readers use."""
 
     @abstractmethod
     def partitions(self, state: State, spec: int, rows: pa.Table) -> list[Partition]:
@@ -170,15 +171,15 @@ class PartitionStore(ABC):
 
     @abstractmethod
     def settle(self, table: Identifier) -> None:
-        """Make the version that readers use the latest version of a table."""
+        """Make the version that readers use the latest version of a table again."""
 
     @abstractmethod
     def advance(self, table: Identifier) -> None:
-        """Let readers use the latest version of a table, if it has the same rows."""
+        """Let readers use the latest version of a table if it contains the same rows."""
 
     @abstractmethod
     def pinned(self, table: Identifier) -> AbstractContextManager[None]:
-        """Return a context in which the versions of a table that readers use are not deleted."""
+        """Return a context manager that prevents deletion of the versions that readers use."""
 
 
 def keys_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> list[Key]:
@@ -194,7 +195,7 @@ def keys_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> list[Ke
 
 
 def _plain(column: pa.Array | pa.ChunkedArray) -> list[object]:
-    """Return values as Python objects that are equal if the partition values are."""
+    """Return values as Python objects that are equal if the partition values are equal."""
     import pyarrow as pa
 
     is_ = pa.types

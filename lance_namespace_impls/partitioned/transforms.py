@@ -1,6 +1,6 @@
-"""Partition transforms: functions from the values of columns to partition values.
+"""Partition transforms: functions from column values to partition values.
 
-`lance_namespace_impls.partitioned.pruning` derives the partition values that match a condition.
+`lance_namespace_impls.partitioned.pruning` determines which partition values match a condition.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Transform(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Type of the transform in the format's JSON."""
+        """Type of the transform in the JSON of the format."""
 
     def to_json(self) -> dict[str, object]:
-        """Return the transform in the format's JSON."""
+        """Return the transform in the JSON of the format."""
         return {"type": self.name}
 
     def shown(self, columns: Sequence[str]) -> str:
-        """Return the transform as text, in the form that `parse_field` reads."""
+        """Return the transform as a string, in the form that `parse_field` accepts."""
         return f"{self.name}({', '.join(columns)})"
 
     def field_name(self, columns: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ class Transform(ABC):
 
 @frozen
 class Identity(Transform):
-    """The value itself."""
+    """The value, unchanged."""
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class Identity(Transform):
 
 @frozen
 class TimePart(Transform):
-    """A part of a date or a timestamp; that of a timestamp with a time zone is its local time."""
+    """A part of a date or timestamp; local time is used for a timestamp with a time zone."""
 
     part: str
 
@@ -142,7 +142,7 @@ class TimePart(Transform):
 
 @frozen
 class Bucket(Transform):
-    """A bucket by the hash of one column."""
+    """The bucket of a value, according to its hash."""
 
     count: int
 
@@ -177,7 +177,7 @@ class Bucket(Transform):
 
 @frozen
 class MultiBucket(Bucket):
-    """A bucket by the hash of several columns together."""
+    """The bucket of the values of several columns, according to their combined hash."""
 
     @property
     def name(self) -> str:
@@ -191,7 +191,9 @@ class MultiBucket(Bucket):
 
 @frozen
 class Truncate(Transform):
-    """The first characters of a text, or a number rounded towards zero to a multiple."""
+    """The first characters of a string, or a number rounded toward zero to a multiple of a
+    width.
+    """
 
     width: int
 
@@ -227,7 +229,7 @@ class Truncate(Transform):
         if pa.types.is_integer(result):
             wide = pa.uint64() if pa.types.is_unsigned_integer(result) else pa.int64()
             width = pa.scalar(self.width, wide)
-            # Arrow divides integers towards zero, as SQL does.
+            # Arrow's division of integers rounds toward zero, as SQL's does.
             return pc.multiply(pc.divide(values.cast(wide), width), width).cast(result)
         parts = values.dictionary_encode()
         if pa.types.is_decimal(result):
@@ -258,7 +260,7 @@ class Expression(Transform):
         return "_".join([*(column.replace(".", "_") for column in columns), "expression"])
 
     def check(self, sources: int) -> None:
-        """Reject an expression that is not SQL, or that reads something else than its columns.
+        """Reject an expression that is not SQL, or that reads anything other than its columns.
 
         Raises:
             InvalidInputError: code 13.
@@ -305,10 +307,10 @@ class Expression(Transform):
 
 
 def transform_from_json(data: Mapping[str, Any], what: str) -> Transform:
-    """Return the transform with a JSON form.
+    """Return the transform that is described by JSON.
 
     Raises:
-        InvalidInputError: code 13, the transform is unknown, or lacks its parameter.
+        InvalidInputError: code 13, the transform is unknown or lacks its parameter.
     """
     kind = data.get("type")
     try:

@@ -20,7 +20,7 @@ __all__ = ["Router", "divided"]
 WRITE_CONCURRENCY = 4
 """Number of partitions that are written concurrently."""
 BUFFER_BYTES = 256 << 20
-"""Rows are buffered up to this size, so that each partition gets few and large files."""
+"""Size up to which rows are buffered, so that each partition gets a few large files."""
 
 
 @frozen(kw_only=True)
@@ -35,14 +35,14 @@ class Part:
 def divided(
     batch: pa.RecordBatch, spec: PartitionSpec, paths: Mapping[int, Sequence[str]]
 ) -> Iterator[Part]:
-    """Yield the rows of a batch by partition; the rows of a partition keep their order."""
+    """Yield the rows of a batch by partition; within a partition, the order of rows is kept."""
     np, pa = load("numpy"), load("pyarrow")
     if not batch.num_rows:
         return
     columns = [each.values(batch, paths) for each in spec.fields]
     codes = np.zeros(batch.num_rows, np.int64)
     for column in columns:
-        # Null is a separate value.
+        # Null counts as a separate value.
         parts = column.dictionary_encode(null_encoding="encode")
         _, codes = np.unique(codes, return_inverse=True)
         codes = codes.reshape(-1) * max(1, len(parts.dictionary)) + parts.indices.to_numpy(
@@ -61,7 +61,7 @@ def divided(
 
 @define
 class Router:
-    """Buffers rows by partition, and writes them when the buffer is full.
+    """Buffers rows by partition, and writes the rows when the buffer is full.
 
     Attributes:
         write: the write.
@@ -73,7 +73,7 @@ class Router:
     spec: PartitionSpec
     paths: Mapping[int, Sequence[str]]
     rows: int = 0
-    """Rows written so far."""
+    """Number of rows written so far."""
     _waiting: dict[Key, list[Part]] = field(factory=dict)
     _bytes: int = 0
     _written: set[Key] = field(factory=set)

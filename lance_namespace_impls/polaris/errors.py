@@ -26,7 +26,7 @@ def not_lance(identifier: Identifier, format: str) -> InvalidInputError:
 
 
 def moved_by_server(identifier: Identifier, requested: str, stored: str) -> InvalidInputError:
-    """Build the error (code 13) for a server that would store another location."""
+    """Build the error (code 13) for a server that would store a different location."""
     return InvalidInputError(
         f"table {format_identifier(identifier)} cannot be stored at {requested}: this server would "
         f"store the location {stored}; specify a location in that form"

@@ -40,9 +40,9 @@ class PolarisTable(TableEntry):
 class PolarisNamespace(IcebergRestCatalog):
     """The Lance tables on an Apache Polaris server.
 
-    An identifier consists of the catalog, the levels of a namespace, and a table. Namespaces are
-    those of the Iceberg REST API; a Lance table is a generic table with the format ``lance``, in
-    upper or lower case.
+    An identifier consists of the catalog, the levels of a namespace, and a table. The namespaces
+    are those of the Iceberg REST API. A Lance table is a generic table with the format ``lance``,
+    in upper or lower case.
 
     Source: Apache Polaris' Generic Table API.
     """
@@ -90,7 +90,8 @@ class PolarisNamespace(IcebergRestCatalog):
 
     def default_location(self, identifier: Identifier) -> str | None:
         location = super().default_location(identifier)
-        # Before the table exists, the server vends no credentials with which to check the location.
+        # Until the table exists, the server vends no credentials with which the location could be
+        # checked.
         return None if location is None or self._depends_on_vending(location) else location
 
     def add_table(
@@ -117,7 +118,7 @@ class PolarisNamespace(IcebergRestCatalog):
         if entry is None:
             raise no_table(identifier)
         if entry.location != as_opened(address):
-            # The entry would not reference the table's data, so remove it.
+            # The entry would not refer to the table's data, so remove it.
             self.remove_table(entry)
             raise moved_by_server(identifier, address, entry.location)
         if not entry.vended and self._depends_on_vending(address):
@@ -130,7 +131,7 @@ class PolarisNamespace(IcebergRestCatalog):
         return entry.vended if isinstance(entry, PolarisTable) else {}
 
     def _depends_on_vending(self, location: str) -> bool:
-        """Return whether a location is accessible only with vended credentials."""
+        """Return whether a location is accessible only with credentials that the server vends."""
         return (
             self.config.vended_credentials
             and not is_local(location)

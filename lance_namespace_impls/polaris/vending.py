@@ -35,7 +35,8 @@ def vended_options(location: str, response: Mapping[str, Any]) -> dict[str, str]
     """Return the object store options in the server's response for a table.
 
     Args:
-        location: location of the table; the configuration with the longest matching prefix is used.
+        location: location of the table; the configuration whose prefix is the longest match is
+            used.
         response: the server's response for the table.
     """
     matching = [
@@ -56,7 +57,7 @@ def vended_options(location: str, response: Mapping[str, Any]) -> dict[str, str]
 
 
 def _is_below(location: str, prefix: str) -> bool:
-    """Return whether a location equals a prefix or is below it; ``s3a`` is an alias of ``s3``."""
+    """Return whether a location is a prefix or below it; ``s3a`` counts as ``s3``."""
     folder = as_opened(prefix)
     return f"{as_opened(location)}/".startswith(f"{folder}/") if folder else True
 

@@ -30,8 +30,8 @@ Response = TypeVar("Response")
 class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
     """A namespace behind a REST server, with asynchronous operations.
 
-    Properties, retries and errors are those of `RestNamespace`. Use it from a single asyncio event
-    loop.
+    Properties, retries and errors are the same as for `RestNamespace`. An object must be used from
+    a single asyncio event loop.
 
     Examples:
         >>> async with AsyncRestNamespace.from_properties({"uri": uri}) as namespace:
@@ -66,7 +66,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
 
         Args:
             id: the parent; defaults to the root.
-            page_size: maximum names per page; the namespace chooses by default.
+            page_size: maximum number of names per page; by default, the namespace chooses.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -91,7 +91,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         Args:
             id: the namespace; defaults to the root.
             include_declared: whether to include tables without data.
-            page_size: maximum names per page; the namespace chooses by default.
+            page_size: maximum number of names per page; by default, the namespace chooses.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -142,7 +142,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         request: Request,
         data: AsyncArrowData | None = None,
     ) -> Response:
-        """Send a request; repeat it once if the server may require its mode in snake case."""
+        """Send a request; repeat it once if the server may require the mode in snake case."""
         first = self._rules.first_attempt(request)
         try:
             return await call(first)

@@ -32,19 +32,19 @@ class RestNamespace(Namespace, rest.RestNamespace):
     """A namespace behind a REST server; every operation is forwarded to it.
 
     A repeatable call is retried if the connection fails, times out or breaks, and after HTTP status
-    429, 502, 503 and 504; any other call is retried only if the server cannot have executed it. After
-    the last attempt, an unavailable server results in `ServiceUnavailableError` (code 17), one that
-    throttles calls in `ThrottlingError` (21).
+    429, 502, 503 or 504. Any other call is retried only if the server cannot have executed it.
+    After the last attempt, the error is `ServiceUnavailableError` (code 17) if the server is
+    unavailable, or `ThrottlingError` (code 21) if the server throttles calls.
 
     ``storage.*`` properties are added to the storage options that the server returns, which take
-    precedence. That way, a client can supply credentials that the server does not reveal.
+    precedence. A client can thereby supply credentials that the server does not reveal.
 
     Source: the general specification, "Lance REST Namespace".
     """
 
     config_type = RestConfig
     config: RestConfig
-    # The server decides what its catalog supports; nothing is rejected here.
+    # The server determines what its catalog supports, so nothing is rejected here.
     capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
 
     def __init__(self, config: RestConfig) -> None:
@@ -94,7 +94,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request,
         data: ArrowData | None = None,
     ) -> Response:
-        """Send a request; repeat it once if the server may require its mode in snake case."""
+        """Send a request; repeat it once if the server may require the mode in snake case."""
         first = self._rules.first_attempt(request)
         try:
             return call(first)

@@ -83,12 +83,12 @@ class Rules:
             raise
 
     def process_response(self, operation: Operation[Any, Any], request: Any, response: Any) -> None:
-        """Add the client's storage options to a response that contains some.
+        """Add the client's storage options to a response that contains storage options.
 
-        A page whose next page is the page itself is rejected, since the listing would never end.
+        A page is rejected if its next page is the page itself, because the listing would never end.
 
         Raises:
-            InternalError: code 18, the token of the next page is that of this page.
+            InternalError: code 18, the next page has the same token as this page.
         """
         token = getattr(response, "page_token", None)
         if token and token == getattr(request, "page_token", None):
@@ -102,18 +102,18 @@ class Rules:
             )
 
     def first_attempt(self, request: Request) -> Request:
-        """Return a request with its mode in the spelling that the server is known to accept."""
+        """Return a request whose mode has the spelling that the server is known to accept."""
         other = _in_snake_case(request) if self._snake_case_modes else None
         return request if other is None else other
 
     def second_attempt(self, request: Request, data: ArrowData | None = None) -> Request | None:
-        """Return a request to send after code 13, for servers that use snake case for modes.
+        """Return the request to send after code 13, for servers that use snake case for modes.
 
-        Return None if a second attempt is pointless.
+        Return None if a second attempt would make no difference.
 
         Args:
             request: the rejected request.
-            data: the rows sent with it.
+            data: the rows sent with the request.
         """
         if self._snake_case_modes or not (data is None or _is_rereadable(data)):
             return None
@@ -137,7 +137,7 @@ class Rules:
 
 
 def _in_snake_case(request: Request) -> Request | None:
-    """Return the request with its mode in snake case; None if that equals the current mode."""
+    """Return the request with its mode in snake case, or None if that changes nothing."""
     mode = getattr(request, "mode", None)
     if not isinstance(mode, str):
         return None

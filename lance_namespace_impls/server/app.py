@@ -37,9 +37,9 @@ def create_app(
 ) -> Starlette:
     """Create the server application for a namespace.
 
-    It runs under any ASGI server, standalone or mounted in another application, with the same
-    protections, except that the ASGI server must enforce header deadlines and limits on idle
-    connections.
+    The application runs under any ASGI server, standalone or mounted in another application, and
+    applies the same protections as `serve`. Only the time limit for headers and the limits on idle
+    connections must be enforced by the ASGI server.
 
     Args:
         namespace: any namespace; the application does not close it.
@@ -84,7 +84,9 @@ def create_app(
 
 
 class _App(Starlette):
-    """Starlette application that bypasses Starlette for operations if there is no user middleware."""
+    """A Starlette application that handles operations directly, without Starlette's middleware
+    stack, unless the user has added middleware.
+    """
 
     def __init__(self, service: Service, **options: Any) -> None:
         super().__init__(**options)
@@ -146,7 +148,7 @@ class _Health:
 
 
 class _Operations(BaseRoute):
-    """A single route for all operations; the route table looks up the path."""
+    """A single route for all operations; the protocol's route table matches the path."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -161,7 +163,7 @@ class _Operations(BaseRoute):
         await self._service.handle(scope[FOUND], scope, receive, send)
 
     async def ask(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request that the server's own pages make to an operation."""
+        """Handle a request from the server's own web pages to an operation."""
         found = self._service.routes.find(raw_path(scope))
         assert found is not None
         await self._service.handle(found, scope, receive, send)

@@ -17,7 +17,7 @@ __all__ = ["serve_on_loopback"]
 
 
 class _OneToken:
-    """A caller source with one caller and one secret token."""
+    """A caller source that recognizes one caller by a secret token."""
 
     waits = False
 
@@ -34,7 +34,7 @@ class _OneToken:
 
 @contextmanager
 def serve_on_loopback(namespace: Namespace, caller: str) -> Iterator[LoopbackServer]:
-    """Serve a namespace, including its storage options, to one caller with a new token.
+    """Serve a namespace, including its storage options, to one caller with a newly created token.
 
     Raises:
         ServiceUnavailableError: code 17, the server did not start.

@@ -41,10 +41,10 @@ class ServerOptions:
         tls: certificate and key for `serve`; defaults to plain HTTP.
         insecure: whether `serve` may listen beyond this machine without authentication.
         policy: permissions of callers, such as `PolicyFile`; by default, everything is allowed.
-        read_only: whether callers may only call operations that change nothing.
+        read_only: whether to reject all operations that change something.
         vend_storage_options: whether responses include secret storage options.
-        vend_role: a role whose temporary credentials responses include instead, limited to one
-            table and to the caller's rights on it.
+        vend_role: a role that provides temporary credentials, which responses include instead; they
+            are limited to one table and to the caller's rights on it.
         access: a check that every request must pass; `Access`, or a custom object with a method
             ``check(headers)`` that raises an error to reject a request.
         middleware: Starlette or other ASGI middleware around the application; the first one is the
@@ -78,7 +78,7 @@ class ServerOptions:
 
     @property
     def policies(self) -> Policy | None:
-        """All policies for callers; None if everything is allowed."""
+        """All policies for callers, or None if everything is allowed."""
         parts = [ReadOnly()] if self.read_only else []
         found = (*([] if self.policy is None else [self.policy]), *parts)
         return Policies(found) if found else None

@@ -1,4 +1,4 @@
-"""Runs a server, in this process until stopped, or in the background."""
+"""Runs a server, either in this process until it is stopped, or in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .workers.supervisor import Job, Listeners, Supervisor, check_workers
 __all__ = ["serve", "serving"]
 
 DEFAULT_PORT = 2333
-# Longer than clients keep idle connections, so it is the client that closes them.
+# Longer than clients keep idle connections open, so that the client is the one that closes them.
 KEEP_ALIVE_SECONDS = 120
 STOP_SECONDS = 10
 BACKLOG = 2048
@@ -59,13 +59,13 @@ def serve(
         announce: called with the server's address once it listens; defaults to printing one line
             to standard output.
         workers: number of processes that share one port; with more than one, a program must call
-            this below ``if __name__ == "__main__"``, as `multiprocessing` requires.
-        on_worker_start: called first in each worker if there are several, for example to set up
-            logging; must be a module-level function.
+            this function below ``if __name__ == "__main__"``, as `multiprocessing` requires.
+        on_worker_start: called at the start of each worker if there are several, for example to set
+            up logging; must be a module-level function.
 
     Raises:
-        InvalidInputError: code 13, the server cannot listen on the address; the address is
-            reachable from other machines and there is no authentication; or several processes
+        InvalidInputError: code 13, the server cannot listen on the address, the address is
+            reachable from other machines although there is no authentication, or several processes
             cannot serve the namespace.
         ServiceUnavailableError: code 17, the workers do not start.
     """
@@ -98,14 +98,15 @@ def _run(
     on_started: Callable[[], None],
 ) -> None:
     with _stop_signals() as stop:
-        # Otherwise, the first callers would have to wait for this import.
+        # Otherwise, the first callers would wait for this import.
         load("lance")
-        # Lance evaluates some conditions recursively on the caller's thread, which needs a large stack.
+        # Lance evaluates some conditions recursively on the calling thread, which requires a large
+        # stack.
         threading.stack_size(STACK_BYTES)
 
         def started() -> None:
-            # Objects that exist at startup are permanent; repeated garbage collection would slow
-            # down calls.
+            # Objects created at startup are permanent; examining them in each garbage collection
+            # would slow down calls.
             gc.collect()
             gc.freeze()
             on_started()
@@ -165,7 +166,7 @@ class _Server(uvicorn.Server):
         self._stop = stop or _Stop()
         self._listeners = listeners
         self._adopted: dict[int, asyncio.Server] = {}
-        """Servers that accept connections from the sockets of workers that are not serving."""
+        """Servers that accept connections on the sockets of workers that are not serving."""
         self._adoption = asyncio.Lock()
         self._adopting: set[asyncio.Task[None]] = set()
         self._tls = options.tls
@@ -212,7 +213,7 @@ class _Server(uvicorn.Server):
         task.add_done_callback(self._adopting.discard)
 
     async def _adopt(self, sockets: Sequence[socket.socket], slots: frozenset[int]) -> None:
-        """Accept connections from the specified workers' sockets, in addition to this worker's own."""
+        """Accept connections on the specified workers' sockets as well as on this worker's own."""
         async with self._adoption:
             for slot in self._adopted.keys() - slots:
                 self._adopted.pop(slot).close()
@@ -229,7 +230,7 @@ class _Server(uvicorn.Server):
                 )
 
     async def on_tick(self, counter: int) -> bool:
-        """Reload changed TLS files and check for a stop; uvicorn calls it ten times a second."""
+        """Reload changed TLS files, and check for a stop; uvicorn calls this ten times a second."""
         if self._tls is not None and self._context is not None and counter % 10 == 0:
             marks = self._tls.marks()
             if marks != self._marks:
@@ -248,7 +249,9 @@ def _named(options: ServerOptions, host: str) -> ServerOptions:
 
 
 def _check_safe(host: str, options: ServerOptions) -> None:
-    """Refuse to serve other machines without authentication (code 13), unless `insecure` is set."""
+    """Reject an address that is reachable from other machines without authentication (code 13),
+    unless `insecure` is set.
+    """
     if is_loopback(host) or options.sources or options.insecure:
         return
     raise InvalidInputError(
@@ -260,13 +263,13 @@ def _check_safe(host: str, options: ServerOptions) -> None:
 
 @contextlib.contextmanager
 def _listen(host: str, port: int, count: int = 1) -> Iterator[list[socket.socket]]:
-    """Yield a listening socket for each of several workers.
+    """Yield a list with one listening socket for each of several workers.
 
-    Linux distributes connections among several sockets on one port; on other systems, the workers
-    share one socket.
+    On Linux, the system distributes connections among several sockets on one port; on other
+    systems, the workers share one socket.
     """
     with contextlib.ExitStack() as stack:
-        # Without reuse of the port, binding reveals whether another server uses it.
+        # The first socket does not reuse the port, so that binding fails if another server uses it.
         found = [stack.enter_context(_listener(host, port))]
         if count > 1 and sys.platform == "linux":
             port = found.pop().getsockname()[1]
@@ -301,7 +304,7 @@ def _print_address(address: str) -> None:
 
 
 class _Stop:
-    """Records a signal to stop the server, even before or after uvicorn handles signals."""
+    """Records a signal to stop the server, whether or not uvicorn currently handles signals."""
 
     def __init__(self) -> None:
         self.is_requested = False
@@ -313,7 +316,7 @@ class _Stop:
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[_Stop]:
-    """Treat a stop by signal as a normal return, although uvicorn raises the signal again at the end."""
+    """Treat a stop by signal as a normal return; uvicorn raises the signal again when it ends."""
     stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -77,7 +77,7 @@ class SqlConfig(Config):
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; otherwise, it is an SQLite file."""
+        """Whether the database is PostgreSQL rather than an SQLite file."""
         return "://" in self.uri and urlsplit(self.uri).scheme in _POSTGRESQL
 
     @property
@@ -87,7 +87,7 @@ class SqlConfig(Config):
 
     @property
     def _path(self) -> Path:
-        """The SQLite file as configured: unlike the absolute form, it may be empty."""
+        """The SQLite file as configured; unlike the absolute path, it may be empty."""
         path = self.uri
         for start in ("sqlite:///", "file://"):
             path = path.removeprefix(start)
@@ -95,7 +95,7 @@ class SqlConfig(Config):
 
     @property
     def tables_root(self) -> str | None:
-        """Location of new tables: the root, else a folder next to the SQLite file."""
+        """Location of new tables: the root or, if unset, a folder next to the SQLite file."""
         if self.root is not None or self.is_postgresql:
             return self.root
         return str(self.file.with_suffix(".tables"))

@@ -30,11 +30,11 @@ _WRITES = {"lance_writes": True}
 
 
 class Database:
-    """One database; each process opens its own connections.
+    """One database; each process opens its own connections to it.
 
     Args:
         config: the properties.
-        create: whether a missing SQLite file is created.
+        create: whether to create a missing SQLite file.
     """
 
     def __init__(self, config: SqlConfig, *, create: bool = False) -> None:
@@ -81,7 +81,7 @@ class Database:
             url = url.set(password=config.password)
         wait = round(config.lock_timeout * 1000)
         arguments = {
-            "connect_timeout": max(2, round(config.connect_timeout)),  # libpq's minimum
+            "connect_timeout": max(2, round(config.connect_timeout)),  # the minimum in libpq
             "application_name": "lance-namespace-kit",
             "options": f"-c lock_timeout={wait} -c client_encoding=UTF8",
             "keepalives_idle": 30,
@@ -91,9 +91,9 @@ class Database:
 
     def _open_file(self) -> sqlite3.Connection:
         if self._create:
-            # Properties may contain credentials, so only the owner may read the file. SQLite's
-            # auxiliary files get the same permissions.
-            with suppress(OSError):  # it exists, or SQLite reports the problem
+            # The properties in it may contain credentials, so only the owner may read the file.
+            # SQLite's auxiliary files get the same permissions.
+            with suppress(OSError):  # it exists already, or SQLite reports the problem
                 os.close(os.open(self._config.file, os.O_CREAT | os.O_EXCL, OWNER_ALONE))
         connection = sqlite3.connect(
             f"file:{quote(str(self._config.file))}?mode=rw",
@@ -104,7 +104,8 @@ class Database:
         )
         connection.execute("pragma foreign_keys = on")
         if self._create:
-            # Allows readers and a writer to run concurrently; the setting is stored in the file.
+            # This allows readers and a writer to run concurrently; the setting is stored in the
+            # file.
             connection.execute("pragma journal_mode = wal")
         return connection
 
@@ -123,7 +124,7 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run a change in one atomic transaction and return its result.
 
-        The change is retried if the database aborted it in favor of another transaction.
+        The change is retried if the database has aborted it in favor of another transaction.
         """
         self.require_current()
         for left in reversed(range(TRIES)):
@@ -138,7 +139,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a write transaction; an SQLite file has only one at a time."""
+        """Open a write transaction; an SQLite file allows only one at a time."""
         with (
             self.engine.connect().execution_options(**_WRITES) as connection,
             connection.begin(),
@@ -146,7 +147,7 @@ class Database:
             yield connection
 
     def revision(self, connection: Connection) -> str | None:
-        """Return the migration revision of the database; None if it has no catalog."""
+        """Return the migration revision of the database, or None if the database has no catalog."""
         if not self.engine.dialect.has_table(connection, "alembic_version"):
             return None
         return connection.execute(text("select version_num from alembic_version")).scalar()
@@ -156,7 +157,7 @@ class Database:
 
         Raises:
             InvalidInputError: code 13, the database has no catalog, or the catalog is from an older
-                or a newer release.
+                or newer release.
         """
         if self._is_current:
             return
@@ -192,6 +193,6 @@ class Database:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin a transaction; writes wait for other transactions here, never later."""
+    """Begin a transaction; writes wait here for other transactions, and never later."""
     writes = connection.get_execution_options().get("lance_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

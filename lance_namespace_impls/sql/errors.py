@@ -25,7 +25,8 @@ __all__ = ["is_retryable", "recognized"]
 _AGAIN = ("40001", "40P01")
 _LOST = "the connection was lost; a change may have been applied: check before you repeat it"
 
-# Prefixes of PostgreSQL's error codes, the protocol errors that they represent, and the remedies.
+# Prefixes of PostgreSQL's error codes, with the protocol errors that they represent and the
+# remedies.
 _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     ("28", UnauthenticatedError, "check the user in 'uri', and 'password'"),
     ("3D", InvalidInputError, "create the database, or specify another one in 'uri'"),
@@ -48,7 +49,7 @@ _STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
         "PostgreSQL cannot store a string; remove NUL characters and surrogates",
     ),
 )
-# Failures without a code: messages of SQLite, and of libpq while it connects.
+# Failures without a code: messages of SQLite, and messages of libpq while it connects.
 _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     (r"database (table )?is locked", ServiceUnavailableError,
      "another process held a lock on the file for longer than lock_timeout; try "
@@ -77,12 +78,12 @@ _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
 
 
 def is_retryable(error: DBAPIError) -> bool:
-    """Return whether a transaction had no effect and may succeed if retried."""
+    """Return whether a transaction had no effect and may succeed when retried."""
     return getattr(error.orig, "sqlstate", None) in _AGAIN
 
 
 def recognized(error: Exception, what: str, database: str) -> LanceNamespaceError | None:
-    """Return the protocol error for a failure of the database; None for other failures.
+    """Return the protocol error for a failure of the database, or None for other failures.
 
     Args:
         error: the failure.
@@ -95,7 +96,7 @@ def recognized(error: Exception, what: str, database: str) -> LanceNamespaceErro
         )
     if not isinstance(error, SQLAlchemyError):
         return None
-    # SQLAlchemy's own message contains the statement with its values.
+    # SQLAlchemy's own message would contain the statement and its values.
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     text = first_line(cause)
     state = getattr(cause, "sqlstate", None) or ""

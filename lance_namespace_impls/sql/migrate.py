@@ -19,14 +19,14 @@ from .schema import REVISIONS
 
 __all__ = ["initialize", "upgrade"]
 
-# Lock that serializes the creation of a catalog in PostgreSQL by several processes.
+# Lock that serializes the creation of a catalog in PostgreSQL among several processes.
 _LOCK = 0x1A2CE5
 
 
 def initialize(properties: Mapping[str, Any]) -> str:
     """Create a catalog in a database that has none, and return a description of the database.
 
-    An existing catalog is unchanged.
+    An existing catalog is not changed.
 
     Args:
         properties: properties of the ``sql`` backend.
@@ -47,7 +47,7 @@ def upgrade(properties: Mapping[str, Any]) -> str:
         properties: properties of the ``sql`` backend.
 
     Raises:
-        InvalidInputError: code 13, there is no catalog, or it is from a newer release.
+        InvalidInputError: code 13, there is no catalog, or the catalog is from a newer release.
     """
     return _migrate(properties, "upgrade sql", create=False)
 

@@ -181,7 +181,7 @@ class SqlNamespace(CatalogNamespace):
     def _insert_table(self, connection: Connection, entry: TableEntry) -> None:
         parent = require_namespace(connection, entry.id[:-1])
         if self.config.is_postgresql:
-            # Ensures that two concurrent additions at the same location detect each other.
+            # This ensures that two concurrent additions at the same location detect each other.
             lock = text("select pg_advisory_xact_lock(hashtextextended(:location, 0))")
             connection.execute(lock, {"location": entry.location})
         new = connection.execute(

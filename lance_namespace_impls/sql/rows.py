@@ -26,15 +26,15 @@ __all__ = [
     "walk_names",
 ]
 
-# Levels that one query looks up. Query planners try all join orders, and a query with more joins
-# would have too many.
+# Number of levels that one query looks up. Query planners try all join orders, so more levels would
+# mean too many joins.
 _LEVELS = 6
 _FIRST_ROWS, _MOST_ROWS = 200, 5000
 
 
 @cache
 def _by_path(levels: int) -> Select[Any]:
-    """Return the query for an object at a number of levels below a namespace."""
+    """Return the query for an object at a certain number of levels below a namespace."""
     steps = [objects.alias(f"o{level}") for level in range(levels)]
     query = select(steps[-1]).where(steps[0].c.parent_id == bindparam("start"))
     for level, step in enumerate(steps):
@@ -46,7 +46,7 @@ def _by_path(levels: int) -> Select[Any]:
 
 
 def find(connection: Connection, identifier: Identifier, *, lock: bool = False) -> Row[Any] | None:
-    """Return the row of a namespace or table; None if there is none.
+    """Return the row of a namespace or table, or None if there is none.
 
     Args:
         connection: a transaction.
@@ -98,8 +98,8 @@ def require_table(
 
     Args:
         connection: a transaction.
-        table: its identifier, or its entry; with an entry, a later table with the same name at
-            another location does not match.
+        table: the table's identifier or entry; an entry does not match a later table that has the
+            same name but another location.
         lock: whether other transactions must wait for this one before they change the table.
 
     Raises:
@@ -157,7 +157,7 @@ def walk_names(
 ) -> Iterator[str]:
     """Yield the names of a namespace's children of one kind in order, starting after `after`.
 
-    They are read in batches by key, so the cost of a page does not depend on its position.
+    The names are read in batches by key, so the cost of a page does not depend on its position.
 
     Raises:
         NamespaceNotFoundError: code 1.

@@ -1,4 +1,4 @@
-"""The catalog's database tables, as of the newest migration."""
+"""The database tables of the catalog, as of the newest migration."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sqlalchemy import (
 __all__ = ["NAMESPACE", "REVISIONS", "ROOT_ID", "TABLE", "objects", "transactions", "versions"]
 
 REVISIONS = ("0001", "0002", "0003")
-"""The migrations, oldest first; this code reads and writes the schema of the last one."""
+"""The migrations, oldest first; this code reads and writes the schema of the last migration."""
 
 ROOT_ID = 1
 NAMESPACE, TABLE = "n", "t"
 
 metadata = MetaData()
-# SQLite auto-increments only columns of type INTEGER, not BIGINT.
+# SQLite auto-increments only columns of type INTEGER, but not of type BIGINT.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 # Names are compared and sorted by code point, regardless of the database's language.
 _Name = Text().with_variant(TEXT(collation="C"), "postgresql")
@@ -61,7 +61,7 @@ versions = Table(
     Column("metadata", Text, nullable=False),
     Column("origin", Text),
 )
-"""Versions of managed tables; the main branch has the name ''."""
+"""Versions of managed tables; the name of the main branch is ''."""
 
 transactions = Table(
     "transactions",
@@ -72,4 +72,4 @@ transactions = Table(
     Column("properties", Text, nullable=False),
     Index("transactions_created", "created_millis"),
 )
-"""Commits to managed tables in the last `SqlConfig.transaction_days` days."""
+"""Commits to managed tables within the last `SqlConfig.transaction_days` days."""

@@ -63,7 +63,7 @@ class SqlVersions(VersionStore):
         self._keep_millis = keep_days * 86_400_000
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None if there is none."""
+        """Return the latest version, or None if there is none."""
 
         def work(connection: Connection) -> KeptVersion | None:
             return _latest(connection, require_table(connection, table).id, branch)
@@ -71,7 +71,7 @@ class SqlVersions(VersionStore):
         return self._database.read(work)
 
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None if it does not exist."""
+        """Return one version, or None if it does not exist."""
 
         def work(connection: Connection) -> KeptVersion | None:
             row = require_table(connection, table)
@@ -83,7 +83,7 @@ class SqlVersions(VersionStore):
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Yield the versions in order, starting after `after`, read in batches."""
+        """Yield the versions in order, starting after `after`; they are read in batches."""
         number = versions.c.version
         while True:
 
@@ -128,7 +128,7 @@ class SqlVersions(VersionStore):
         return name
 
     def _lock(self, connection: Connection, changes: Sequence[Change]) -> None:
-        """Lock the existing tables, always in the same order, to avoid deadlocks."""
+        """Lock the existing tables, always in the same order in order to avoid deadlocks."""
         found: list[int] = []
         for change in changes:
             if isinstance(change, AddTable):
@@ -136,7 +136,7 @@ class SqlVersions(VersionStore):
             try:
                 found.append(require_table(connection, change.table).id)
             except (TableNotFoundError, NamespaceNotFoundError):
-                continue  # an earlier change adds it, or the change itself raises
+                continue  # an earlier change adds the table, or the change itself raises an error
         query = select(objects.c.id).where(objects.c.id.in_(sorted(set(found))))
         connection.execute(query.order_by(objects.c.id).with_for_update()).all()
 
@@ -185,7 +185,7 @@ class SqlVersions(VersionStore):
 
     @contextmanager
     def exclusively(self, table: TableEntry) -> Iterator[None]:
-        """Prevent others from committing to a table."""
+        """Prevent other writers from committing to a table."""
         with self._database.writing() as connection:
             require_table(connection, table, lock=True)
             yield
@@ -250,7 +250,7 @@ def _columns(version: KeptVersion) -> dict[str, Any]:
 
 
 def _forget(connection: Connection, before: int) -> None:
-    """Delete a batch of old transactions, skipping those that another commit is deleting."""
+    """Delete a batch of old transactions; skip those that another commit is deleting."""
     old = (
         select(transactions.c.id)
         .where(transactions.c.created_millis < before)

@@ -22,9 +22,9 @@ _LEAST, _WIDE = 8, 16
 def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch, with misaligned or unreadable columns copied.
 
-    Other writers, including Java's, pad the buffers of an Arrow stream to 8 bytes. The position of
-    a 128-bit column in such a stream depends on the preceding columns. pylance also panics on a
-    slice of a struct that contains another struct.
+    Other writers, including the Java one, pad the buffers of an Arrow stream to only 8 bytes.
+    Whether a 128-bit column in such a stream is aligned then depends on the preceding columns.
+    pylance also panics on a slice of a struct that contains another struct.
 
     Source: the Arrow columnar format, "Buffer Alignment and Padding".
     """
@@ -40,7 +40,7 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
 def cast(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
     """Return an array, or a chunked array, cast to a type.
 
-    pyarrow's own cast from lists to fixed-size lists crashes if no list has a value and the values
+    When pyarrow casts lists to fixed-size lists, it crashes if all lists are empty and their values
     have no buffer, as in streams from the JVM or another process. Such arrays are copied first.
 
     Args:
@@ -77,7 +77,7 @@ def _has_empty_lists(array: pa.Array) -> bool:
 def split_at_files(
     rows: pa.RecordBatchReader, rows_per_file: int = ROWS_PER_FILE
 ) -> pa.RecordBatchReader:
-    """Return a reader for the same rows in which no batch with structs spans two files.
+    """Return a reader for the same rows that has no batch with structs spanning two files.
 
     pylance slices a batch at the end of a file, and then fails on structs of booleans and panics on
     structs of structs.
@@ -122,7 +122,7 @@ def _aligned(column: Any) -> Any:
 
 
 def _is_wide(kind: Any) -> bool:
-    """Return whether a type has values of 128 bits or more, at any depth."""
+    """Return whether values of a type, or nested values, have 128 bits or more."""
     import pyarrow as pa
     from pyarrow import types as is_
 
@@ -144,7 +144,7 @@ def _has_struct(kind: Any) -> bool:
 
 
 def _is_sliced(column: Any) -> bool:
-    """Return whether an array, or a nested one, starts after the beginning of its buffers."""
+    """Return whether an array, or one nested in it, starts after the beginning of its buffers."""
     import pyarrow as pa
     from pyarrow import types as is_
 

@@ -74,7 +74,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         TableSchemaValidationError: code 20, a column already exists or has an invalid name.
         UnsupportedError: code 0, a virtual column is requested.
         InvalidInputError: code 13, a column does not have exactly one of expression, computed and
-            virtual_column, or its expression is empty.
+            virtual_column; or its expression is empty.
     """
     expressions: dict[str, str] = {}
     check = SqlCheck(dataset.schema)
@@ -94,7 +94,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("no column to add; specify at least one")
-    # With row ids, because Lance does not scan a projection that consists only of constants.
+    # Row ids are included because Lance does not scan a projection that consists only of constants.
     scanner = dataset.scanner(columns=expressions, limit=0, with_row_id=True)
     check_types(scanner.projected_schema)
     dataset.add_columns(expressions)
@@ -124,7 +124,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         TableSchemaValidationError: code 20, the new name is in use or invalid, or the type cannot
             be cast.
         UnsupportedError: code 0, a virtual column is requested.
-        InvalidInputError: code 13, there is nothing to alter, or two entries are for the same
+        InvalidInputError: code 13, there is nothing to change, or two entries are for the same
             column.
     """
     import pyarrow as pa
@@ -166,17 +166,17 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         raise InvalidInputError("no column to alter; specify at least one")
     _require_once(entry.path for entry in entries)
     dataset.alter_columns(*alterations)
-    if lost:  # if the type changes, Lance rewrites the column without its metadata
+    if lost:  # if the type changes, Lance loses the column's metadata when it rewrites the column
         opened.note(dataset)
         dataset.update_field_metadata(lost)
 
 
 def drop(dataset: Any, columns: list[str]) -> None:
-    """Remove columns; their data remains in the files until they are rewritten.
+    """Remove columns; their data remains in the files until the files are rewritten.
 
     Raises:
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, no column is specified, or none would be left.
+        InvalidInputError: code 13, no column is specified, or no column would remain.
     """
     if not columns:
         raise InvalidInputError("no column to drop; specify at least one")
@@ -190,7 +190,7 @@ def drop(dataset: Any, columns: list[str]) -> None:
 def field_metadata(
     dataset: Any, entries: list[UpdateFieldMetadataEntry], opened: OpenedVersion
 ) -> dict[str, dict[str, str]]:
-    """Change the metadata of columns and return the result for each.
+    """Change the metadata of columns and return the resulting metadata of each.
 
     Args:
         dataset: the ``lance.LanceDataset``.
@@ -215,7 +215,7 @@ def field_metadata(
 
 
 def _check_merged(before: Mapping[str, str], entries: Mapping[str, str | None], owner: str) -> None:
-    """Reject a change after which there would be too much metadata (code 20); null values remove keys."""
+    """Reject a change that would result in too much metadata (code 20); null values remove keys."""
     merged = {**before, **entries}
     check_metadata({key: value for key, value in merged.items() if value is not None}, owner)
 

@@ -14,5 +14,5 @@ REPLACE = "replace"
 
 
 def asks(request: Any, entry: str) -> bool:
-    """Return whether an entry of a request's context is ``true``."""
+    """Return whether an entry of a request's context has the value ``true``."""
     return str((request.context or {}).get(entry, "")).lower() == "true"

@@ -32,7 +32,7 @@ __all__ = [
     "table_uri",
 ]
 
-# A listed version was deleted or replaced before it was read.
+# pylance's errors if a version was deleted or replaced between being listed and being read.
 _GONE_BETWEEN = re.compile(r"[Nn]ot found: .*_versions/|Invalid range \d+\.\.\d+ for object")
 _PAUSES_SECONDS = (0.01, 0.05, 0.2)
 
@@ -40,7 +40,7 @@ _PAUSES_SECONDS = (0.01, 0.05, 0.2)
 def open_dataset(
     storage: TableStorage, *, version: int | str | None = None, branch: str | None = None
 ) -> Any:
-    """Open a dataset; storage options that expire are renewed while it is read.
+    """Open a dataset; storage options that expire are renewed while the dataset is being read.
 
     Args:
         storage: location and options.
@@ -60,7 +60,8 @@ def open_dataset(
 
     options = storage.lance_options()
     with _no_dataset(storage.location):
-        # lance.dataset needs a location or a namespace; passing both avoids a second lookup.
+        # lance.dataset accepts either a location or a namespace; passing both to the class avoids a
+        # second lookup.
         dataset = lance.LanceDataset(
             storage.location,
             storage_options=options,
@@ -129,7 +130,8 @@ def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
 def exists(storage: TableStorage) -> bool:
     """Return whether the location has a dataset.
 
-    During a drop, a version may be listed but no longer readable; the check is then repeated.
+    During a drop, a version may still be listed although it cannot be read; the check is then
+    repeated.
 
     Raises:
         InvalidTableStateError: code 19, a version remains listed but cannot be read.
@@ -158,7 +160,7 @@ def _opens(storage: TableStorage) -> bool:
 
 
 def follow(dataset: Any, after: Any) -> None:
-    """Move a dataset to the version of another dataset, as pylance's own methods do after a change.
+    """Move a dataset object to the version that a commit created, as pylance's own methods do.
 
     Args:
         dataset: the ``lance.LanceDataset`` that was changed.

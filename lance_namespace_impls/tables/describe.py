@@ -19,7 +19,7 @@ __all__ = ["fill_details"]
 def fill_details(
     response: DescribeTableResponse, storage: TableStorage, request: DescribeTableRequest
 ) -> None:
-    """Open the dataset and fill version, schema, stats and metadata.
+    """Open the dataset and fill in its version, schema, statistics and metadata.
 
     Raises:
         InvalidTableStateError: code 19, there is no dataset.
@@ -35,8 +35,8 @@ def fill_details(
     response.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]
     )
-    # UpdateTableSchemaMetadata changes the schema's metadata; Lance's tools also use the dataset's
-    # metadata.
+    # UpdateTableSchemaMetadata changes the schema's metadata; Lance's own tools also use the
+    # dataset's metadata.
     response.metadata = {
         **(response.schema.metadata or {}),
         **{str(key): str(value) for key, value in dataset.metadata.items()},

@@ -1,19 +1,19 @@
 """Deletes a table's data in a way that can be resumed after an interruption.
 
 Once a table is removed from its catalog, no listing shows its data. A marker file next to the data
-therefore records the table's name and the version of the data. The marker has two states. Before
-the entry is removed, it only proves that the folder is writable, and authorizes no deletion:
-another tool may remove the entry and keep the data. After the drop has removed the entry, the
-marker is updated. Only then does a later drop or creation of a table with the same name delete the
-remaining files. Manifests are deleted first, because a dataset that lacks files must not open, and
-the marker is deleted last.
+therefore records the table's name and the version of the data. The marker has two states. At first,
+before the table's catalog entry is removed, the marker only proves that the folder is writable. It
+does not authorize deletion, because another tool may remove the entry and keep the data. Once the
+drop has removed the entry, the marker is updated. From then on, a later drop or creation of a table
+with the same name deletes the remaining files. Manifests are deleted first, so that a dataset with
+missing files cannot be opened. The marker is deleted last.
 
 Only Lance's own files are deleted, one by one: files that the manifests reference, and files with
-names that Lance generates. An Iceberg catalog stores its own files next to the data, and a location
-may be shared, such as a bucket that contains other tables.
+names that Lance generates. Other files must be preserved: an Iceberg catalog stores its own files
+next to the data, and a location may be shared, such as a bucket that contains other tables.
 
-A marker is valid only if nothing has been written since: it is ignored if the dataset has a version
-with a higher number or a later commit time.
+A marker is valid only while the data is unchanged. It is ignored if the dataset has a version with
+a higher number or a later commit time.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ DELETE_CONCURRENCY = 16
 
 @attrs.frozen(kw_only=True)
 class FolderState:
-    """The latest version of a dataset, for comparison with a later state."""
+    """The latest version of a dataset, to be compared with a later state."""
 
     version: int
     written: int
@@ -78,7 +78,7 @@ class _DropMarker:
     id: Identifier
     state: FolderState
     named: frozenset[str]
-    """The result of `TableFolder._named` before manifests were deleted."""
+    """The result of `TableFolder._named` before the manifests were deleted."""
     removed: bool
     """Whether the drop has removed the table's entry; if not, the marker authorizes no deletion."""
 
@@ -90,7 +90,7 @@ class _DropMarker:
 
     @classmethod
     def parse(cls, content: bytes) -> _DropMarker | None:
-        """Parse a marker; None if another tool wrote it. A missing `removed` means false."""
+        """Parse a marker; return None if another tool wrote it. A missing `removed` means false."""
         try:
             found = json.loads(content)
             return cls(
@@ -104,14 +104,14 @@ class _DropMarker:
 
 
 _NOTHING = FolderState(version=0, written=0)
-# The manifests are deleted first, so the list of branches still exists without the branches.
+# Order of deletion: manifests first, and the list of branches (``_refs``) after the branches.
 _TURN = {VERSIONS: 0, "_refs": 2}
 
 
 class TableFolder:
-    """A table's location, as seen by an operation that deletes its contents.
+    """A table's location, as used by an operation that deletes its contents.
 
-    The contents are listed once.
+    The contents are listed only once.
 
     Args:
         storage: location and options.
@@ -135,19 +135,19 @@ class TableFolder:
 
     @cached_property
     def _entries(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of the folders and files at the root; symbolic links count as files."""
+        """Names of the root's folders and files; symbolic links count as files."""
         if self._local is not None:
             return _scan(self._local)
         found = self._files.list_with_delimiter()
-        # pyarrow creates an empty object for a directory; in this listing, its name is empty.
+        # pyarrow creates an empty object for a directory; its name in this listing is empty.
         return frozenset(found.common_prefixes), frozenset(filter(None, found.objects))
 
     @cached_property
     def _contents(self) -> dict[str, list[str]]:
         """For each folder of the dataset, the paths of its contents, relative to the location.
 
-        On local storage, they include empty directories, with a trailing slash, and symbolic links;
-        object stores have neither.
+        On local storage, the paths include symbolic links and empty directories, which have a
+        trailing slash; object stores have neither.
         """
         return {name: self._list(name) for name in sorted(self._entries[0] & FOLDERS)}
 
@@ -158,7 +158,7 @@ class TableFolder:
 
     @property
     def has_marker(self) -> bool:
-        """Whether a file marks the table as declared, dropped or moved, or reserves the location."""
+        """Whether there is a marker of a declared, dropped or moved table, or of a reservation."""
         return any(map(is_marker, self._entries[1]))
 
     @property
@@ -166,7 +166,7 @@ class TableFolder:
         """Whether the location contains a table or is reserved for one; unreferenced files do not
         count.
 
-        The marker of a drop that never removed the entry does not reserve the location.
+        If a drop never removed the entry, its marker does not reserve the location.
         """
         if VERSIONS in self._entries[0]:
             return True
@@ -187,7 +187,7 @@ class TableFolder:
 
     def write_drop_marker(self, identifier: Identifier) -> bool:
         """Record that the table is being dropped; return False if there is nothing to delete. The
-        marker authorizes no deletion until `mark_removed` is called.
+        marker does not authorize deletion until `mark_removed` is called.
         """
         state = self.state()
         if state is None:
@@ -202,7 +202,7 @@ class TableFolder:
         return True
 
     def mark_removed(self) -> None:
-        """Record that the drop has removed the table's entry, so the deletion may be resumed.
+        """Record that the drop has removed the table's entry, so that the deletion may be resumed.
 
         Raises:
             InternalError: code 18, storage is no longer writable; the data is kept.
@@ -236,7 +236,7 @@ class TableFolder:
             delete_file(self._files, DROP_MARKER)
 
     def has_drop_marker(self, identifier: Identifier) -> bool:
-        """Return whether a drop removed the table's entry but not its data, which is unchanged since."""
+        """Return whether a drop removed the table's entry but not its data, which is unchanged."""
         marker = self._drop_marker
         if marker is None or marker.id != identifier or not marker.removed:
             return False
@@ -244,10 +244,10 @@ class TableFolder:
         return now.version <= marker.state.version and now.written <= marker.state.written
 
     def delete(self) -> bool:
-        """Delete the data, manifests first and the marker last; other tools' files are kept.
+        """Delete the data, manifests first and the marker last; keep the files of other tools.
 
         Returns:
-            False if the marker was removed concurrently: another process completed the same drop.
+            False if another process completed the same drop and removed the marker concurrently.
 
         Raises:
             ConcurrentModificationError: code 14, another process is deleting the data.
@@ -280,8 +280,8 @@ class TableFolder:
     def delete_remains(self) -> None:
         """Delete files that were written into the folder after the table had been dropped.
 
-        Does nothing if there is a version or a file that reserves the location. Files that are
-        written after the listing are kept.
+        Do nothing if there is a version, or a file that reserves the location. Files that are
+        written after the location has been listed are kept.
         """
         written = {
             name: list(filter(is_lance_file, paths)) for name, paths in self._contents.items()
@@ -295,7 +295,7 @@ class TableFolder:
             _remove_if_empty(self._local)
 
     def state(self) -> FolderState | None:
-        """Return the state of the dataset; None if there is none or it is damaged."""
+        """Return the state of the dataset, or None if there is no readable dataset."""
         dataset = _unless_damaged(partial(open_dataset, self._storage))
         if dataset is None:
             return None
@@ -312,10 +312,10 @@ class TableFolder:
 
     @cached_property
     def _named(self) -> set[str]:
-        """Paths of data files whose names Lance does not generate, but which a manifest references.
+        """Paths of data files that a manifest references but whose names Lance did not generate.
 
-        The manifests are read only if there are such files. The marker lists the files referenced
-        by manifests that a drop has already deleted.
+        The manifests are read only if there are files with other names. Files referenced by
+        manifests that a drop has already deleted are listed in the marker.
         """
         wanted = {
             path
@@ -340,7 +340,7 @@ class TableFolder:
         return is_lance_file(path, self._branches) or path in self._named
 
     def _has_remains(self) -> bool:
-        """Return whether an interrupted drop or an interrupted first write left files."""
+        """Return whether an interrupted drop or an interrupted first write left files behind."""
         return DROP_MARKER in self._entries[1] or any(
             self._is_lances(path)
             for folder in (VERSIONS, DATA)
@@ -353,7 +353,7 @@ class TableFolder:
         return _below(os.path.join(self._local, folder), folder)
 
     def _delete_folder(self, name: str, paths: Sequence[str], *, in_bulk: bool = True) -> None:
-        """Delete the files in a folder and, on local storage, directories that become empty."""
+        """Delete the files in a folder and, on local storage, the directories that become empty."""
         if self._local is not None:
             for path in paths:
                 if not path.endswith("/"):
@@ -380,8 +380,8 @@ class TableFolder:
                 ignore_not_found=True,
             )
         except (OSError, ValueError) as error:
-            # Another process has deleted the file above, without which pylance refuses to drop the
-            # folder.
+            # Another process has already deleted the file from the previous step; without that
+            # file, pylance refuses to drop the folder.
             if "Refusing to drop" not in str(error):
                 raise
             raise ConcurrentModificationError(
@@ -396,7 +396,7 @@ class TableFolder:
 
     @cached_property
     def _drop_marker(self) -> _DropMarker | None:
-        """The drop marker; None if there is none, another tool wrote it, or it was concurrently deleted."""
+        """The drop marker, or None if there is none, it was deleted, or another tool wrote it."""
         if DROP_MARKER not in self._entries[1]:
             return None
         content = read_small(self._files, DROP_MARKER)
@@ -408,7 +408,7 @@ def delete_folder(storage: TableStorage, name: str) -> None:
 
     Raises:
         ConcurrentModificationError: code 14, another process is deleting the data.
-        OSError: it could not be deleted.
+        OSError: the folder could not be deleted.
     """
     TableFolder(storage)._delete_in_bulk(name)
 
@@ -416,7 +416,7 @@ def delete_folder(storage: TableStorage, name: str) -> None:
 def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
     """Return whether all contents of a local directory have names that Lance generates.
 
-    If not, `TableFolder.first_foreign` determines whether they are Lance's files anyway.
+    If not, `TableFolder.first_foreign` determines whether the other files also belong to Lance.
 
     Args:
         folders: names of its subdirectories.
@@ -452,7 +452,7 @@ def _remove_if_empty(directory: str) -> None:
 
 
 def _unless_damaged(open_it: Callable[[], Any]) -> Any:
-    """Return an opened dataset; None if there is none or it is damaged."""
+    """Return an opened dataset, or None if there is no dataset or the dataset is damaged."""
     try:
         return open_it()
     except InvalidTableStateError:
@@ -464,7 +464,7 @@ def _unless_damaged(open_it: Callable[[], Any]) -> Any:
 
 
 def _below(directory: str, inside: str) -> list[str]:
-    """Return the paths of everything below a directory, prefixed with the path `inside`."""
+    """Return the paths of everything below a directory, each prefixed with the path `inside`."""
     found: list[str] = []
     try:
         with os.scandir(directory) as listed:

@@ -62,30 +62,30 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of "
      r"(file|stream)|"
      r"WKT error|PQ: num_sub_vectors|Divide by zero error|Arithmetic overflow", InvalidInputError),
-    # An expression fails for some row, or an index does not support the column's values.
+    # An expression fails for some rows, or an index does not support the column's values.
     (r"(Query Execution error: (Error applying filter expression to batch: )?(Execution|Arrow) error|"
      r"LanceError\(Arrow\): (Parser|Compute|Invalid argument) error): (?!.*panicked)|"
      r"array_resize: failed to convert|Construct GeoArrowArray|recursion limit exceeded",
      InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
-# The object in storage is opened like a dataset but is not one.
+# The object in storage is opened as a dataset but is not one.
 _BROKEN = re.compile(
     r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
 )
 # Local storage, S3.
 _LONG = re.compile(r"[Ff]ile name too long|KeyTooLong")
 # pylance appends the position in its Rust source to messages. The pattern matches a path only at
-# the beginning of a word: trying every character took seconds for malicious input.
+# the beginning of a word; a match at every character would take seconds for malicious input.
 _SOURCE = re.compile(
     r"(?:,? ?location: |, ?| )?(?<![^\s,])(?:[^\s,]*/)?(?:rust|src)/[^\s,]+\.rs:\d+(?::\d+)?"
 )
-# pylance also includes whole schemas in messages, with all fields of each struct.
+# pylance also appends whole schemas to messages, with all fields of each struct.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
-# The namespace's own error, if pylance called the namespace for the versions of a table.
+# The namespace's own error, if pylance called the namespace to manage the versions of a table.
 _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
-# The query engine's messages for a missing column. The columns that it lists after "Valid fields
-# are" belong to one step of its plan, not to the table.
+# The query engine's messages for a missing column. The columns listed after "Valid fields are"
+# belong to one step of its plan, not to the table.
 _NO_FIELD = re.compile(
     r"(?:No field named|Field) (?P<name>\S{1,200}?)(?: not found)?\."
     r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
@@ -119,8 +119,9 @@ def plain_message(error: BaseException) -> str:
 def _error_text(error: BaseException) -> str:
     """Return the message of an exception; the middle of a very long message is omitted.
 
-    Messages repeat the caller's input, and most patterns in this module take quadratic time.
-    pylance splits some messages into two parts, which print as a tuple.
+    The length is limited because messages repeat the caller's input, and most patterns in this
+    module take quadratic time. pylance splits some messages into two parts, which would print as a
+    tuple.
     """
     parts = error.args
     if isinstance(error, TypeError) and len(parts) > 1 and all(isinstance(p, str) for p in parts):
@@ -131,7 +132,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Return the protocol error for a failure of pylance; None if it is unknown.
+    """Return the protocol error for a failure of pylance, or None if the failure is unknown.
 
     Args:
         error: the failure.
@@ -175,13 +176,14 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
 def may_be_committed(error: BaseException) -> bool:
     """Return whether a commit may have taken effect, because its response was lost.
 
-    In that case, the files that it references must not be deleted, and it must not be repeated.
+    In that case, the commit must not be repeated, and the files that it references must not be
+    deleted.
     """
     return re.search(_UNKNOWN, _error_text(error)) is not None
 
 
 def _is_raised_by_lance(error: BaseException) -> bool:
-    """Return whether pylance rejected an argument; if False, the error is a bug in this package."""
+    """Return whether pylance rejected an argument; if not, the error is a bug in this package."""
     trace: Any = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -15,7 +15,7 @@ __all__ = ["delete_file", "is_missing", "local_path", "missing_files", "read_fil
 
 
 def read_small(session: Any, name: str) -> bytes | None:
-    """Return the content of a file; None if it does not exist.
+    """Return the content of a file, or None if the file does not exist.
 
     Args:
         session: a ``lance.file.LanceFileSession``.
@@ -36,7 +36,7 @@ def read_small(session: Any, name: str) -> bytes | None:
 
 
 def read_file(storage: TableStorage, name: str) -> bytes | None:
-    """Return the content of a file in a dataset's folder; None if it does not exist.
+    """Return the content of a file in a dataset's folder, or None if the file does not exist.
 
     Args:
         storage: location and options of the dataset.
@@ -57,7 +57,7 @@ def read_file(storage: TableStorage, name: str) -> bytes | None:
 
 
 def missing_files(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
-    """Return which of the named files are missing in a subfolder of a dataset's folder.
+    """Return which of the named files are missing from a subfolder of a dataset's folder.
 
     Args:
         storage: location and options of the dataset.
@@ -79,9 +79,9 @@ def missing_files(storage: TableStorage, folder: str, names: Sequence[str]) -> l
 
 
 def delete_file(session: Any, name: str) -> bool:
-    """Delete a file, if it exists; return False if storage reports it as missing.
+    """Delete a file if it exists; return False if storage reports that it does not exist.
 
-    Object stores do not report missing files.
+    Object stores do not report this.
 
     Args:
         session: a ``lance.file.LanceFileSession``.
@@ -105,7 +105,7 @@ def is_missing(error: Exception) -> bool:
 
 
 def local_path(location: str) -> str | None:
-    """Return a location as a path on this machine; None if it is not on local storage."""
+    """Return a location as a path on this machine, or None if it is not on local storage."""
     if "://" not in location:
         return location
     parts = urlsplit(location)

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_terms", "full_text_query"]
 
-# Lance processes full-text queries recursively; a stack overflow crashes the process.
+# Lance processes full-text queries recursively; deep nesting would overflow the stack and crash the
+# process.
 MAX_QUERY_DEPTH = 32
 MAX_PARTS = 1_000
 MAX_TERMS_LENGTH = 10_000
-# Lance builds an automaton of all strings within the distance; a large one takes minutes.
+# Lance builds an automaton of all strings within this edit distance. For a large distance, this
+# would last minutes.
 MAX_FUZZINESS = 2
-# For searches in several columns, pylance accepts only these default match options.
+# pylance accepts only these default match options in a search of several columns.
 _FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}
 
 
@@ -41,7 +43,7 @@ def full_text_query(dataset: Any, query: FtsQuery) -> Any:
 
 
 def check_terms(terms: str) -> None:
-    """Reject search terms that are too long (code 13)."""
+    """Reject search terms that are too long in total (code 13)."""
     if len(terms) > MAX_TERMS_LENGTH:
         raise InvalidInputError(
             f"the terms of a full-text query have {len(terms):,} characters; the maximum is "
@@ -50,7 +52,7 @@ def check_terms(terms: str) -> None:
 
 
 def _check_size(query: FtsQuery) -> None:
-    """Reject a query with too many parts, too long terms or too large a distance (code 13)."""
+    """Reject a query with too many parts, overlong terms or a large edit distance (code 13)."""
     waiting: list[FtsQuery] = [query]
     parts = 0
     while waiting:
@@ -150,7 +152,7 @@ def _match(node: MatchQuery, column: str) -> Any:
 
 
 def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
-    """Build the query that scores each row by its best match among the columns."""
+    """Build the query that scores each row by its best match in any of the columns."""
     MultiMatchQuery = load("lance.query").MultiMatchQuery
 
     for part, column in parts:

@@ -1,7 +1,7 @@
 """Hybrid search: merges the results of a vector search and a full-text search.
 
-Both searches run with the same conditions. The score of a row depends on its rank in each search,
-by reciprocal rank fusion, which is also LanceDB's default for hybrid queries.
+Both searches use the same conditions. A row's score is computed from its rank in each search by
+reciprocal rank fusion, which is also LanceDB's default for hybrid queries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ __all__ = ["RELEVANCE", "fused", "is_hybrid"]
 
 RELEVANCE = "_relevance_score"
 """Column with the fused score; rows are sorted by descending score."""
-# The constant k of reciprocal rank fusion: a larger value reduces the weight of the first ranks.
+# The constant k of reciprocal rank fusion; the larger it is, the lower the weight of the first
+# ranks.
 SMOOTHING = 60
 ROW_ID = "_rowid"
 
@@ -48,7 +49,7 @@ def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
     pc = load("pyarrow.compute")
 
     offset = request.offset or 0
-    # Each search must return all rows that can appear in the fused ranking.
+    # Each search must return all rows that can appear in the combined ranking.
     whole = attrs.evolve(request, k=request.k + offset, offset=None, with_row_id=True)
     nearest = search(attrs.evolve(whole, full_text_query=None))
     worded = search(attrs.evolve(whole, vector=None))

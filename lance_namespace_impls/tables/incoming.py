@@ -1,4 +1,4 @@
-"""Validates incoming rows before Lance reads them; every write uses it."""
+"""Validates incoming rows before Lance reads them; all writes use this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ __all__ = ["MAX_VALUE_NESTING", "MEASURED", "check_depth", "checked", "with_vect
 
 MAX_VALUE_NESTING = 128
 """Maximum nesting depth of a JSON value or a geometry. Lance parses such values recursively; a much
-deeper value crashes the process."""
+deeper value would crash the process.
+"""
 
 _JSONB_ARRAY, _JSONB_OBJECT, _JSONB_CONTAINER = 0x80, 0x40, 0x50
 
@@ -69,7 +70,7 @@ def with_vectors_of(rows: pa.Table | pa.RecordBatchReader, onto: pa.Schema) -> R
 
 
 def _with_vectors(schema: pa.Schema, onto: pa.Schema) -> pa.Schema:
-    """Return the rows' schema with lists replaced by the table's vector types."""
+    """Return the rows' schema with lists replaced by the table's fixed-size lists."""
     from pyarrow import types as is_
 
     for place, field in enumerate(schema):
@@ -177,11 +178,11 @@ def _children(kind: pa.DataType, column: Any) -> Iterator[tuple[pa.Field, Any]]:
         yield kind.value_field, column.values
 
 
-# --- Few values can be too deep, so only those are examined one by one.
+# --- Few values can be nested too deeply, and only those are examined one by one.
 
 
 def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the values with enough brackets to be nested too deeply, with their rows."""
+    """Yield the values that contain enough brackets to be nested too deeply, with their rows."""
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
@@ -329,7 +330,7 @@ def _end_of_rings(value: bytes, at: int, order: str, size: int) -> int:
 
 
 _WKB_COLLECTIONS = frozenset((4, 5, 6, 7))
-# Return the end of a geometry that contains no other geometries.
+# Functions that return the end of a geometry that contains no other geometries.
 _WKB_SIZES: dict[int, Callable[[bytes, int, str, int], int]] = {
     1: lambda value, at, order, size: at + size,
     2: _end_of_points,
@@ -342,5 +343,6 @@ MEASURED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], int]]] = {
     "geoarrow.wkb": (_collections, _wkb_depth),
     "ogc.wkb": (_collections, _wkb_depth),
 }
-"""Extension types whose values have a limited depth, with two functions: one selects the values to
-measure, the other measures a value."""
+"""Extension types whose values have a limited depth. Each has two functions: one selects the values
+to measure, and the other measures a value.
+"""

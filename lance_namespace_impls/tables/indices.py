@@ -50,7 +50,8 @@ VECTOR = (
     "IVF_HNSW_PQ",
 )
 READY = "ready"
-# Rows per partition of a vector index, if the caller does not specify the number of partitions.
+# Number of rows per partition of a vector index, if the caller does not specify the number of
+# partitions.
 PARTITION_ROWS = 8192
 _TEXT_OPTIONS = (
     "with_position",
@@ -76,20 +77,20 @@ _VECTOR_OPTIONS = (
 
 @frozen(kw_only=True)
 class IndexPlan:
-    """A validated index: arguments of pylance's functions that build it."""
+    """A validated index: the arguments of the pylance functions that build it."""
 
     column: str
     kind: str
     """Index type in upper case, such as ``IVF_PQ``."""
     name: str
     replace: bool
-    """Whether an index with the same name is replaced."""
+    """Whether to replace an index with the same name."""
     metric: str | None
     """Distance type of a vector index; None for other kinds."""
     options: Mapping[str, Any]
 
     def arguments(self) -> dict[str, Any]:
-        """Return the keyword arguments that follow the column and the kind."""
+        """Return the keyword arguments, which follow the column and the kind."""
         metric = {} if self.metric is None else {"metric": self.metric}
         return {"name": self.name, "replace": self.replace, **metric, **self.options}
 
@@ -156,7 +157,8 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
 def _check_geometries(dataset: Any, column: str) -> None:
     """Reject a column whose values Lance cannot safely parse as geometries (code 13).
 
-    Lance parses nested collections recursively, and other tools may have stored deeply nested ones.
+    Lance parses nested collections recursively, and other tools may have stored deeply nested
+    collections.
     """
     field = require(dataset, column)
     if not extension_of(field).startswith(_GEOMETRIES):
@@ -190,7 +192,7 @@ def _with_defaults(
             column = column.value_type  # a list of vectors
         size = getattr(column, "list_size", 1)
         chosen = next((size // n for n in (16, 8) if size % n == 0), 1)
-        # Codes with four bits are stored in pairs, so their number must be even.
+        # Codes of four bits are stored in pairs, so there must be an even number of them.
         in_pairs = options.get("num_bits") == 4 and chosen % 2 and size % (2 * chosen) == 0
         options["num_sub_vectors"] = 2 * chosen if in_pairs else chosen
     return options
@@ -209,7 +211,7 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
 
 
 def name_of(request: CreateTableIndexRequest) -> str:
-    """Return the name of the index, which by default is made from the column's name."""
+    """Return the name of the index, which is derived from the column's name by default."""
     return request.name or f"{request.column.replace('.', '_')}_idx"
 
 
@@ -229,7 +231,7 @@ def find_index(dataset: Any, name: str | None) -> Any:
 
 
 def list_indices(dataset: Any, after: str | None) -> Iterator[IndexContent]:
-    """Describe the indices ordered by name, starting after `after`."""
+    """Describe the indices in order of name, starting after `after`."""
     rows = dataset.count_rows()
     for index in sorted(dataset.describe_indices(), key=lambda index: str(index.name)):
         if after is not None and index.name <= after:
@@ -258,7 +260,7 @@ def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsRespons
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    # Without pylance's index_stats, which reads the centroids of every partition and issues a
+    # Do not use pylance's index_stats, which reads the centroids of every partition and issues a
     # warning.
     index = find_index(dataset, name)
     metric = (index.details or {}).get("metric_type")

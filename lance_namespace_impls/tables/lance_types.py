@@ -1,6 +1,6 @@
 """Converts Arrow types to the names used in Lance's JSON and SQL.
 
-They are for readers that do not support the protocol's names, which `schema` implements.
+These names are for readers that do not support the protocol's names; see `schema` for those.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _name(kind: Any, what: str) -> str:
 
 
 def sql_type_name(kind: pa.DataType) -> str:
-    """Return the name of an Arrow type for ``arrow_cast`` in Lance's SQL.
+    """Return the name of an Arrow type for the function ``arrow_cast`` in Lance's SQL.
 
     Raises:
         InvalidInputError: code 13, ``arrow_cast`` does not support the type.

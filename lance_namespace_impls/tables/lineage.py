@@ -1,8 +1,8 @@
 """Detects whether an opened dataset is still the one at its location.
 
 pylance commits a change on top of the opened version and checks only for later versions. If the
-table was dropped and created again, its versions start at 1, so pylance finds no later version: the
-new table would then reference the old table's deleted files, and lose its own rows.
+table was dropped and created again, its versions start at 1 again, so pylance finds no later
+version. The new table would then lose its own rows and reference the old table's deleted files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .refs import checkout
 
 __all__ = ["LocationState", "OpenedVersion", "open_version", "replaced"]
 
-# The last error occurs while a drop deletes the files that it has listed.
+# The last error occurs while a drop is deleting the files that it has listed.
 _NOTHING = (
     InvalidTableStateError,
     TableBranchNotFoundError,
@@ -55,12 +55,14 @@ class LocationState(Enum):
 def open_version(
     storage: TableStorage, branch: str | None = None
 ) -> Iterator[tuple[Any, OpenedVersion]]:
-    """Open a dataset that is about to be changed.
+    """Open a dataset in order to change it.
 
     Args:
         storage: location and options.
-        branch: its branch; defaults to the main one. Returns: the ``lance.LanceDataset`` and its
-            version.
+        branch: its branch; defaults to the main one.
+
+    Yields:
+        the ``lance.LanceDataset`` and its version.
 
     Raises:
         InvalidTableStateError: code 19, the location has no dataset.
@@ -82,7 +84,7 @@ def open_version(
 
 
 class _Folder:
-    """A local folder of versions, which is opened before the dataset in it.
+    """A local folder of versions; it is opened before the dataset that it contains.
 
     While it is open, no other folder can get the same inode number.
 
@@ -102,20 +104,22 @@ class _Folder:
         self._manifest = self._find()
 
     def is_unchanged(self) -> bool:
-        """Return whether the folder still exists and its version is unchanged."""
+        """Return whether the folder still exists and the version in it is unchanged."""
         before, now = self._manifest, self._find() if self._is_same() else None
         if before is None or now is None:
             return False
         return (before.st_ino, before.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
 
     def is_replaced(self) -> bool:
-        """Return whether another folder replaced it; a cleanup of old versions never does that."""
+        """Return whether another folder replaced this one, which a cleanup of old versions never
+        does.
+        """
         return self._is_same() is False
 
     def _is_same(self) -> bool | None:
-        """Return whether the folder at the path is the open one; None if it cannot be read."""
+        """Return whether the folder at the path is the open one, or None if it is unreadable."""
         try:
-            # On a shared disk, opening the folder makes changes by other machines visible.
+            # On a shared disk, opening the folder makes changes from other machines visible.
             current = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None
@@ -138,15 +142,15 @@ class _Folder:
 
 @frozen(kw_only=True)
 class OpenedVersion:
-    """A version of a dataset that is about to be changed."""
+    """An opened version of a dataset that is about to be changed."""
 
     storage: TableStorage
     branch: str | None
     number: int
     written: datetime
-    """Commit time in the manifest; it distinguishes versions of different tables."""
+    """Commit time in the manifest; it distinguishes equal version numbers of different tables."""
     committed: dict[int, datetime] = Factory(dict)
-    """The versions that the change has committed since, with their commit times."""
+    """The versions that the change has committed so far, with their commit times."""
     folder: _Folder | None = field(default=None, repr=False)
 
     @classmethod
@@ -160,7 +164,7 @@ class OpenedVersion:
         """
         found = dataset.get_version()
         return cls(
-            # Without the session, because its cache may contain deleted files.
+            # The cache of the session may contain deleted files.
             storage=evolve(storage, session=lambda: None),
             branch=branch,
             number=int(found["version"]),
@@ -173,7 +177,7 @@ class OpenedVersion:
         return _root(self.storage, self.branch)
 
     def note(self, dataset: Any) -> None:
-        """Record the version that a commit created; ignored if nothing was committed.
+        """Record the version that a commit created, if anything was committed.
 
         Args:
             dataset: the ``lance.LanceDataset`` that was opened.
@@ -221,8 +225,8 @@ class OpenedVersion:
     def _was_cleaned_up(self, latest: Any) -> bool:
         """Return whether the dataset is the same and only its old versions were cleaned up.
 
-        In that case, its folder on local storage is unchanged, and the latest version still has all
-        its files; a drop would have deleted them. If that version has no files, no remaining
+        In that case, its folder on local storage is the same, and the latest version still has all
+        its files, which a drop would have deleted. If that version has no files, no remaining
         version with a lower number may have a later commit time.
         """
         if self.folder is not None and self.folder.is_replaced():
@@ -230,7 +234,7 @@ class OpenedVersion:
         manifests = self._manifests()
         if not manifests:
             return (
-                True  # the folders of a branch may have other names, so this cannot be determined
+                True  # the folder of a branch may have another name, so this cannot be determined
             )
         if files := _files(latest):
             return not missing_files(self.root, DATA, files)
@@ -241,13 +245,13 @@ class OpenedVersion:
                 or self._at(latest, earlier).get_version()["timestamp"] < self.written
             )
         except TableVersionNotFoundError:
-            return True  # cleaned up just now
+            return True  # it has just been cleaned up
 
     def misplaced(self) -> list[int]:
         """Return the versions that the change committed to another dataset and that can be
         deleted, latest first.
 
-        Versions on which other writers have based commits are not included.
+        Versions on which another writer has based a commit are not included.
         """
         try:
             latest = self._open()
@@ -266,9 +270,9 @@ class OpenedVersion:
         return found
 
     def require_same(self, dataset: Any, what: str) -> None:
-        """Reject and revert a change that reached another dataset.
+        """Reject a change that was applied to another dataset, and revert it.
 
-        Versions that a catalog manages must be reverted by the process that uses the catalog.
+        If a catalog manages the versions, the process that uses the catalog must revert them.
 
         Args:
             dataset: the ``lance.LanceDataset`` that was opened, after the change.
@@ -285,7 +289,7 @@ class OpenedVersion:
         raise replaced(what)
 
     def delete(self, numbers: list[int]) -> None:
-        """Delete the manifests of versions, in the specified order.
+        """Delete the manifests of versions in the specified order.
 
         Raises:
             OSError: a manifest cannot be deleted.
@@ -296,7 +300,7 @@ class OpenedVersion:
                 ManifestFolder(self.storage, self.branch).delete(manifests[number])
 
     def _manifests(self) -> dict[int, str]:
-        """Return the names of the manifests by version."""
+        """Return the names of the manifests, by version."""
         return {version_of(n): n for n in ManifestFolder(self.storage, self.branch).names()}
 
 
@@ -315,7 +319,7 @@ def _root(storage: TableStorage, branch: str | None) -> TableStorage:
 
 @contextmanager
 def _catalog_errors() -> Iterator[None]:
-    """Raise the catalog's own error if a table or version that it manages is missing."""
+    """Raise the catalog's own error if a table or version that the catalog manages is missing."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -326,7 +330,7 @@ def _catalog_errors() -> Iterator[None]:
 
 
 def _files(dataset: Any) -> list[str]:
-    """Return a dataset's data files at its own location; a clone also references files of its source."""
+    """Return the data files at a dataset's own location; a clone also references other files."""
     return [
         file.path
         for fragment in dataset.get_fragments()

@@ -1,9 +1,9 @@
 """Manages the manifest files of tables whose versions are managed by the catalog.
 
-A writer stages a manifest under its final name plus a suffix. After the catalog has accepted the
-manifest, it is renamed to the final name, under which all Lance readers find it. A manifest with a
-final name that the catalog has not accepted was committed without the catalog. It is moved aside by
-adding a suffix, because pylance would commit on top of it.
+A writer stages a manifest under its final name plus a suffix. Once the catalog has accepted the
+manifest, the file is renamed to the final name, under which all Lance readers find it. If the
+catalog has not accepted a manifest that has a final name, the manifest was committed without the
+catalog. Such a file is renamed by adding a suffix, because pylance would commit on top of it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _STAGED = re.compile(r"(\d{1,20}\.manifest)(-[A-Za-z0-9._-]{1,100})?")
 
 
 def version_of(name: str) -> int:
-    """Return the version that a final name contains; the newer scheme counts down from the largest number."""
+    """Return the version in a final name; newer names count down from the largest number."""
     text = name.removesuffix(".manifest")
     return LARGEST - int(text) if len(text) == 20 else int(text)
 
 
 def final_name(path: str, version: int | None = None) -> str:
-    """Return a manifest's final name, or that of another version in the same naming scheme.
+    """Return the final name of a manifest, or of another version in the same naming scheme.
 
     Args:
         path: path of a manifest, staged or final.
@@ -62,7 +62,8 @@ def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -
         path: path of the manifest according to the writer.
         version: its intended version.
         what: the operation and its object, as the start of messages.
-        manifests: the folder in which the manifest must be; readers open it at the stored path.
+        manifests: the folder that must contain the manifest; readers open the manifest at the
+            stored path.
 
     Raises:
         InvalidInputError: code 13, the file is not a manifest of that version.
@@ -128,13 +129,13 @@ class ManifestFolder:
         )
 
     def has(self, name: str) -> bool:
-        """Return whether a file exists."""
+        """Return whether a file with this name exists."""
         if self._local is not None:
             return (self._local / name).exists()
         return bool(self._files.contains(f"{self._folder}/{name}"))
 
     def size(self, name: str) -> int | None:
-        """Return a file's size in bytes; None if it is missing or storage does not report it."""
+        """Return a file's size in bytes, or None if there is no file or no reported size."""
         if self._local is None:
             return None
         try:
@@ -143,7 +144,7 @@ class ManifestFolder:
             return None
 
     def names(self) -> list[str]:
-        """Return the existing final names, unordered."""
+        """Return the final names that exist, in no particular order."""
         if self._local is not None:
             try:
                 found = os.listdir(self._local)
@@ -156,7 +157,7 @@ class ManifestFolder:
     def publish(self, staged: str) -> None:
         """Rename a staged manifest to its final name, replacing any file with that name.
 
-        Does nothing if another process has already renamed it.
+        Do nothing if another process has already renamed it.
 
         Raises:
             InvalidInputError: code 13, neither file exists.
@@ -175,18 +176,18 @@ class ManifestFolder:
 
     def set_aside(self, name: str) -> None:
         """Rename a manifest that was committed without the catalog to a name that is not final."""
-        with suppress(FileNotFoundError):  # another process renamed it
+        with suppress(FileNotFoundError):  # another process has renamed it
             self._move(name, f"{name}-{uuid.uuid4()}", keep=False)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it exists."""
+        """Delete a file if it exists."""
         if self._local is not None:
             (self._local / name).unlink(missing_ok=True)
             return
         delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
-        """Rename a file. Object stores copy it; the old file is then deleted unless `keep` is true."""
+        """Rename a file; on object stores, copy it and delete the old one unless `keep` is true."""
         if self._local is not None:
             os.replace(self._local / old, self._local / new)
             return

@@ -1,10 +1,10 @@
 """Merges rows by key; concurrent merges insert each new key only once.
 
 pylance commits a merge on top of concurrent changes to other rows, so two concurrent merges that
-insert the same key would both succeed. Therefore, every inserting merge declares a change to one
-fragment number that no table uses. pylance treats two changes to the same fragment as a conflict,
-atomically with the commit and on every kind of storage. The losing merge runs again on the newer
-version, where it finds the key and updates the row.
+insert the same key would both succeed. Therefore, every merge that may insert rows declares a
+change to a fragment number that no table uses. pylance treats two changes to the same fragment as a
+conflict; it checks for conflicts atomically with the commit, on every kind of storage. The losing
+merge runs again on the newer version, where it finds the key and updates the row.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAIMED_FRAGMENT", "MergeRows", "duplicate_key", "merge_alone", "merge_rows", "pauses"]
 
-# The largest fragment number: row addresses store it in 32 bits, and fragments are numbered from 0.
+# The largest fragment number. Row addresses store it in 32 bits, and fragments are numbered from 0.
 CLAIMED_FRAGMENT = 2**32 - 1
 TRIES = 200
 TIMEOUT = timedelta(seconds=30)
 _SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.5
-# Maximum bytes in memory; more are spilled to a temporary file. A merge that loses a race reads the
-# rows again.
+# Maximum number of bytes in memory; larger data is written to a temporary file. The rows are kept
+# because a merge that loses a race reads them again.
 _BYTES_IN_MEMORY = 64 * 2**20
 _LONGEST_KEY = 100
 
@@ -95,7 +95,7 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
                 writer = pa.ipc.new_stream(file, rows.schema)
             for each in buffered:
                 writer.write_batch(each)
-            # A column from a stream keeps all columns of its batch in memory, so it is copied.
+            # A column from a stream keeps its whole batch in memory, so the column is copied.
             buffered_keys[-len(buffered) :] = [
                 _copied(each) for each in buffered_keys[-len(buffered) :]
             ]
@@ -130,7 +130,7 @@ def _read_again(file: Any) -> pa.RecordBatchReader:
 
 
 def _check_keys(keys: pa.Table) -> None:
-    """Reject rows with the same key; nulls are never equal.
+    """Reject rows with the same key; nulls never count as equal.
 
     Raises:
         InvalidInputError: code 13.
@@ -151,7 +151,7 @@ def _check_keys(keys: pa.Table) -> None:
 
 
 def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
-    """Build the error for several source rows with the same key (code 13).
+    """Build the error for a key that occurs in several source rows (code 13).
 
     Args:
         key: the key's columns and their values.
@@ -169,20 +169,20 @@ def merge_alone(
     uncommitted: Callable[[Any], tuple[Any, dict[str, Any]]],
     timeout: timedelta | None,
 ) -> dict[str, Any]:
-    """Merge rows, preventing concurrent inserts of the same keys; return pylance's counts.
+    """Merge rows, preventing concurrent inserts of the same keys; return pylance's row counts.
 
     A merge that loses a race runs again on the newer version.
 
     Args:
         dataset: the ``lance.LanceDataset``; afterwards, it is at the new version.
         branch: its branch; defaults to the main one.
-        uncommitted: merges into a dataset without a commit; returns pylance's transaction and
+        uncommitted: merges into a dataset without committing; returns pylance's transaction and row
             counts.
         timeout: how long to retry.
 
     Raises:
-        ConcurrentModificationError: code 14, another change was first in every attempt; nothing is
-            merged.
+        ConcurrentModificationError: code 14, another change was committed first in every attempt;
+            nothing is merged.
     """
     onto = dataset
     for pause in pauses(timeout):
@@ -207,8 +207,7 @@ def merge_alone(
 
 
 def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
-    """Yield, for each attempt, the number of seconds to wait if it loses a race; None for the last
-    attempt.
+    """For each attempt, yield the seconds to wait if it loses a race; None for the last attempt.
 
     Args:
         timeout: how long to start new attempts; defaults to 30 seconds.
@@ -224,15 +223,15 @@ def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
 
 
 def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
-    """Commit a merge and return the dataset at the new version; if that fails, delete the new files."""
+    """Commit a merge and return the dataset at its new version; delete the new files on failure."""
     lance = load("lance")
 
     operation = transaction.operation
     if claims:
         operation.removed_fragment_ids = [*operation.removed_fragment_ids, CLAIMED_FRAGMENT]
     try:
-        # With more retries, pylance would wait seconds between them; the caller merges again
-        # instead.
+        # If it retried more often, pylance would wait seconds in between; the caller runs the merge
+        # again instead.
         return lance.LanceDataset.commit(dataset, transaction, max_retries=1)
     except Exception as error:
         if may_be_committed(error):

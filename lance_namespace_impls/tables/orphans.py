@@ -1,7 +1,7 @@
 """Finds and deletes files at a table's location that no version references.
 
-Killed writers leave such files behind. The files of an active writer are also unreferenced until it
-commits; only their age distinguishes the two cases.
+Writers that are killed leave such files behind. The files of an active writer are also unreferenced
+until the writer commits; only the age of a file distinguishes the two cases.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .refs import branches_of
 __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 
 # Folders of files that a version may reference. Lance itself cleans up manifests, transactions and
-# references.
+# refs.
 _HELD = re.compile(r"(?:tree/.+?/)?(?:data|_deletions|_indices)/")
-# Records of the data files and parts of indices that tasks have completed; see
+# Records of the data files and index parts that tasks have completed; see
 # `lance_namespace_impls.distributed.attempts`.
 _NOTE = re.compile(r"_transactions/(?P<job>[0-9a-f]{32})/(?P<file>[^/]+)")
 _PARENT = re.compile(r"(?P<file>.*data/[^/]+)/[^/]+\.blob")
@@ -45,7 +45,7 @@ class Orphan:
 def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
     """Return the files that no version of any branch references, and the records of dead jobs.
 
-    Files that a job has recorded are omitted while the job is writing or can be resumed.
+    Files that a job has recorded are omitted as long as the job is writing or can be resumed.
 
     Args:
         dataset: a ``lance.LanceDataset``.
@@ -76,7 +76,7 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
             names = [note.path.rpartition("/")[2] for note in of_job]
             busy.update("data/" + name for name in names)
             busy.update("_indices/" + name.removesuffix(".json") for name in names)
-    # Read after listing the files: files committed in between thus count as referenced.
+    # Read this after listing the files, so that files committed in between count as referenced.
     referenced = busy.union(_referenced_files(dataset)) if candidates else busy
     found = [file for file in candidates if not _is_referenced(file.path, referenced)]
     return sorted([*found, *dead], key=lambda each: each.path)
@@ -100,7 +100,7 @@ def _referenced_files(dataset: Any) -> Iterator[str]:
 
 
 def _is_referenced(path: str, referenced: set[str]) -> bool:
-    """Return whether a version or a job references a file, or the file that it belongs to."""
+    """Return whether a version or a job references a file or the folder that contains it."""
     blob = _PARENT.fullmatch(path)
     return (
         path in referenced
@@ -113,13 +113,13 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
     """Delete files and return their total size; missing files are skipped.
 
     Raises:
-        OSError: one could not be deleted.
+        OSError: a file could not be deleted.
     """
     LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     deleted = 0
-    # A record is deleted after its file, so an interrupted run can be resumed.
+    # A record is deleted after its file, so that an interrupted run can be resumed.
     for orphan in sorted(orphans, key=lambda each: each.path.startswith("_transactions/")):
         if session.contains(orphan.path) and delete_file(session, orphan.path):
             deleted += orphan.bytes

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["analyze", "explain", "only_vector_column", "scan", "scanner"]
 
 # By default, pylance reads up to 2 GiB ahead, which is too much for a server with many concurrent
-# clients. It always reads whole pages of a column, however large, so large fragments are read in
-# ranges.
+# clients. It always reads whole pages of a column, however large they are, so large fragments are
+# read in ranges.
 READ_AHEAD_BYTES = 16 << 20
 LEGACY = "0.1"
 BATCH_ROWS, LEAST_BATCH_ROWS = 8192, 64
 BATCH_BYTES = 4 << 20
 # In tables up to this size, fetching the other columns of matching rows later costs more than
-# reading them immediately, unless they are wide. The first few batches satisfy a query with a
-# limit.
+# reading them immediately, unless the columns are wide. The first few batches are enough for a
+# query with a limit.
 SMALL_ROWS, SMALL_BYTES = 16 << 10, 4 << 20
 SMALL_BATCH_ROWS = 2048
 NARROW_BYTES = 32
@@ -71,7 +71,7 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
         raise InvalidInputError("k is 0; set it to the number of rows that the search must return")
     if vector is not None:
         arguments["nearest"] = _nearest(dataset, request, vector)
-        # Skipped rows do not count towards k, so the search must find them in addition.
+        # Skipped rows do not count toward k, so the search must find them in addition.
         arguments["nearest"]["k"] += request.offset or 0
         if request.vector is not None and not request.vector.multi_vector:
             arguments["limit"] = request.k
@@ -93,12 +93,12 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
 
 
 def explain(dataset: Any, request: Query, verbose: bool | None) -> str:
-    """Return the plan of a query; for a hybrid query, the plans of both searches."""
+    """Return the plan of a query, or both plans of a hybrid query."""
     return _each_search(request, lambda part: scanner(dataset, part).explain_plan(verbose))
 
 
 def analyze(dataset: Any, request: Query) -> str:
-    """Run a query and return its plan with metrics; for a hybrid query, those of both searches."""
+    """Run a query and return its plan with metrics, or both plans of a hybrid query."""
     return _each_search(request, lambda part: scanner(dataset, part).analyze_plan())
 
 
@@ -143,7 +143,7 @@ def scan(
 
 
 def _scans(dataset: Any, request: Query) -> Iterator[Any]:
-    """Build the scanners whose results, in sequence, answer a query; there is at least one."""
+    """Build at least one scanner; the concatenated results are the result of the query."""
     whole = scanner(dataset, request)
     is_search = request.full_text_query is not None or _vector(request) is not None
     columns = request.columns.column_names if request.columns is not None else None
@@ -168,7 +168,7 @@ def _scans(dataset: Any, request: Query) -> Iterator[Any]:
 
 
 def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
-    """Yield groups of fragments with their first row and their row count, which is at most `most`."""
+    """Yield groups of at most `most` rows: the fragments, their first row and their row count."""
     together: list[Any] = []
     grouped_rows = 0
     for fragment in dataset.get_fragments():
@@ -187,8 +187,8 @@ def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
-    """Return a callable that runs a query with few rows and returns one batch; None for other
-    queries.
+    """Return a callable that runs a query with a small limit and returns all rows in one batch, or
+    None for other queries.
 
     Nothing is read until the callable is called.
 
@@ -206,7 +206,7 @@ class _Shape:
     """The size and layout of a dataset."""
 
     batch_rows: int
-    """Number of rows in a batch of a few megabytes: wide vectors require small batches."""
+    """Number of rows in a batch of a few megabytes; wide vectors require small batches."""
     wide: list[str]
     """Columns with a large size per row."""
     is_small: bool
@@ -215,7 +215,7 @@ class _Shape:
     """Number of rows including deleted ones; None if unknown."""
     row_bytes: int
     fixed: Mapping[str, int]
-    """Columns whose values have a fixed size, with that size in bytes."""
+    """Columns whose values have a fixed size, each with that size in bytes."""
     is_legacy: bool
     """Whether reading rows requires reading all rows before them."""
 
@@ -228,8 +228,8 @@ class _Shape:
         sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
         width = max(sum(widths.values()), 1)
         rows_per_batch = BATCH_BYTES // width
-        # The width of variable-length columns is a guess, so the sizes of the data files are used,
-        # too. Old files do not record their size.
+        # The width of variable-length columns is a guess, so the sizes of the data files are used
+        # as well. Old files do not record their size.
         row_size = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, rows_per_batch)),
@@ -246,7 +246,7 @@ class _Shape:
         )
 
     def range_rows(self, columns: Sequence[str] | None) -> int:
-        """Return how many rows may be read ahead; 0 means no limit.
+        """Return how many rows may be read ahead; 0 means that there is no limit.
 
         Args:
             columns: the columns to read; defaults to all.
@@ -270,7 +270,7 @@ def _shape(dataset: Any) -> _Shape:
 
 
 def _width(kind: pa.DataType) -> int:
-    """Return the size of a value in bytes; an estimate for types of variable size."""
+    """Return the size of a value in bytes; for types of variable size, an estimate."""
     length = 1
     while hasattr(kind, "list_size"):
         length *= max(kind.list_size, 1)
@@ -279,7 +279,7 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _item(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values in fixed-size lists; for other types, the type itself."""
+    """Return the value type of fixed-size lists, or the type itself for any other type."""
     return _item(kind.value_type) if hasattr(kind, "list_size") else kind
 
 
@@ -290,7 +290,7 @@ def _within(numbers: Iterable[int | None], most: int) -> bool:
 
 
 def _ordering(request: Query) -> list[Any] | None:
-    """Return the order that the request's context specifies; None if it specifies no order."""
+    """Return the order that the request's context specifies, or None if there is none."""
     text = (request.context or {}).get(ORDER_BY)
     if text is None:
         return None
@@ -322,7 +322,7 @@ def _is_fixed(kind: pa.DataType) -> bool:
 def _columns(
     request: Query, score: str | None, check: SqlCheck
 ) -> list[str] | dict[str, str] | None:
-    """Return the columns to read; pylance requires that the score of a search is named explicitly."""
+    """Return the columns to read; pylance requires that the score column of a search is named."""
     columns = request.columns
     if columns is None:
         return None
@@ -349,7 +349,7 @@ def _vector(request: Query) -> list[Any] | None:
     if provided:
         return provided[0]
     is_empty = vector.single_vector is not None or vector.multi_vector is not None
-    # If there is no vector, lancedb sends an empty vector and no column.
+    # If a query has no vector, lancedb sends an empty vector and no column.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):
         raise InvalidInputError(
             "the vector is empty; specify a vector, or omit vector_column and distance_type"
@@ -380,7 +380,7 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
 
 
 def _metric(dataset: Any, request: Query, column: str) -> str | None:
-    """Return the distance type; None lets pylance use the distance type of the index."""
+    """Return the distance type, or None if pylance is to use the distance type of the index."""
     if request.distance_type:
         return request.distance_type.lower()
     if not request.bypass_vector_index:
@@ -394,7 +394,7 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
         if (metric := (index.details or {}).get("metric_type"))
         and list(index.field_names) == [column.strip("`")]
     ]
-    # If there are several indices, pylance searches the oldest, so its metric applies.
+    # If there are several indices, pylance searches the oldest one, so its distance type applies.
     return str(min(metrics)[1]).lower() if metrics else None
 
 
@@ -414,7 +414,7 @@ def only_vector_column(schema: pa.Schema) -> str:
 
 
 def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
-    """Reject a search in variable-length lists; Lance's own message does not state the remedy."""
+    """Reject a search in variable-length lists; Lance's own message does not suggest a remedy."""
     import pyarrow as pa
 
     if column not in schema.names:

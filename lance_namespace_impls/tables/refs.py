@@ -44,7 +44,7 @@ __all__ = [
 # Names become file names, which are escaped and get an extension; file systems allow 255 bytes.
 MAX_NAME_LENGTH = 200
 MAIN = "main"
-# pylance accepts tag names with letters in any script, but then cannot find any of the table's
+# pylance accepts tag names with letters of any script, but then cannot find any of the table's
 # tags. It rejects other invalid names late, and with its own message. Names are therefore checked
 # here. With ".json", 250 bytes still fit in a file name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
@@ -52,9 +52,9 @@ _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")
 _UNREAD_BRANCH = re.compile(r"Not found: (.*_refs/branches/\S*)")
 # When pylance creates a branch or a tag, it escapes these characters twice in the path of a local
-# table, and stores the files in another folder next to the table.
+# table, and therefore stores the files in another folder next to the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
-# pylance's errors for the process that loses a race to create a branch.
+# pylance's errors for a process that loses a race to create a branch.
 _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
 
 
@@ -71,8 +71,8 @@ def tags(dataset: Any) -> dict[str, TagContents]:
 def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
     """Return pylance's data about each tag.
 
-    If another program created a tag whose name pylance cannot read back, the other tags are
-    returned.
+    If another program created a tag with a name that pylance cannot read back, only the other tags
+    are returned.
     """
     try:
         return dict(dataset.tags.list())
@@ -145,7 +145,7 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
 
 @contextmanager
 def _ref_errors(name: str, version: int | None = None, branch: str | None = None) -> Iterator[None]:
-    """Translate pylance's errors about a tag to protocol errors."""
+    """Translate pylance's errors about a tag."""
     if not _TAG.fullmatch(name):
         raise _no_tag(name)
     try:
@@ -156,7 +156,7 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
             raise TableTagAlreadyExistsError(
                 f"tag {name!r} already exists; update or delete it"
             ) from error
-        # If two processes delete a tag concurrently, the second one does not find its file.
+        # If two processes delete a tag concurrently, the second process does not find its file.
         if "Ref not found" in text or "Ref is invalid" in text or _UNREAD_TAG.search(text):
             raise _no_tag(name) from error
         if "Version not found" in text:
@@ -221,7 +221,7 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
     try:
         return dataset.checkout_version((branch, version))
     except (ValueError, OSError) as error:
-        require_branch(dataset, branch)  # it may have been deleted just now
+        require_branch(dataset, branch)  # it may have been deleted in the meantime
         if "not found" not in str(error).lower():
             raise
         raise _no_version(version, branch) from error
@@ -254,7 +254,7 @@ def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
 def create_branch(
     dataset: Any, name: str, from_branch: str | None, from_version: int | None
 ) -> None:
-    """Create a branch from a version, by default the latest version on the main branch.
+    """Create a branch from a version, by default from the latest version on the main branch.
 
     Raises:
         InvalidInputError: code 13, the name is invalid for a branch.
@@ -274,7 +274,7 @@ def create_branch(
         raise InvalidInputError(
             f"{_shown(name)} is not a valid branch name: no part of it may be '.'"
         )
-    # pylance reports an existing branch as an internal error, so check before the call.
+    # pylance reports an existing branch as an internal error, so check before calling it.
     conflict = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in branches_of(dataset):
         raise conflict
@@ -285,7 +285,8 @@ def create_branch(
     try:
         dataset.create_branch(name, *start)
     except Exception as error:
-        # A branch that another process is creating exists before it is listed.
+        # While another process is creating a branch, the branch already exists but is not listed
+        # yet.
         if not _TAKEN.search(str(error)) and name not in branches_of(dataset):
             raise
         raise conflict from error
@@ -305,8 +306,8 @@ def delete_branch(dataset: Any, name: str) -> None:
     branches = branches_of(dataset)
     if name not in branches:
         raise _no_branch(name)
-    # The files of branch a/b are stored inside the folder of branch a. Lance would not delete any
-    # of them, and they would block a new branch a and a drop of the table.
+    # The files of branch a/b are stored inside the folder of branch a. Lance would delete none of
+    # them, and they would prevent both a new branch a and a drop of the table.
     if below := sorted(other for other in branches if other.startswith(f"{name}/")):
         raise _in_use(name, f"its folder contains the files of {', '.join(map(repr, below))}")
     if holders := _holders(dataset, name):
@@ -329,8 +330,7 @@ def _in_use(name: str, holders: str) -> InvalidTableStateError:
 
 
 def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | None) -> None:
-    """Reject versions that a tag references or from which a branch starts; Lance keeps such
-    versions.
+    """Reject versions that have a tag or from which a branch starts; Lance keeps such versions.
 
     Raises:
         InvalidTableStateError: code 19.
@@ -366,8 +366,8 @@ def _holders(dataset: Any, branch: str) -> str:
 def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
     """Return pylance's data about each branch.
 
-    pylance lists the files and then reads each of them; if one is deleted in between, the call is
-    retried.
+    pylance lists the files and then reads them one by one; if one of them is deleted in between,
+    the call is retried.
     """
     unread = None
     while True:

@@ -34,8 +34,7 @@ __all__ = ["check_merge", "count", "delete", "merge_insert", "merge_timeout", "u
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
-    """Set columns in the rows that match a predicate; each update consists of a column and a SQL
-    expression.
+    """Set columns of the rows that match a predicate, each to the value of a SQL expression.
 
     All expressions use the values from before the update.
 
@@ -67,8 +66,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
 
 
 def count(dataset: Any, predicate: str | None) -> int:
-    """Return the number of rows that match a predicate; without a predicate, the number of all
-    rows.
+    """Return the number of rows that match a predicate, or of all rows if there is no predicate.
 
     Raises:
         InvalidInputError: code 13, Lance cannot evaluate the predicate.
@@ -91,7 +89,7 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
 
 
 def check_merge(request: MergeInsertIntoTableRequest) -> None:
-    """Reject a merge without a key or an action, or with unsafe SQL (code 13)."""
+    """Reject a merge that has no key, no action or unsafe SQL (code 13)."""
     if not request.on:
         raise InvalidInputError("'on' is empty; specify the key columns")
     if not (
@@ -113,7 +111,7 @@ def _check_conditions(request: MergeInsertIntoTableRequest, schema: pa.Schema | 
 
 
 def merge_timeout(request: MergeInsertIntoTableRequest) -> timedelta | None:
-    """Return how long a merge may retry; None if the request does not specify it."""
+    """Return how long a merge may retry, or None if the request does not specify it."""
     return None if request.timeout is None else parse_duration(request.timeout)
 
 
@@ -122,11 +120,11 @@ def merge_insert(
 ) -> MergeInsertIntoTableResponse:
     """Merge rows into a table by key; null keys match no rows.
 
-    A merge that may insert prevents concurrent inserts of the same keys.
+    A merge that may insert rows prevents concurrent inserts of the same keys.
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        ConcurrentModificationError: code 14, another change was first in every attempt.
+        ConcurrentModificationError: code 14, another change was committed first in every attempt.
         InvalidInputError: code 13, a condition contains a column in double quotes.
     """
     _check_conditions(request, dataset.schema)
@@ -142,7 +140,8 @@ def merge_insert(
             merge = merge.when_not_matched_by_source_delete(
                 request.when_not_matched_by_source_delete_filt
             )
-        # With an index, pylance drops rows whose key is null, so it must not use one for them.
+        # If pylance uses an index, it drops rows with a null key, so it must not use one for such
+        # rows.
         return merge.use_index(False if rows.has_null_keys else request.use_index)
 
     def uncommitted(onto: Any) -> Any:

@@ -1,8 +1,8 @@
 """Converts between Arrow schemas and the protocol's JSON.
 
-Types have Arrow's names (``utf8``, ``float32``, ``timestamp`` with a unit), as in rest.yaml.
-Lance's own names (``string``, ``float``, ``timestamp:us:-``) are also accepted, as are those of
-Java's Arrow, which omits underscores.
+Types have Arrow's names (``utf8``, ``float32``, ``timestamp`` with a unit), as in rest.yaml. Two
+other sets of names are also accepted: Lance's own (``string``, ``float``, ``timestamp:us:-``), and
+those of Arrow's Java library, which have no underscores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "unpack_decimal",
 ]
 
-# pylance adds these columns to rows, and fails if a table has a column with the same name.
+# pylance adds these columns to rows, and fails if a table has its own column with such a name.
 RESERVED = frozenset(
     ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
 )
@@ -71,8 +71,8 @@ def check_columns(schema: pa.Schema) -> None:
 def check_types(schema: pa.Schema) -> None:
     """Reject a schema with types, at any depth, that Lance cannot store and return unchanged.
 
-    Unlike `check_columns`, this accepts every name, because another tool may have created the
-    table.
+    Unlike `check_columns`, this function accepts every name, because another tool may have created
+    the table.
 
     Raises:
         TableSchemaValidationError: code 20, a type is unsupported; the message names the column.
@@ -167,7 +167,7 @@ def storage_of(kind: pa.DataType) -> pa.DataType:
 
 
 def extension_of(field: pa.Field) -> str:
-    """Return the name of a column's extension type (registered with pyarrow or not), else ""."""
+    """Return the name of a column's extension type, even if pyarrow does not know it, or ""."""
     name = getattr(field.type, "extension_name", None)
     if name is None and field.metadata:
         name = field.metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
@@ -175,7 +175,7 @@ def extension_of(field: pa.Field) -> str:
 
 
 def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
-    """Return why Lance cannot store an extension type, and the remedy; None if it can."""
+    """Return why Lance cannot store an extension type, and the remedy; None if Lance can."""
     from pyarrow import types as is_
 
     if name == "arrow.json" and not (is_.is_string(storage) or is_.is_large_string(storage)):
@@ -187,7 +187,7 @@ def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
 
 
 def _fault(kind: pa.DataType) -> str | None:
-    """Return why Lance cannot store a type, and the remedy; None if it can.
+    """Return why Lance cannot store a type, and the remedy; None if Lance can.
 
     Only the type itself is examined, not its nested fields.
     """
@@ -311,7 +311,7 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
-# pyarrow's type names that differ from Arrow's. A view only has another memory layout, so it has the
+# pyarrow's type names that differ from Arrow's. A view differs only in memory layout, so it has the
 # name of the type without views.
 _ARROW_NAMES = {
     "halffloat": "float16",

@@ -1,8 +1,8 @@
 """Checks the SQL expressions that callers send before Lance parses them.
 
-Every expression is parsed. In-process callers may use all functions of the engine, except with
-arguments that crash it. Remote callers may use only functions whose cost is known, and for each
-request, the size of values and the number of steps per row are limited. See `docs/filters.md`.
+Every expression is parsed. In-process callers may use all functions of the engine, but no arguments
+that crash it. Remote callers may use only functions with a known cost, and the size of values and
+the number of steps per row are limited in each request. See `docs/filters.md`.
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ __all__ = ["SqlCheck", "check_sql", "columns_read", "sql_of"]
 
 # Maximum size of a computed value, in bytes, for in-process callers.
 MAX_COMPUTED = 64 << 20
-# Limits for all expressions of a remote request combined: bytes of computed values per row, steps
+# Combined limits for all expressions of a remote request: bytes of computed values per row, steps
 # per row, and steps per byte of a row. A batch has thousands of rows, and a step takes about a
 # nanosecond.
 MAX_REMOTE_BYTES = 64 << 10
 MAX_REMOTE_STEPS = 200_000
 MAX_REMOTE_STEPS_PER_BYTE = 10_000
 MAX_REMOTE_GROWTH = 100
-"""Maximum ratio between the length of computed values and the length of their row, if Lance chooses
-the batch size."""
+"""Maximum ratio of the length of computed values to the length of their row, if Lance chooses the
+batch size.
+"""
 
 _SYSTEM = frozenset(
     {"_distance", "_relevance_score", "_row_created_at_version", "_row_last_updated_at_version",
@@ -75,9 +76,9 @@ class _Analysis:
     functions: tuple[str, ...]
     """Names of the functions that the expression calls, in lower case."""
     stored: tuple[tuple[str, str], ...]
-    """Functions that parse binary values, with the columns that they read."""
+    """Functions that parse binary values, each with the column that it reads."""
     result: Size
-    """The size of the value."""
+    """The size of the expression's value."""
     peak: Size
     """The largest size of any computed value."""
     steps: Size
@@ -85,15 +86,15 @@ class _Analysis:
     unbounded: str | None
     """Description of a part whose number of steps is unbounded."""
     constant: str | None
-    """A string in double quotes that is only compared with constants."""
+    """A string in double quotes that is compared only with constants."""
 
 
 class SqlCheck:
-    """Checks the expressions in a request; the limits apply to all of them combined.
+    """Checks the expressions in a request; the limits apply to all expressions combined.
 
     Args:
         schema: the table's schema; without it, double quotes and types are not checked.
-        sized: whether batches shrink if expressions make values longer, see `growth`.
+        sized: whether batches have fewer rows if expressions make values longer; see `growth`.
     """
 
     def __init__(self, schema: pa.Schema | None = None, *, sized: bool = False) -> None:
@@ -106,7 +107,7 @@ class SqlCheck:
 
     @property
     def growth(self) -> int:
-        """Maximum ratio between the size of a row's values and their size in storage.
+        """Maximum ratio of the size of a row's values to their size in storage.
 
         The values of conditions are discarded before the columns are computed.
         """
@@ -135,7 +136,7 @@ class SqlCheck:
         Raises:
             InvalidInputError: code 13.
         """
-        # Lance interprets a text that equals a column's name as that column, so it is not parsed.
+        # Lance treats a text that equals a column's name as that column, so the text is not parsed.
         if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
             return
         self._check(text, what, is_value=True)
@@ -143,7 +144,7 @@ class SqlCheck:
     def assignment(self, column: str, text: str, what: str) -> None:
         """Reject an expression for an existing column that Lance cannot evaluate or store safely.
 
-        The depth of JSON values and geometries must be known, because Lance parses them
+        The nesting depth of JSON values and geometries must be known, because Lance parses them
         recursively.
 
         Args:
@@ -166,7 +167,7 @@ class SqlCheck:
             )
 
     def _is_shallow(self, text: str, extension: str) -> bool:
-        """Return whether the depth of a value for a JSON or geometry column is bounded."""
+        """Return whether the depth of a value is bounded, for a JSON or geometry column."""
         assert self._schema is not None
         if text.lower() in map(str.lower, self._schema.names):
             source = _field(self._schema, text)
@@ -277,7 +278,7 @@ def _literal_depth(node: Node, extension: str) -> int:
 
 
 def check_sql(text: str | None, what: str, schema: pa.Schema | None = None) -> None:
-    """Reject a condition that Lance cannot evaluate safely, see `SqlCheck.condition`."""
+    """Reject a condition that Lance cannot evaluate safely; see `SqlCheck.condition`."""
     SqlCheck(schema).condition(text, what)
 
 
@@ -285,12 +286,12 @@ def columns_read(sql: str) -> frozenset[str]:
     """Return the names of the top-level columns that an expression reads, in lower case."""
     try:
         return _analyzed(sql).top_level
-    except SqlError:  # the text is the complete name of a column, which needs no quotes
+    except SqlError:  # the text is a column's complete name, which needs no quotes
         return frozenset({sql.lower()})
 
 
 def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
-    """Yield the expressions in a request: the name of the part, the SQL, and whether it is a value."""
+    """Yield the expressions in a request: name of the part, SQL, and whether it is a value."""
     for name in (
         "filter", "predicate", "when_matched_update_all_filt",
         "when_not_matched_by_source_delete_filt",
@@ -360,7 +361,7 @@ class _Costs:
         if kind == Kind.QUOTED:
             self._quoted.append(node.value)
         if not node.args and kind not in (Kind.CALL, Kind.ARRAY):
-            # The values of a list may be single-digit numbers, but each takes eight bytes.
+            # The values of a list may be single-digit numbers, but each of them takes eight bytes.
             return Size(_length(node.value) * (4 if kind == Kind.VALUES else 1)), True
         sizes: list[Size] = []
         constant = True
@@ -561,7 +562,7 @@ def _paths(schema: pa.Schema) -> Iterator[tuple[str, str]]:
 
 
 def _field(schema: pa.Schema, path: str) -> Any:
-    """Return the field at a path, ignoring case; None if there is none."""
+    """Return the field at a path, ignoring case, or None if there is none."""
     fields = list(schema)
     found = None
     for name in _unsided(path.lower()).split("."):

@@ -1,8 +1,9 @@
-"""The functions in Lance's SQL: which ones remote callers may use, and their maximum costs.
+"""The functions in Lance's SQL: which of them remote callers may use, and their maximum costs.
 
 The names are those that pylance 14.0.2 registers; a test compares them with the running engine. The
 size of a value is expressed as a constant plus a multiple of the size of its row in storage. A rule
-derives the size of a function's result and the number of steps from the sizes of its arguments.
+derives the size of a function's result, and the number of its steps, from the sizes of its
+arguments.
 """
 
 from __future__ import annotations
@@ -60,18 +61,18 @@ class Argument:
 
     @property
     def number(self) -> int | None:
-        """The integer that the argument represents; None for any other expression."""
+        """The integer that the argument represents, or None for any other expression."""
         return number_of(self.node)
 
     @property
     def text(self) -> str | None:
-        """The string that the argument represents; None for any other expression."""
+        """The string that the argument represents, or None for any other expression."""
         is_text = self.node.kind in (Kind.STRING, Kind.QUOTED)
         return str(self.node.value) if is_text else None
 
 
 def number_of(node: Node) -> int | None:
-    """Return the integer that an expression represents; None for any other."""
+    """Return the integer that an expression represents, or None for any other expression."""
     if node.kind == Kind.OPERATOR and node.name == "-" and len(node.args) == 1:
         inner = number_of(node.args[0])
         return None if inner is None else -inner
@@ -110,7 +111,7 @@ def _first(factor: int = 1) -> Rule:
 
 
 def _count(args: Arguments, place: int) -> int:
-    """Return a number of repetitions, which must be a literal."""
+    """Return the number of repetitions, which must be a literal."""
     if len(args) <= place:
         return 1
     number = args[place].number
@@ -156,7 +157,7 @@ def _prefix_size(args: Arguments) -> Size:
 
 
 def _substring_size(args: Arguments) -> Size:
-    """Return the size of a substring with a position and optionally a length."""
+    """Return the size of a substring that is specified by a position and optionally a length."""
     number = args[2].number if len(args) > 2 else None
     inner = args[0].size if args else Size()
     if number is None or number < 0:
@@ -165,7 +166,9 @@ def _substring_size(args: Arguments) -> Size:
 
 
 def _put_in(*places: int) -> Rule:
-    """Return the rule for a function that repeatedly inserts arguments into its first argument."""
+    """Return the rule for a function that repeatedly inserts one of its arguments into the
+    first.
+    """
 
     def rule(args: Arguments) -> Size:
         most = 0
@@ -202,7 +205,7 @@ class Function:
         steps: number of steps per byte of its arguments.
         multiplies: whether the number of steps is the product of the sizes of its arguments.
         check: rejects arguments that crash the process or take unlimited time.
-        changes: whether its result may differ for the same arguments.
+        changes: whether its result for the same arguments may vary.
         least: minimum number of arguments; with fewer, Lance panics.
     """
 
@@ -399,4 +402,4 @@ NOT_ALLOWED: dict[str, str] = {
         "its duration may grow with the square of a geometry's size",
     ),
 }  # fmt: skip
-"""Functions that remote callers may use only if the operator allows them, with the reason."""
+"""Functions that remote callers may use only if the operator allows them, each with the reason."""

@@ -1,7 +1,7 @@
 """A parser for Lance's SQL expressions.
 
-It accepts a subset of Lance's SQL, so every construct in an accepted expression is known. It reads
-the input once, without backtracking, and the nesting limits bound its recursion.
+The parser accepts a subset of Lance's SQL, so every construct in an accepted expression is known.
+It reads the input once, without backtracking, and its recursion is bounded by the nesting limits.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = [
     "separate",
 ]
 
-# Lance parses, plans and runs expressions recursively; a stack overflow crashes the process. In
-# pylance 14.0.2, this takes 250 to 800 chained operators, or 50,000 AND or OR.
+# Lance parses, plans and runs expressions recursively, and a stack overflow crashes the process. In
+# pylance 14.0.2, this happens with 250 to 800 chained operators, or 50,000 ANDs or ORs.
 MAX_DEPTH = 128
 MAX_CONNECTIVES = 5_000
 MAX_LEVELS = 32
@@ -101,7 +101,7 @@ _NO_NAMES = frozenset(
 
 
 class SqlError(Exception):
-    """An expression is rejected; the message continues a sentence whose subject is the expression."""
+    """Raised for a rejected expression; the message continues a sentence about the expression."""
 
 
 class Kind:
@@ -167,7 +167,7 @@ def parse(text: str) -> Node:
 
 
 def separate(item: Node) -> Iterator[Node]:
-    """Yield each value in a run of literals as a node; other nodes are yielded unchanged."""
+    """Yield each value in a run of literals as a node; yield other nodes unchanged."""
     if item.kind != Kind.VALUES:
         yield item
         return
@@ -236,7 +236,7 @@ class _Parser:
         return self._unexpected("an expression")
 
     def _accept(self, word: str) -> bool:
-        """Skip a word or sign if it is next."""
+        """Skip a word or sign if it is next; return whether it was."""
         if self._word != word:
             return False
         self._next()

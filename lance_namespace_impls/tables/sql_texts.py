@@ -1,7 +1,8 @@
-"""Limits for strings that functions parse, in most cases recursively.
+"""Limits for strings that functions parse, usually recursively.
 
-With a few thousand levels, the parsers overflow the stack, which crashes the process. A string that
-is not a literal in the expression, such as a column, has no bound and is rejected.
+Strings with a few thousand nesting levels make the parsers overflow the stack, which crashes the
+process. A string that is not a literal in the expression, such as a column, is unbounded and
+therefore rejected.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _REPEAT = re.compile(r"\{(\d{0,9})(?:,(\d{0,9}))?\}")
 # A number that is not part of a name, such as Float32.
 _NUMBER = re.compile(r"(?<!\w)\d+")
 _NO_LENGTHS = re.compile(r"Decimal\d+\([^()]*\)")
-# Quoted field names, with and without escapes; the interpretation that leaves more numbers counts.
+# Quoted field names, with and without escapes; the interpretation that leaves more numbers applies.
 _QUOTED = (re.compile(r'"[^"]*"'), re.compile(r'"(?:[^"\\]|\\.)*"'))
 
 
@@ -65,7 +66,7 @@ def _check(text: str | None, what: str, length: int, levels: int, **brackets: st
 
 
 def check_json_path(text: str | None) -> None:
-    """Reject a JSON path that is not a literal, is too long or too deep, or selects all levels."""
+    """Reject a JSON path that is not a literal, is too long or deep, or selects all levels."""
     found = _check(text, "a JSON path", MAX_PATH_LENGTH, MAX_PATH_LEVELS)
     if "**" in found:
         raise SqlError(
@@ -75,7 +76,7 @@ def check_json_path(text: str | None) -> None:
 
 
 def check_wkt(text: str | None) -> None:
-    """Reject WKT that is not a literal, is too long or too deep."""
+    """Reject WKT that is not a literal, is too long or is too deeply nested."""
     _check(text, "WKT", MAX_WKT_LENGTH, MAX_WKT_LEVELS)
 
 
@@ -91,7 +92,7 @@ def check_wkb(digits: str | None) -> None:
 
 
 def check_arrow_type(text: str | None) -> None:
-    """Reject an Arrow type name that is not a literal, or a type that is too deep or too large."""
+    """Reject an Arrow type that is not named by a literal, or is too deep or too large."""
     found = _check(text, "a type", MAX_TYPE_LENGTH, MAX_TYPE_LEVELS, opening=_OPEN, closing=_CLOSE)
     size = max(_fixed_values(quoted.sub('""', found)) for quoted in _QUOTED)
     if size > MAX_TYPE_NUMBER:
@@ -101,7 +102,7 @@ def check_arrow_type(text: str | None) -> None:
 
 
 def _fixed_values(kind: str) -> int:
-    """Return the number of items in one value of a type: the product of its fixed lengths."""
+    """Return the number of items in one value of a type: the product of its fixed list lengths."""
     size = 1
     for number in _NUMBER.findall(_NO_LENGTHS.sub("", kind) if "FixedSize" in kind else ""):
         size *= max(1, int(number))
@@ -109,7 +110,7 @@ def _fixed_values(kind: str) -> int:
 
 
 def check_json(text: str) -> None:
-    """Reject a JSON literal that is too deep."""
+    """Reject a JSON literal that is too deeply nested."""
     _check(text, "a JSON literal", len(text), MAX_JSON_LEVELS)
 
 
@@ -133,7 +134,7 @@ def check_pattern(text: str | None) -> None:
 
 
 def _repeated(pattern: str) -> int:
-    """Return the length of a regular expression with its counted repetitions expanded.
+    """Return the length of a regular expression in which counted repetitions are expanded.
 
     A repetition inside a character class is counted as well.
     """

@@ -8,7 +8,7 @@ from lance_namespace_client.models import FragmentStats, FragmentSummary, GetTab
 
 __all__ = ["table_stats"]
 
-# pylance counts fragments with fewer rows as small.
+# pylance considers fragments with fewer rows small.
 SMALL_FRAGMENT_ROWS = 1_048_576
 
 
@@ -29,7 +29,7 @@ def table_stats(dataset: Any) -> GetTableStatsResponse:
 
 
 def _summary(lengths: list[int]) -> FragmentSummary:
-    """Summarize sorted row counts; each percentile is the count at that position."""
+    """Summarize sorted row counts; each percentile is the row count at that position."""
     if not lengths:
         return FragmentSummary(min=0, max=0, mean=0, p25=0, p50=0, p75=0, p99=0)
 

@@ -1,9 +1,9 @@
-"""Runs updates whose expressions read columns that the same update sets.
+"""Runs updates with expressions that read columns set by the same update.
 
 pylance evaluates the expressions one after another, in no fixed order, each on the result of the
-previous one. In SQL, all expressions use the values from before the update. Therefore, one scan
-computes all expressions for the matching rows; one commit adds the new rows as fragments and
-deletes the old rows.
+previous one. In SQL, however, all expressions use the values from before the update. Therefore, a
+single scan computes all expressions for the matching rows, and a single commit adds the new rows as
+fragments and deletes the old rows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def update_at_once(
     Raises:
         InvalidInputError: code 13, a value does not fit its column.
         ConcurrentModificationError: code 14, other writers keep changing the same rows.
-        UnsupportedError: code 0, a column is read with a type that cannot be written back.
+        UnsupportedError: code 0, a column would be read as a type that cannot be written back.
     """
     onto = dataset
     for left in reversed(range(TRIES)):
@@ -96,7 +96,8 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     try:
         written = write_fragments(split_at_files(rows.reader()), dataset, mode="append")
     except Exception:
-        # If reading the rows fails, pylance replaces the error with its own; raise the original.
+        # If reading the rows fails, pylance replaces the error with its own; raise the original
+        # error.
         if rows.failure is not None:
             raise rows.failure from rows.failure.__cause__
         raise

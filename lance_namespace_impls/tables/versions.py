@@ -31,7 +31,7 @@ ALL = -1
 class Manifests:
     """Lists the manifests of a table or of one of its branches without reading them.
 
-    Only the folder of the versions is listed, regardless of the number of data files.
+    Only the folder that contains the manifests is listed, regardless of the number of data files.
 
     Args:
         dataset: a ``lance.LanceDataset``.
@@ -46,7 +46,7 @@ class Manifests:
     def _listed(self, dataset: Any) -> Iterator[_Manifest]:
         options = dataset.latest_storage_options() or {}
         if "://" not in self._uri:
-            # Each file is examined only when it is needed.
+            # Each file is examined only when needed.
             names: Iterator[_Manifest] = (
                 _Manifest(name) for name in os.listdir(f"{self._uri}/{self._folder}")
             )
@@ -74,7 +74,7 @@ class Manifests:
         return version in self._found
 
     def version(self, number: int) -> TableVersion | None:
-        """Return a version, read from its manifest file; None if the file no longer exists."""
+        """Return a version, read from its manifest, or None if the manifest no longer exists."""
         file = self._found[number]
         path = f"{self._uri}/{self._folder}/{file.name}"
         size, modified = file.size, file.modified
@@ -123,11 +123,11 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
 
 
 def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> list[int]:
-    """Return the versions in ranges, in order.
+    """Return the versions in the ranges, in order.
 
     Args:
         dataset: the dataset at the latest version of the branch.
-        ranges: each has a start and an exclusive end; an end of -1 covers all versions except the
+        ranges: ranges of versions with an exclusive end; an end of -1 means all versions except the
             latest.
         branch: the branch; None is the main one.
 
@@ -156,14 +156,14 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
 
 
 def delete(dataset: Any, versions: Sequence[int]) -> int:
-    """Delete versions and the files that only they use; return the number of deleted versions."""
+    """Delete versions and the files that only they use; return how many versions were deleted."""
     if not versions:
         return 0
     return int(dataset.cleanup_old_versions(versions=list(versions)).old_versions)
 
 
 def restore(dataset: Any, version: int, branch: str | None) -> None:
-    """Commit an older version as a new latest version, and move the dataset to it.
+    """Commit an older version as the new latest version, and move the dataset object to it.
 
     Raises:
         TableBranchNotFoundError: code 22.

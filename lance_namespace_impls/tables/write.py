@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert", "is_overtaken"]
 
-# pylance's errors for a commit based on version 0 if a version already exists. The second form
+# pylance's errors for a commit based on version 0 if there already is a version. The second error
 # contains the manifest's name, which counts up or down.
 _OVERTAKEN = re.compile(
     r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
 )
 
-# On disk, a file is written under a temporary name and then renamed, which fails with this message
-# if the folder was deleted in between.
+# On disk, a file is written under a temporary name and then renamed; if the folder is deleted in
+# between, the rename fails with this message.
 _FOLDER_GONE = re.compile(r"failed to persist temp file .*No such file or directory")
 
 
@@ -57,8 +57,7 @@ def create(
         storage: location and options of the dataset.
         rows: the rows.
         overwrite: whether to replace an existing dataset, in one commit.
-        committing: context manager that encloses the commit of the written rows; it may reject the
-            commit.
+        committing: context manager around the commit of the written rows; it may reject the commit.
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
@@ -73,7 +72,7 @@ def create(
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
-    """Write a small number of first rows without concurrent writers, and return the version.
+    """Write a few first rows without concurrent writers, and return the version.
 
     Args:
         storage: location of the dataset on this machine's disk, unknown to other writers.
@@ -82,7 +81,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
     lance = load("lance")
 
     # With this URI scheme, Lance writes a small file in one step. With a plain path, it opens,
-    # fills, closes and renames the file, each on another thread.
+    # writes, closes and renames the file, each on a different thread.
     return int(
         lance.write_dataset(
             writable(rows),
@@ -97,7 +96,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
 def _overwrite(
     storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
 ) -> int:
-    """Write a version that contains only these rows on top of any existing version."""
+    """Write a version that contains only these rows, on top of any existing version."""
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
 
@@ -127,8 +126,8 @@ def _write_first(
 ) -> int:
     """Write version 1, or fail without writing anything.
 
-    pylance's mode "create" is not used: with several concurrent writers, later ones would overwrite
-    the first writer's rows.
+    pylance's mode "create" is not used, because one of several concurrent writers would overwrite
+    the rows of the first one.
     """
     write_fragments = load("lance.fragment").write_fragments
 
@@ -163,10 +162,10 @@ def _data_files(transaction: Any) -> list[str]:
 
 
 def _require_data_files(storage: TableStorage, transaction: Any) -> None:
-    """Reject a commit if its data files were deleted while they were written.
+    """Reject a commit if its data files were deleted after they had been written.
 
-    A drop of a table deletes everything in its folder, and another table may now have its name and
-    location.
+    A concurrent drop of the table deletes everything in its folder, and another table may now have
+    its name and location.
 
     Raises:
         ConcurrentModificationError: code 14.
@@ -211,10 +210,10 @@ def commit_onto(
 
 
 def is_overtaken(error: OSError) -> bool:
-    """Return whether a first write or commit failed because another writer got there first.
+    """Return whether a first write or commit failed because another writer was faster.
 
-    For a managed table, the sign is that pylance requests the nonexistent version 0 from the
-    namespace.
+    For a managed table, this shows in pylance's request to the namespace for version 0, which does
+    not exist.
     """
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
         from_lance(error, ""), (ConcurrentModificationError, TableVersionNotFoundError)
@@ -228,10 +227,9 @@ def _created_by_other(storage: TableStorage) -> TableAlreadyExistsError:
 
 
 def _took_effect(storage: TableStorage, transaction: Any) -> bool:
-    """Return whether this writer created version 1 after all; otherwise, delete this writer's
-    files.
+    """Return whether this writer created version 1 after all; if not, delete this writer's files.
 
-    If the response was lost, the object store client repeats the request and finds its own file.
+    If a response is lost, the object store client repeats the request and then finds its own file.
     """
     files = _data_files(transaction)
     try:
@@ -248,7 +246,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
 
 
 def _first_writer(storage: TableStorage) -> str | None:
-    """Return the transaction that created version 1; None if the version was removed."""
+    """Return the transaction that created version 1, or None if the version was removed."""
     try:
         return str(open_dataset(storage, version=1).read_transaction(1).uuid)
     except (InvalidTableStateError, TableVersionNotFoundError):
@@ -275,18 +273,18 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
 
 
 def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersion) -> None:
-    """Append or replace rows in one commit.
+    """Append rows, or replace all existing rows, in one commit.
 
     Args:
         dataset: the ``lance.LanceDataset``; afterwards, it is at the new version.
         rows: the rows.
         mode: whether to append to or replace the existing rows.
-        opened: the opened version of the dataset, which is checked after the rows are written;
-            writing takes as long as the caller needs to send them.
+        opened: the opened version of the dataset. It is checked after the rows have been written,
+            which takes as long as the caller needs to send them.
 
     Raises:
-        TableSchemaValidationError: code 20, the rows do not match the table, or have columns that
-            could not be read afterwards.
+        TableSchemaValidationError: code 20, the rows do not match the table, or contain columns
+            that Lance could not read afterwards.
         ConcurrentModificationError: code 14, the dataset was removed from its location in between.
     """
     lance = load("lance")

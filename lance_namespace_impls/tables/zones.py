@@ -17,12 +17,12 @@ _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 @cache
 def _zones() -> frozenset[str]:
-    # These two names are not regions, and Lance's engine does not support them.
+    # These two names are not regions; Lance's engine does not support them.
     return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
 
 
 def is_zone(name: str) -> bool:
-    """Return whether all readers of a table recognize the name of a time zone."""
+    """Return whether all readers of a table recognize a time zone's name."""
     return name == "UTC" or name in _zones() or bool(_OFFSET.fullmatch(name))
 
 

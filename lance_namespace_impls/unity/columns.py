@@ -31,7 +31,7 @@ MAX_DECIMAL = 38
 # A Spark type in Spark's JSON format: a name, or an object if the type is nested.
 SparkType = str | dict[str, Any]
 
-# Spark's type name in JSON -> its name in DDL, and Unity Catalog's type name.
+# Spark's type names in JSON, each with its name in DDL and Unity Catalog's type name.
 _NAMES = {
     "void": ("void", "NULL"),
     "boolean": ("boolean", "BOOLEAN"),
@@ -90,7 +90,7 @@ _FROM_ARROW: dict[pa.DataType, str] = {
     pa.int16(): "short",
     pa.int32(): "integer",
     pa.int64(): "long",
-    # Spark has no unsigned integers; the next wider signed type can hold their values.
+    # Spark has no unsigned integers, but the next wider signed type can represent their values.
     pa.uint8(): "short",
     pa.uint16(): "integer",
     pa.uint32(): "long",
@@ -115,7 +115,7 @@ _TEXT = re.compile(r"(?:var)?char\s*\(\s*\d+\s*\)", re.IGNORECASE)
 
 
 def to_columns(schema: pa.Schema) -> list[dict[str, Any]]:
-    """Convert an Arrow schema to the columns of a table."""
+    """Convert an Arrow schema to a table's columns."""
     return [_column(field, position) for position, field in enumerate(schema)]
 
 
@@ -143,7 +143,7 @@ def _column(field: pa.Field, position: int) -> dict[str, Any]:
 
 
 def _spark_type(kind: pa.DataType) -> SparkType:
-    """Return the Spark type that can hold every value of an Arrow type."""
+    """Return the Spark type that can represent every value of an Arrow type."""
     plain = _FROM_ARROW.get(kind)
     if plain is not None:
         return plain
@@ -228,7 +228,7 @@ def to_arrow(columns: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
     """Convert columns to an Arrow schema.
 
     Returns:
-        the schema; None if a column has a type without an Arrow counterpart.
+        the schema, or None if a column has a type without an Arrow equivalent.
     """
     return _schema(column_keys(columns))
 
@@ -257,7 +257,8 @@ def column_keys(columns: Iterable[Mapping[str, Any]]) -> tuple[ColumnKey, ...]:
     )
 
 
-# Cached: tables are described repeatedly, and converting a wide schema takes longer than the call.
+# The result is cached, because tables are described repeatedly, and a wide schema is slower to
+# convert than the call itself.
 @lru_cache(maxsize=1024)
 def _json_schema(keys: tuple[ColumnKey, ...]) -> JsonArrowSchema | None:
     from ..tables.schema import to_json_schema
@@ -307,11 +308,11 @@ def _field(column: ColumnKey) -> pa.Field | None:
 
 
 class _UnknownType(Exception):
-    """A Spark type without an Arrow counterpart, or a string that is not a type."""
+    """Raised for a Spark type without an Arrow equivalent, or a string that is not a type."""
 
 
 def _parse_json(text: str) -> dict[str, Any] | None:
-    """Parse ``type_json``: a Spark field or, from some writers, only its type or no JSON at all."""
+    """Parse ``type_json``: a Spark field or, from some writers, only a type or no JSON at all."""
     try:
         described = json.loads(text)
     except (ValueError, RecursionError):
@@ -329,7 +330,7 @@ def _exact_field(described: Mapping[str, Any] | None) -> pa.Field | None:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))).field(0)
     except (binascii.Error, pa.ArrowException, OSError):
-        return None  # not written by this package; use the Spark type
+        return None  # this package did not write the metadata, so use the Spark type
 
 
 def _arrow_type(spark: Any) -> pa.DataType:

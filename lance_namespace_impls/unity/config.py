@@ -47,7 +47,7 @@ class UnityConfig(HttpConfig):
         super().__attrs_post_init__()
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
         self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
-        # Some tools display the endpoint with the path, which must not be appended twice.
+        # Some tools display the endpoint with the path, which must not be appended again.
         self.endpoint = self.endpoint.removesuffix(self.api_path)
         if self.catalog is not None and (not self.catalog or SPLITS.search(self.catalog)):
             raise InvalidInputError(

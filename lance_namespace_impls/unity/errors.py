@@ -78,7 +78,7 @@ def is_too_long(failure: HttpFailure) -> bool:
 
 
 def is_duplicate(failure: HttpFailure) -> bool:
-    """Return whether a name has several entries; in that case, the server returns none of them."""
+    """Return whether a name has several entries; the server then returns none of them."""
     return failure.status == 500 and "did not return a unique result" in failure.message
 
 

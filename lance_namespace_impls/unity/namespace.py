@@ -77,13 +77,14 @@ from .records import (
 __all__ = ["UnityConfig", "UnityNamespace"]
 
 CHANGES_TRIED = 10
-# Delay before a change is verified: minimum in seconds, and as a multiple of the change's duration.
+# Delay before a change is verified: the minimum in seconds, and a multiple of the change's
+# duration.
 MIN_PAUSE = 0.02
 PAUSE_FACTOR = 2
 
 
 class UnityNamespace(CatalogNamespace):
-    """The Lance tables in one catalog of Unity Catalog, or in all its catalogs.
+    """The Lance tables in one catalog of Unity Catalog, or in all catalogs of a server.
 
     An identifier consists of the catalog, a schema and a table. A Lance table is an EXTERNAL table
     with the property ``table_type=lance``. Its columns are stored when the table is created,
@@ -119,7 +120,7 @@ class UnityNamespace(CatalogNamespace):
         self._api.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a response of the server; None for other failures."""
+        """Return the protocol error for a response of the server, or None for other failures."""
         if not isinstance(error, HttpFailure):
             return None
         if is_duplicate(error):
@@ -244,8 +245,8 @@ class UnityNamespace(CatalogNamespace):
     ) -> bool:
         """Verify a change after a delay during which a concurrent writer would have overwritten it.
 
-        The API has no conditional changes, so a writer that has read the old properties restores
-        them.
+        The API has no conditional changes, so a concurrent writer that has read the old properties
+        would restore them.
         """
         time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
         current = properties_of(self._schema(identifier))
@@ -266,7 +267,7 @@ class UnityNamespace(CatalogNamespace):
             raising(namespace_not_found, identifier, when=is_missing),
         ):
             response = self._api.patch(f"/schemas/{_path(identifier)}", body)
-        if properties_of(response) == present:  # other values come from a concurrent writer
+        if properties_of(response) == present:  # other values were written by a concurrent writer
             raise UnsupportedError(
                 f"AlterNamespace {format_identifier(identifier)}: this server accepts the request "
                 f"but does not change the schema's properties; upgrade Unity Catalog"
@@ -282,7 +283,7 @@ class UnityNamespace(CatalogNamespace):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the names page by page if the server sorts them, otherwise in one listing."""
+        """Return the names page by page if the server sorts them, and otherwise in one listing."""
         if wanted is None or self._sorts_by_name is False:
             return self.table_names(parent, after)
         if self._sorts_by_name is None:
@@ -299,7 +300,7 @@ class UnityNamespace(CatalogNamespace):
         self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
     ) -> SortedTables[Mapping[str, Any]]:
         if not tables:
-            self._schema(parent)  # fails if it is missing; some servers return an empty list
+            self._schema(parent)  # fails if it is missing, as some servers return an empty list
         return SortedTables(
             sorted(tables),
             lambda names, _: ((name, tables[name]) for name in names),
@@ -308,8 +309,8 @@ class UnityNamespace(CatalogNamespace):
         )
 
     def _page_after(self, parent: Identifier, after: str | None) -> tuple[list[Table], str | None]:
-        """Return the tables on one page, and the name before the next page (None for the last
-        page).
+        """Return the tables on one page, and the name before the next page or None on the last
+        page.
 
         Raises:
             InternalError: code 18, the server no longer sorts the names.
@@ -362,7 +363,7 @@ class UnityNamespace(CatalogNamespace):
         schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != from_uri(to_uri(where)):
-            # The entry would not reference the table's data, so remove it.
+            # The entry would not refer to the table's data, so remove it.
             self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be stored at {where}: this server "
@@ -395,7 +396,7 @@ class UnityNamespace(CatalogNamespace):
         return self._location(identifier, None)
 
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
-        """Return the schema of the dataset at a location; None if there is none.
+        """Return the schema of the dataset at a location, or None if there is no dataset.
 
         A client may declare a table whose storage it cannot read; such a table has no columns.
         """
@@ -443,8 +444,8 @@ class UnityNamespace(CatalogNamespace):
             try:
                 response = self._api.post("/tables", body)
             except HttpFailure as failure:
-                # Some servers check the location before the name, and report an existing table as a
-                # conflict with its own location.
+                # Some servers check the location before the name, and report that an existing table
+                # conflicts with its own location.
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure

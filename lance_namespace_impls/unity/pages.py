@@ -14,13 +14,13 @@ from ..core.paging import SortedNames
 __all__ = ["Table", "TablePages"]
 
 Table: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A table's name, and the table from the server's response."""
+"""A table's name, and the table in the server's response."""
 Page: TypeAlias = tuple[list[Table], str | None]
 _NAME = itemgetter(0)
 
 
 class _Window:
-    """A buffer of tables that were read but not yet returned.
+    """A buffer of tables that were read but have not been returned yet.
 
     Args:
         page_after: reads the page after a name; also returns the name before the next page.
@@ -45,13 +45,13 @@ class _Window:
             self.start = name
 
     def after(self, name: str | None) -> Iterator[Table]:
-        """Return the tables after a name, which must not precede the discarded tables."""
+        """Return the tables after a name, which must not come before the discarded tables."""
         while tables := self._read_after(name):
             yield from tables
             name = tables[-1][0]
 
     def _read_after(self, name: str | None) -> list[Table]:
-        """Return the buffered tables after a name; read further pages if there are none."""
+        """Return the buffered tables after a name; if there are none, read further pages."""
         with self._lock:
             while True:
                 found = self._tables
@@ -66,7 +66,7 @@ class _Window:
 class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
     """The tables of a server that sorts them by name and accepts any name as a page token.
 
-    A page is buffered until all its tables have been returned, so it is not read twice.
+    A page is buffered until all its tables have been returned, so that no page is read twice.
 
     Args:
         page_after: reads the page after a name; also returns the name before the next page.
@@ -89,10 +89,10 @@ class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
         return max(1, len(self._window))
 
     def again(self, after: str | None, wanted: int | None) -> TablePages | None:
-        """Return the same listing, starting after another name; see `SortedNames`."""
+        """Return the same listing, starting after another name; see `SortedNames.again`."""
         window, start = self._window, self._window.start
         if after != start:
             if after is None or (start is not None and after < start):
-                return None  # already dropped
+                return None  # the tables after this name have already been discarded
             window.drop_to(after)
         return TablePages(self._page_after, self._loader, after, window)

@@ -35,12 +35,12 @@ __all__ = [
 ]
 
 EXTERNAL = "EXTERNAL"
-# The open-source server ignores an empty map, so this map is sent instead.
+# The open-source server ignores an empty map, so this map is sent in its place.
 NO_PROPERTIES = {"lance.no_properties": "true"}
-# The open-source server's maximum length for names and values of properties, and for names of
-# columns.
+# The open-source server's maximum length for the names and values of properties and for the names
+# of columns.
 MAX_TEXT_LENGTH = 255
-# Servers reduce the page size to their maximum, so a very large size yields the fewest pages.
+# Servers reduce the page size to their maximum, so a very large size results in the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
 
@@ -67,14 +67,14 @@ def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
         if is_lance_table(table):
             data = {"storage_location": table.get("storage_location")}
             properties = table["properties"]
-            # Most tables have only the property that marks a Lance table, and no storage options.
+            # Most tables have no storage options, but only the property that marks a Lance table.
             if len(properties) > 1 and (options := storage_options(properties)):
                 data["properties"] = options
             yield str(table["name"]), data
 
 
 def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
-    """Return whether a server sorts tables by name: in that case, the page token is the last name."""
+    """Return whether a server sorts tables by name; if so, the page token is the last name."""
     names = [str(table["name"]) for table in page.get("tables") or ()]
     return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
 
@@ -113,7 +113,7 @@ def to_uri(location: str) -> str:
 
 
 def from_uri(location: str) -> str:
-    """Convert a location from the server to pylance's form."""
+    """Convert a location from the server to the form that pylance uses."""
     return stored_form(location)
 
 
@@ -136,5 +136,5 @@ def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceEr
 
 
 def _is_too_long(text: str) -> bool:
-    # Like Java, count characters above U+FFFF as two.
+    # Count characters above U+FFFF as two, as Java does.
     return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH

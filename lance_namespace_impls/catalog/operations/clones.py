@@ -1,4 +1,4 @@
-"""Cloning of tables. LanceDB clients request it; the protocol has no such operation."""
+"""Cloning of tables, for LanceDB's clients; the protocol has no such operation."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ class CloneOperations(CatalogBase, abstract=True):
             version: number or tag of its version; defaults to the latest.
             is_shallow: whether the new table references the other table's files instead of copying
                 them.
-            near: namespace that is searched first, including tables whose name is not part of
-                `source`.
+            near: namespace to search first; there, tables are found even if their name is not part
+                of `source`.
             may_read: returns whether the caller may read a table of this catalog.
-            may_name: whether the caller may specify allowed locations that belong to no table.
+            may_name: whether the caller may specify locations that are allowed but belong to no
+                table.
 
         Raises:
             TableAlreadyExistsError: code 5, a table with the new name exists.
@@ -125,7 +126,7 @@ class CloneOperations(CatalogBase, abstract=True):
     def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:
         """Yield the tables whose data is stored at a location.
 
-        Outside `near`, only tables whose name is part of the location are examined.
+        Outside of `near`, a table is examined only if its name is part of the location.
         """
         last = _last_level(location)
         found = TableWalker(self).all_below(near)

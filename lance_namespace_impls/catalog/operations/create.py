@@ -40,7 +40,7 @@ __all__ = ["CreateOperations", "creation_response"]
 
 
 _NO_CHANGES: tuple[Mapping[str, str], Sequence[str]] = ({}, ())
-"""No property is set or removed."""
+"""No properties to set or remove."""
 
 
 class CreateOperations(CatalogBase, abstract=True):
@@ -50,9 +50,9 @@ class CreateOperations(CatalogBase, abstract=True):
     def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
         """Create a table with rows.
 
-        If the table is declared without data, the rows become its data. Mode Overwrite replaces
-        rows, schema and properties in one commit, so the table is always available to readers;
-        older versions of the dataset are retained until they are cleaned up.
+        If the table is declared without data, the rows become its data. Mode Overwrite replaces the
+        rows and the schema in one commit, so that the table is always available to readers, and
+        then the properties. Older versions of the dataset are retained until they are cleaned up.
 
         A context entry ``header.x-lance-table-location`` must match the table's location.
         """
@@ -128,7 +128,7 @@ class CreateOperations(CatalogBase, abstract=True):
             rows: the rows.
             is_new: whether this call added the table; if so, it is removed if the rows cannot be
                 written.
-            has_data: whether the table has rows, which these replace.
+            has_data: whether the table already has rows, which are then replaced.
         """
         from ...tables.write import create
 
@@ -177,7 +177,7 @@ class CreateOperations(CatalogBase, abstract=True):
     ) -> tuple[TableEntry, int] | None:
         """Create the entry and the rows in one step.
 
-        Return None if this is unsupported or another writer created the table first.
+        Return None if the catalog does not support this, or another writer created the table first.
         """
         from ...tables.write import create, create_alone
 
@@ -194,7 +194,7 @@ class CreateOperations(CatalogBase, abstract=True):
             return None  # the existing table may be declared without data
 
     def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
-        """Reject changed properties in a catalog that cannot alter a table (code 0)."""
+        """Reject changed properties if the catalog cannot alter a table (code 0)."""
         if keys and self.capabilities.reason("AlterTable") is not None:
             raise UnsupportedError(
                 f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); "
@@ -210,8 +210,8 @@ class CreateOperations(CatalogBase, abstract=True):
     ) -> tuple[TableEntry, TableAlreadyExistsError | None]:
         """Add a table, or return the existing one with the error for the duplicate name.
 
-        If the name is in use but no table is found, the table may have been dropped in between; the
-        addition is retried.
+        If the name is in use but no table is found, the table may have been dropped in between, so
+        adding it is retried.
         """
         for is_last in (False, False, True):
             try:
@@ -233,7 +233,7 @@ class CreateOperations(CatalogBase, abstract=True):
 def creation_response(
     catalog: CatalogBase, entry: TableEntry, version: int | None
 ) -> CreateTableResponse:
-    """Return the response to a CreateTable; `version` defaults to the latest one."""
+    """Return the response to a CreateTable request; `version` defaults to the latest version."""
     storage = catalog.storage_of(entry)
     if version is None:
         from ...tables.dataset import latest_version
@@ -248,14 +248,14 @@ def creation_response(
 
 
 def _requested_properties(request: CreateTableRequest) -> dict[str, str]:
-    """Return the properties of a new table, including its storage options."""
+    """Return the properties of the table to create, including its storage options."""
     options = request.storage_options or {}
     stored = {STORAGE_PREFIX + key: value for key, value in options.items()}
     return {**(request.properties or {}), **stored}
 
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
-    """Reject a requested location that differs from the table's (code 13)."""
+    """Reject a requested location that differs from the table's location (code 13)."""
     wanted = _wanted_location(request)
     if wanted and plain_path(wanted) != plain_path(entry.location):
         raise InvalidInputError(

@@ -88,7 +88,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @operation
     def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
-        """Create a namespace; a namespace can be overwritten only if it is empty."""
+        """Create a namespace; an existing namespace can be overwritten only if it is empty."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}
@@ -109,7 +109,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
                         stored = self.add_namespace(identifier, properties)
                     break
                 except NamespaceNotFoundError:
-                    # A table has the name, or the namespace was dropped concurrently.
+                    # Either a table has the name, or the namespace was dropped concurrently.
                     if is_last:
                         raise taken from None
         return models.CreateNamespaceResponse(properties=dict(stored))

@@ -107,7 +107,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
 
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
-        """Remove a tag; the version is retained."""
+        """Remove a tag; the version is kept."""
         from ...tables.refs import delete_tag
 
         with Opener(self).opened("DeleteTableTag", request.id) as dataset:

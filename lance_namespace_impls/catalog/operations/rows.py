@@ -54,7 +54,7 @@ class RowOperations(CatalogBase, abstract=True):
     def insert_into_table(
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
-        """Append rows to a table or replace its rows; if it is only declared, they become its first rows."""
+        """Append rows to a table, or replace its rows; a declared table gets its first rows."""
         from ...tables.write import insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
@@ -76,7 +76,7 @@ class RowOperations(CatalogBase, abstract=True):
     def merge_insert_into_table(
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
-        """Merge rows into a table by key; if it is only declared, they become its first rows."""
+        """Merge rows into a table by key; they are the first rows if the table is only declared."""
         from ...tables.merge import merge_rows, pauses
         from ...tables.rows import check_merge, merge_insert, merge_timeout
 
@@ -117,7 +117,7 @@ class RowOperations(CatalogBase, abstract=True):
 
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
-        """Set columns of the rows that match a predicate."""
+        """Set columns in the rows that match a predicate."""
         from ...tables.rows import update
 
         with Opener(self).changed("UpdateTable", request.id, request.branch) as dataset:

@@ -148,11 +148,11 @@ class TableOperations(CatalogBase, abstract=True):
                     entry = self.replace_table(identifier, location, properties)
                 break
             except TableNotFoundError:
-                # A namespace has this name, or the table was dropped concurrently.
+                # Either a namespace has this name, or the table was dropped concurrently.
                 if is_last:
                     raise taken from None
         if self._could_be_default(entry):
-            # The data is in use again, and must survive if another tool removes the entry.
+            # The data is in use again, and must be kept even if another tool removes the entry.
             Folders(self).remove_drop_marker(entry)
         return models.RegisterTableResponse(
             location=entry.location, properties=plain_properties(entry.properties)
@@ -271,9 +271,9 @@ class TableOperations(CatalogBase, abstract=True):
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
         """Remove a table from the catalog, then delete its data.
 
-        A drop that was interrupted after it had removed the entry is resumed if the table was at
-        its default location and its data has not been used since. Only one of several concurrent
-        calls succeeds.
+        If an earlier drop was interrupted after it had removed the entry, it is resumed, provided
+        that the table was at its default location and its data has not been used since. Only one of
+        several concurrent calls succeeds.
         """
         identifier = parse_identifier(request.id)
         # Without the lock, a drop in progress would look like an interrupted one.
@@ -288,10 +288,10 @@ class TableOperations(CatalogBase, abstract=True):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the catalog, then delete its data.
 
-        A marker file next to the data survives if the process is killed; the next DropTable or
-        CreateTable with the same name finds it. If it cannot be written, nothing is changed. It
-        does not authorize deletion until this drop has removed the entry: if another tool removes
-        it, the data is kept.
+        A marker file next to the data remains if the process is killed, and is found by the next
+        DropTable or CreateTable with the same name. If the marker cannot be written, nothing is
+        changed. The marker does not authorize deletion until this drop has removed the entry; if
+        another tool removes the entry, the data is kept.
         """
         folder = Folders(self).folder_of(entry)
         has_marker = folder.write_drop_marker(entry.id)
@@ -300,7 +300,7 @@ class TableOperations(CatalogBase, abstract=True):
         except Exception as error:
             if has_marker:
                 folders = Folders(self)
-                # If another tool removed the entry, it may still need the data.
+                # If another tool removed the entry, that tool may still need the data.
                 if isinstance(error, TableNotFoundError) or folders.is_still_listed(entry):
                     folders.remove_drop_marker(entry, only_unauthorized=True)
                 else:  # only the catalog's response was lost

@@ -61,8 +61,9 @@ class TransactionOperations(CatalogBase, abstract=True):
 
     @operation
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
-        """Declare tables, create and delete versions and deregister tables, atomically."""
-        # The contents of a new table's location must not change before its entry names it.
+        """Declare tables, create and delete versions, and deregister tables, all atomically."""
+        # The contents of a new table's location must not change before an entry references the
+        # location.
         declared = [step.declare_table for step in request.operations if step.declare_table]
         added = [parse_identifier(each.id) for each in declared]
         with self.sole_change(*added), ManagedVersions(self).committing() as plan:
@@ -85,7 +86,7 @@ class TransactionOperations(CatalogBase, abstract=True):
 
     @operation
     def alter_transaction(self, request: AlterTransactionRequest) -> AlterTransactionResponse:
-        """Change a transaction's properties; the status of a finished one cannot change."""
+        """Change a transaction's properties; its status cannot change once it has ended."""
         identifier = _transaction_id(request.id)
         if not request.actions:
             raise InvalidInputError(f"AlterTransaction {identifier}: specify at least one action")
@@ -228,8 +229,7 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     """Return a function that applies an action to the properties.
 
     Raises:
-        InvalidInputError: code 13, there is not exactly one action, or its mode or status is
-            unknown.
+        InvalidInputError: code 13, not exactly one action is set, or its mode or status is unknown.
     """
     what = f"AlterTransaction {identifier}"
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]

@@ -105,7 +105,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def batch_delete_table_versions(
         self, request: BatchDeleteTableVersionsRequest
     ) -> BatchDeleteTableVersionsResponse:
-        """Delete versions and the files that only they use."""
+        """Delete versions and the files that only these versions use."""
         from ...tables.versions import delete, doomed
 
         entry = self.find_table(parse_identifier(request.id))
@@ -133,7 +133,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def create_table_version(
         self, request: CreateTableVersionRequest
     ) -> CreateTableVersionResponse:
-        """Publish a manifest staged by the caller as the next version of a managed table."""
+        """Publish a manifest that the caller has staged as the next version of a managed table."""
         entry = self.find_table(parse_identifier(request.id))
         what = f"CreateTableVersion {format_identifier(entry.id)}"
         with ManagedVersions(self).committing() as plan:
@@ -147,7 +147,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def batch_create_table_versions(
         self, request: BatchCreateTableVersionsRequest
     ) -> BatchCreateTableVersionsResponse:
-        """Atomically publish staged manifests as new versions of several tables."""
+        """Publish staged manifests as new versions of several tables, atomically."""
         keys = [(parse_identifier(e.id), branch_name(e.branch)) for e in request.entries]
         for identifier, branch in keys:
             if keys.count((identifier, branch)) > 1:

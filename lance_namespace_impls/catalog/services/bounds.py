@@ -1,4 +1,4 @@
-"""Checks the locations, options and version management that a caller requests."""
+"""Checks the locations, options and version management that callers request."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bounds:
     def refuse_properties(
         self, operation: str, identifier: Identifier, properties: Mapping[str, str]
     ) -> None:
-        """Reject properties that point outside the caller's bounds or redirect credentials (code 13)."""
+        """Reject properties that specify a forbidden location or redirect credentials (code 13)."""
         if not properties:
             return
         for key in self.catalog.capabilities.location_properties:
@@ -55,7 +55,9 @@ class Bounds:
             self.refuse_managed(operation, what, properties.get(MANAGED))
 
     def refuse_managed(self, operation: str, what: str, choice: str | None) -> None:
-        """Reject a change of version management (code 13), and managed versions without a store (code 0)."""
+        """Reject a change of version management (code 13), or managed versions without a store
+        (code 0).
+        """
         if not self.catalog.capabilities.managed_versioning:
             if (choice or "").lower() == "true" and operation != "AlterTable":
                 reason = self.catalog.capabilities.reason("CreateTableVersion")
@@ -67,8 +69,7 @@ class Bounds:
             )
 
     def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
-        """Return the identifier of the table to declare, after checking that the caller may
-        declare it.
+        """Check that the caller may declare a table, and return the table's identifier.
 
         Raises:
             InvalidInputError: code 13.

@@ -29,7 +29,7 @@ __all__ = ["Folders"]
 
 @frozen
 class Folders:
-    """The folders of the tables of a catalog."""
+    """The folders of a catalog's tables."""
 
     catalog: CatalogBase
 
@@ -41,7 +41,9 @@ class Folders:
         return TableFolder(evolve(self.catalog.storage_of(entry), managed=False))
 
     def is_still_listed(self, entry: TableEntry) -> bool:
-        """Return whether the catalog still lists this table, not another one with the same name."""
+        """Return whether the catalog still lists this table rather than another with the same
+        name.
+        """
         try:
             found = self.catalog.find_table(entry.id)
         except TableNotFoundError:
@@ -49,13 +51,15 @@ class Folders:
         return plain_path(found.location) == plain_path(entry.location)
 
     def remove_drop_marker(self, entry: TableEntry, *, only_unauthorized: bool = False) -> None:
-        """Remove the drop marker, because the data must be kept.
+        """Remove the drop marker because the data must be kept.
 
-        Unreachable storage causes only a warning: a table can be deregistered without access to it.
+        If storage cannot be reached, a warning is issued: a table can be deregistered without
+        access to its storage.
 
         Args:
             entry: the table.
-            only_unauthorized: whether to keep the marker if the drop has already removed an entry.
+            only_unauthorized: whether to keep the marker of a drop that has already removed an
+                entry.
         """
         if self.catalog.capabilities.storage_only:
             return
@@ -74,8 +78,7 @@ class Folders:
             )
 
     def interrupted_drop(self, identifier: Identifier) -> TableEntry | None:
-        """Return the former entry of a table whose drop was interrupted before its data was
-        deleted.
+        """Return the former entry of a table whose drop was interrupted before deleting its data.
 
         Raises:
             TableNotFoundError: code 4, storage cannot be read.
@@ -100,7 +103,7 @@ class Folders:
         return entry if has_marker and not self.is_used_by_other(entry) else None
 
     def is_used_by_other(self, entry: TableEntry) -> bool:
-        """Return whether another table in the namespace uses the location: its data was registered again."""
+        """Return whether another table in the namespace is registered at the same location."""
         parent = entry.id[:-1]
 
         def has_location(found: tuple[str, Callable[[], TableEntry]]) -> bool:

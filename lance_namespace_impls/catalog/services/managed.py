@@ -35,7 +35,7 @@ __all__ = ["CommitPlan", "ManagedVersions", "Staged", "branch_name", "shown_vers
 MAIN = "main"
 SCHEMES = ("V1", "V2")
 _BRANCH = re.compile(r"[\w.-]+(/[\w.-]+)*")
-# If there are more entries, they are compared with one listing of storage instead of one by one.
+# If there are more entries, they are checked against one listing of storage instead of one by one.
 _ONE_BY_ONE = 8
 
 
@@ -52,10 +52,10 @@ class Staged:
 
 @define
 class CommitPlan:
-    """The changes of one commit, in order, and the resulting state of the tables."""
+    """The changes of one commit, in order, and the state of the tables after them."""
 
     transaction: str | None = None
-    """Identifier of the transaction after the commit; None if the plan was empty."""
+    """Identifier of the transaction, after the commit; None if the plan was empty."""
     changes: list[Change] = field(factory=list)
     added: dict[Identifier, TableEntry] = field(factory=dict)
     removed: set[Identifier] = field(factory=set)
@@ -70,10 +70,10 @@ class ManagedVersions:
     catalog: CatalogBase
 
     def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version, with its manifest under its final name; None if there is none.
+        """Return the latest version, or None if there is none; its manifest gets its final name.
 
-        Manifests that were committed without the catalog are moved aside: pylance would commit on
-        top of any manifest in storage.
+        Manifests that were committed without the catalog are moved aside, because pylance would
+        commit on top of any manifest in storage.
         """
         latest = self.catalog.versions_of(entry).latest(entry, branch)
         folder = self._manifests(entry, branch)
@@ -91,11 +91,11 @@ class ManagedVersions:
         return latest
 
     def kept_version(self, entry: TableEntry, branch: str | None, number: int) -> KeptVersion:
-        """Return a stored version, with its manifest under its final name.
+        """Return a stored version; its manifest gets its final name.
 
         Raises:
-            TableVersionNotFoundError: code 11, the version is not in the store, or storage no
-                longer has it.
+            TableVersionNotFoundError: code 11, the version is not in the store, or its manifest is
+                no longer in storage.
         """
         from ...tables.manifests import final_name
 
@@ -141,8 +141,8 @@ class ManagedVersions:
         Raises:
             InvalidInputError: code 13, the file does not exist, or is not a manifest of that
                 version.
-            ConcurrentModificationError: code 14, the version is not based on the latest one; the
-                staged manifest is deleted.
+            ConcurrentModificationError: code 14, the version is not based on the latest version;
+                the staged manifest is deleted.
         """
         from ...tables.manifests import final_name, staged_name
 
@@ -170,13 +170,13 @@ class ManagedVersions:
         if branch is not None and latest is not None and key not in plan.latest:
             last = self._in_place(entry, branch, latest)
             if not folder.has(final_name(last.manifest_path)):
-                # The branch was deleted in storage and created again with the same name.
+                # The branch was deleted in storage, and then created again with the same name.
                 plan.changes.append(RemoveVersions(table=entry, branch=branch, versions=None))
                 onto = None
         wanted = branch is not None if onto is None else request.version == onto + 1
         if not (wanted or (onto is None and request.version == 1)):
             kept = store.version(entry, branch, request.version)
-            # A repeated request: the client lost the response to the first one.
+            # The request is repeated because the client lost the response to the first one.
             if kept is not None and kept.origin == name:
                 return evolve(staged, version=kept)
             self._drop_staged(staged)
@@ -203,8 +203,9 @@ class ManagedVersions:
         """Yield an empty plan; when the block ends, commit it atomically.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer committed first. Manifests staged
-                for versions that now exist are deleted; the others can be committed again.
+            ConcurrentModificationError: code 14, another writer committed first. Manifests that
+                were staged for versions that now exist are deleted; the other manifests can be
+                committed again.
         """
         plan = CommitPlan()
         try:
@@ -260,14 +261,14 @@ class ManagedVersions:
     def _in_place(
         self, entry: TableEntry, branch: str | None, kept: KeptVersion, *, eager: bool = True
     ) -> KeptVersion:
-        """Return a version whose manifest has its final name, completing an interrupted rename.
+        """Return a version whose manifest has its final name; complete an interrupted rename.
 
         Args:
             entry: the table.
             branch: the branch.
             kept: the stored version.
-            eager: whether a storage failure is raised; otherwise a warning is issued and the
-                manifest stays staged until the next read.
+            eager: whether to raise a storage failure; otherwise, a warning is issued and the
+                manifest remains staged until the next read.
         """
         from ...tables.manifests import final_name
 
@@ -300,13 +301,13 @@ class ManagedVersions:
             self._manifests(staged.table, staged.branch).delete(staged.name)
 
     def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
-        """Move aside the manifests in storage that belong to no version of the table."""
+        """Move aside the manifests in storage that are not versions of the table."""
         from ...tables.manifests import version_of
 
         store, folder = self.catalog.versions_of(entry), self._manifests(entry, branch)
         with store.exclusively(entry):
-            # Read storage before the store: a version is recorded before its manifest gets its
-            # final name.
+            # Read storage before the store, because a version is recorded before its manifest gets
+            # its final name.
             names = folder.names()
             latest = store.latest(entry, branch)
             last = 0 if latest is None else latest.version
@@ -322,11 +323,11 @@ class ManagedVersions:
 
 
 def branch_name(branch: str | None) -> str | None:
-    """Return a branch name in the form that the store uses; None is the main branch.
+    """Return a branch name in the form that the store uses; None means the main branch.
 
     Raises:
-        InvalidInputError: code 13, Lance does not accept the name; the branch's files could be
-            stored in the folder of another table.
+        InvalidInputError: code 13, Lance does not accept the name, because the branch's files might
+            be stored in the folder of another table.
     """
     if branch is None or branch in ("", MAIN):
         return None

@@ -50,7 +50,7 @@ class Opener:
     def read(
         self, operation: str, request: QueryTableRequest | CountTableRowsRequest
     ) -> Iterator[Any]:
-        """Open a table's dataset like `opened`, for reading only."""
+        """Open a table's dataset like `opened`, but only for reading."""
         if request.version is not None or request.branch is not None:
             choice = {"version": request.version, "branch": request.branch}
             with self.opened(operation, request.id, **choice) as dataset:
@@ -81,12 +81,11 @@ class Opener:
     def _refused_if_dropped(
         self, identifier: Identifier, entry: TableEntry | None = None
     ) -> Iterator[None]:
-        """If a table was dropped or renamed concurrently, report that instead of pylance's missing
-        file.
+        """Report that a table was dropped or renamed concurrently, and not pylance's missing file.
 
         Args:
             identifier: the table.
-            entry: its earlier entry; None if it was not looked up.
+            entry: the entry that was looked up earlier; None if there was no lookup.
 
         Raises:
             TableNotFoundError: code 4, the catalog no longer has the table.
@@ -111,7 +110,7 @@ class Opener:
         except (NamespaceNotFoundError, TableNotFoundError):
             raise table_not_found(identifier) from failure
         except Exception as error:
-            # Report the failure of the operation, not this one.
+            # Report the failure of the operation instead of this failure.
             if not self.catalog.is_failure(error):
                 raise
             raise failure from None
@@ -120,16 +119,16 @@ class Opener:
         raise failure
 
     def _delete_remains(self, entry: TableEntry) -> None:
-        """Delete files that pylance wrote after an open dataset was dropped.
+        """Delete files that pylance wrote to an open dataset after the table was dropped.
 
-        pylance recreates a deleted folder, and in a directory catalog a folder is a table.
+        pylance recreates a deleted folder, and in a directory catalog, a folder is a table.
         """
         if not self.catalog.capabilities.storage_only:
             return
         try:
             Folders(self.catalog).folder_of(entry).delete_remains()
         except Exception as error:
-            # Report the failure of the operation, not this one.
+            # Report the failure of the operation instead of this failure.
             if not self.catalog.is_failure(error):
                 raise
 
@@ -137,12 +136,12 @@ class Opener:
     def changed(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[Any]:
-        """Open a table's dataset like `opened`, for a change that is one commit.
+        """Open a table's dataset like `opened`, for a change that consists of one commit.
 
         Raises:
             TableNotFoundError: code 4, the table was dropped concurrently.
-            ConcurrentModificationError: code 14, it was dropped and created again. A change that
-                reached the new table is reverted.
+            ConcurrentModificationError: code 14, the table was dropped and created again. If the
+                change was applied to the new table, it is reverted.
         """
         with self.opened_version(operation, names, branch) as (dataset, _):
             yield dataset
@@ -153,7 +152,7 @@ class Opener:
     ) -> Iterator[tuple[Any, OpenedVersion]]:
         """Open a dataset like `changed`, for a change that consists of several commits.
 
-        The caller records each commit except the last in the returned version.
+        The caller records every commit except the last one in the returned version.
         """
         from ...tables.lineage import LocationState, open_version
 
@@ -173,24 +172,25 @@ class Opener:
                         raise
                 raise self._replaced(entry, opened) from error
             opened.note(dataset)
-            # If nothing is stored there, the table was dropped or renamed after the change.
+            # If nothing is stored at the location, the table was dropped or renamed after the
+            # change.
             if self._look(opened) is LocationState.OTHER:
                 raise self._replaced(entry, opened)
 
     def _look(self, opened: OpenedVersion) -> LocationState:
-        """Return the dataset that is stored at a location; if it cannot be read, assume the same dataset."""
+        """Return the dataset at a location; if it cannot be read, assume the opened dataset."""
         from ...tables.lineage import LocationState
 
         try:
             return opened.state()
         except Exception as error:
-            # Report the result of the change, not this failure.
+            # Report the result of the change instead of this failure.
             if not self.catalog.is_failure(error):
                 raise
             return LocationState.SAME
 
     def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
-        """Revert a change that reached the replacement of a removed table, and return the error."""
+        """Revert a change to a table that has replaced the opened one, and return the error."""
         from ...tables.lineage import replaced
 
         name = format_identifier(entry.id)
@@ -214,7 +214,8 @@ class Opener:
     def _revert_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
         numbers = opened.misplaced()
         if entry.managed and numbers:
-            # Catalog first: readers must not find a version whose manifest is missing.
+            # Delete the versions from the catalog first, because readers must not find a version
+            # whose manifest is missing.
             found = self.catalog.find_table(entry.id)
             self.catalog.versions_of(found).commit(
                 [RemoveVersions(table=found, branch=opened.branch, versions=numbers)]
@@ -223,14 +224,14 @@ class Opener:
         if self.catalog.capabilities.storage_only or not Folders(self.catalog).is_still_listed(
             entry
         ):
-            # pylance recreates a deleted folder, and in a directory catalog a folder is a table.
+            # pylance recreates a deleted folder, and in a directory catalog, a folder is a table.
             Folders(self.catalog).folder_of(entry).delete_remains()
 
     @contextmanager
     def changed_or_declared(
         self, operation: str, request: InsertIntoTableRequest | MergeInsertIntoTableRequest
     ) -> Iterator[tuple[Any, OpenedVersion] | None]:
-        """Open a table for a change; None if it is declared and its main branch has no data."""
+        """Open a table for a change, or yield None if its main branch has no data."""
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(

@@ -1,4 +1,4 @@
-"""Chooses the location of a new table, never one that holds the data of another table."""
+"""Chooses the location of a new table, but never one that contains the data of another table."""
 
 from __future__ import annotations
 
@@ -63,18 +63,20 @@ class NewLocation:
 
 @frozen
 class Placement:
-    """Chooses locations of new tables and guards the writing of their first rows."""
+    """Chooses the locations of new tables, and guards the writing of their first rows."""
 
     catalog: CatalogBase
 
     def new_location(
         self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
     ) -> NewLocation:
-        """Choose the location of a new table if none was requested. Data at the default location
-        belongs to another table: one that was deregistered or renamed, or whose entry another tool
-        dropped. The data is kept, and the new table is stored next to it. The same applies while
-        another writer still writes rows for a table that was removed. The remains of an interrupted
-        drop of a table with this name are reused.
+        """Choose the location of a new table if none was requested.
+
+        Data at the default location belongs to another table: one that was deregistered or renamed,
+        or whose entry was dropped by another tool. Such data is kept, and the new table is stored
+        next to it. The same applies while another writer is still writing rows for a table that was
+        removed. A location with the remains of an interrupted drop of a table with this name is
+        reused.
 
         Raises:
             InvalidInputError: code 13, the default location is too long for its storage.
@@ -84,12 +86,12 @@ class Placement:
         try:
             location = self.catalog.default_location(identifier)
         except (NamespaceNotFoundError, InvalidInputError):
-            return NewLocation()  # adding the table reports the problem
+            return NewLocation()  # the problem is reported when the table is added
         if location is None:
             return NewLocation()
         require_short_levels(location)
-        # A client that only declares a table may have no access to its storage; it must not wait
-        # long.
+        # A client that only declares a table may have no access to the table's storage, and must
+        # not wait long.
         few_retries = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
         usual = TableEntry(
             id=identifier, location=location, properties={**few_retries, **properties}
@@ -105,7 +107,7 @@ class Placement:
             ):
                 return NewLocation(has_remains=True)
         except (OSError, RuntimeError, ValueError) as error:
-            if declaring:  # writing rows reports the problem
+            if declaring:  # the problem is reported when rows are written
                 warnings.warn(
                     f"{location} cannot be read; rows that already exist there will become rows of "
                     f"{format_identifier(identifier)}: "
@@ -128,7 +130,7 @@ class Placement:
         Raises:
             TableAlreadyExistsError: code 5.
         """
-        # The contents of the location must not change until the entry references it.
+        # The contents of the location must not change before the entry references it.
         with self._sole_change_of(identifier):
             target = self.new_location(identifier, properties, declaring=schema is None)
             if schema is None:
@@ -144,15 +146,16 @@ class Placement:
         return entry
 
     def _delete_remains(self, entry: TableEntry) -> None:
-        """Delete the remains of an interrupted drop at a new table's location, unless they are in use."""
+        """Delete the remains of an interrupted drop at a new table's location, unless they are in
+        use.
+        """
         folder = Folders(self.catalog).folder_of(entry)
         if folder.has_drop_marker(entry.id) and not Folders(self.catalog).is_used_by_other(entry):
             folder.delete()
 
     @contextmanager
     def first_rows(self, entry: TableEntry) -> Iterator[AbstractContextManager[None]]:
-        """Reserve a table's location for its first rows and yield a context manager for their
-        commit.
+        """Reserve a table's location for its first rows; yield a context manager for the commit.
 
         Until the rows are written, no new table uses the location. The commit is rejected if the
         table has been removed (code 14). During the commit, no process on this machine can drop or
@@ -174,7 +177,7 @@ class Placement:
 
     @contextmanager
     def conflict_if_removed(self, entry: TableEntry) -> Iterator[None]:
-        """Report code 14 instead of a failure if the table was removed concurrently."""
+        """Report code 14 instead of the failure if the table was removed concurrently."""
         try:
             yield
         except InvalidInputError:
@@ -185,19 +188,21 @@ class Placement:
             raise
 
     def _was_removed(self, entry: TableEntry) -> bool:
-        """Return whether a table was removed; False if the catalog cannot be read."""
+        """Return whether a table was removed, or False if the catalog cannot be read."""
         try:
             return not Folders(self.catalog).is_still_listed(entry)
         except NamespaceNotFoundError:
             return True
         except Exception as error:
-            # Report why the rows could not be written, not this failure.
+            # Report why the rows could not be written, instead of this failure.
             if not self.catalog.is_failure(error):
                 raise
             return False
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise (code 14) if the table was removed or replaced while its first rows were written."""
+        """Raise an error (code 14) if the table was removed or replaced while its first rows were
+        written.
+        """
         if not self.catalog.capabilities.storage_only and not Folders(self.catalog).is_still_listed(
             entry
         ):
@@ -229,11 +234,11 @@ class Placement:
             if self.catalog.has_data(entry):
                 return True
         except Exception as error:
-            # Report why the rows could not be written, not this failure.
+            # Report why the rows could not be written, instead of this failure.
             if not self.catalog.is_failure(error):
                 raise
             if self.catalog.capabilities.storage_only:
-                return True  # data that cannot be read is not deleted
+                return True  # data is not deleted if it cannot be read
         with self._sole_change_of(entry.id):
             return self._withdraw(entry)
 
@@ -246,7 +251,7 @@ class Placement:
     def _withdraw(self, entry: TableEntry) -> bool:
         """Remove a table from the catalog; return False if it was removed concurrently."""
         try:
-            # Many catalogs would also remove another table that now has this name.
+            # Many catalogs would otherwise remove another table that now has this name.
             is_catalog = not self.catalog.capabilities.storage_only
             if is_catalog and not Folders(self.catalog).is_still_listed(entry):
                 return False
@@ -264,8 +269,10 @@ class Placement:
         return True
 
     def reserve_location(self, entry: TableEntry) -> None:
-        """Mark the location of a renamed table that has no data. Otherwise, the next table with
-        the old name would be stored at the same location, and the two would share their rows.
+        """Mark the location of a renamed table that has no data.
+
+        Otherwise, the next table with the old name would be stored at the same location, and the
+        two tables would share their rows.
         """
         if self.catalog.capabilities.storage_only:
             return
@@ -290,7 +297,7 @@ class Placement:
             rows: the rows.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer concurrently wrote the first rows.
+            ConcurrentModificationError: code 14, another writer wrote the first rows concurrently.
         """
         from ...tables.schema import check_columns
         from ...tables.write import create

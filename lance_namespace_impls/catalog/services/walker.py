@@ -51,8 +51,8 @@ class TableWalker:
         if not self.catalog.capabilities.holds_tables(len(parent)):
             self.catalog.namespace_properties(parent)
             return
-        # It is not known in advance how many tables must be examined to find `wanted` tables with
-        # data.
+        # The number of tables to examine until `wanted` tables with data are found is unknown in
+        # advance.
         named = wanted if wanted is None or include_declared else sys.maxsize
         names = made.names(
             ("tables", parent),
@@ -81,7 +81,7 @@ class TableWalker:
         try:
             return self.catalog.has_data(look_up())
         except TableNotFoundError:
-            return False  # dropped since it was listed
+            return False  # it was dropped after it was listed
         except Exception as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
             found = (
@@ -108,7 +108,7 @@ class TableWalker:
     ) -> Iterator[Identifier]:
         """Yield all tables below `parent`, ordered by identifier, starting after `after`.
 
-        If all tables are requested, the namespaces of a level are listed concurrently.
+        If all tables are requested, the namespaces on the same level are listed concurrently.
         """
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
@@ -126,11 +126,11 @@ class TableWalker:
             try:
                 yield from self.walk((*parent, name), after, include_declared, wanted, made)
             except NamespaceNotFoundError:
-                return  # dropped since it was listed
+                return  # it was dropped after it was listed
 
         below, walked = tee(below)
         walks = ahead(walked, inside) if wanted is None else map(inside, walked)
-        # Both are sorted; the lazy merge looks up no more tables than requested.
+        # Both sequences are sorted, and merging them lazily looks up no more tables than requested.
         for name, is_table in merge(((n, False) for n in below), ((n, True) for n in tables)):
             if is_table:
                 yield (*parent, name)

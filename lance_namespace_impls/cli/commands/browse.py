@@ -82,9 +82,9 @@ def ls(
 
 
 def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | None:
-    """Return the tables; if the server cannot list tables at this level, warn and return None.
+    """Return the tables, or warn and return None if the server cannot list tables at this level.
 
-    Some servers reject the request above the level that contains tables. The namespaces are listed
+    Some servers reject this request above the level that contains tables. The namespaces are listed
     anyway.
     """
     try:
@@ -126,7 +126,7 @@ def _show_names(
 def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
     from ...core.identifiers import join_identifier, split_identifier
 
-    # A REST server joins the levels with the delimiter that its client is configured for, so split
+    # A REST server joins the levels with the delimiter for which its client is configured, so split
     # the identifiers there.
     used = getattr(namespace.config, "delimiter", delimiter)
     request = {"include_declared": include_declared, "context": {"delimiter": used}}
@@ -191,7 +191,7 @@ def describe(
 
 
 def _show_partitioned(session: Session, namespace: Namespace, identifier: Identifier) -> bool:
-    """Show a partitioned namespace; return False if there is none with that identifier."""
+    """Show a partitioned namespace; return False if no such namespace exists."""
     try:
         there = namespace.partitioned(identifier)
         specs, found = there.specs, there.partitions(sizes=True)
@@ -300,7 +300,7 @@ def _count_rows(
     described: DescribeTableResponse,
     branch: str | None,
 ) -> int | None:
-    """Count the rows of the described version; None if the catalog does not support it."""
+    """Count the rows of the described version; return None if the catalog cannot count them."""
     request: dict[str, Any] = {"id": list(identifier)}
     request |= {"branch": branch} if branch else {"version": described.version}
     try:
@@ -316,7 +316,7 @@ def _hide_secrets(found: DescribeTableResponse) -> None:
 
 
 def _every_field(found: DescribeTableResponse) -> dict[str, Any]:
-    """Return the response with a key for every field; unset fields are null."""
+    """Return the response with a key for every field; fields that are not set are null."""
     import attrs
 
     from lance_namespace_client.models import DescribeTableResponse
@@ -459,7 +459,7 @@ def backends(
 
 
 def _loaded(impl: str) -> type[Namespace] | InvalidInputError:
-    """Load an implementation, or return the error if that fails."""
+    """Load an implementation; return the error if it cannot be loaded."""
     from ... import registry
 
     try:

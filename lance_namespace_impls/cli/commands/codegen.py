@@ -110,7 +110,7 @@ def codegen(
 
 
 def _main() -> Callable[[list[str], str], int]:
-    """Return the generator, from the checkout if there is one, otherwise from the installed package."""
+    """Return the generator from the checkout, if there is one, or from the installed package."""
     is_checkout = (Path(__file__).parents[3] / "codegen" / "command.py").exists()
     with needs("codegen", "codegen"):
         found = import_module(f"{'codegen' if is_checkout else 'lance_namespace_codegen'}.command")

@@ -27,7 +27,7 @@ RUN = "Run"
 RESULT = "Result"
 FAILED, COULD_NOT_RUN, NOT_REACHED = 1, 2, 3
 ANNOUNCED_SECONDS = 60.0
-"""Minimum expected duration, in seconds, for which a run is announced."""
+"""Minimum expected duration, in seconds, for which a run is announced in advance."""
 
 
 def _option(panel: str, *names: str, metavar: str, help: str) -> Any:
@@ -262,7 +262,7 @@ def _target(
     python: str | None,
     properties: Mapping[str, str],
 ) -> tuple[Target, str]:
-    """Return the target that the options specify, and a Python expression that connects to it."""
+    """Return the target that the options select, and a Python expression for connecting to it."""
     from ...conformance import api
 
     if sum(given is not None for given in (uri, impl, class_)) != 1:
@@ -354,7 +354,7 @@ def _run(
 def _show(
     output: Output, report: Mapping[str, Any], failed: list[str], worse: list[str] | None
 ) -> None:
-    """Print the counts of a report, and the regressions from the baseline if there is one."""
+    """Print the number of checks by result, and any regressions from the baseline."""
     counts = ", ".join(f"{count} {name}" for name, count in report["summary"].items())
     output.line(f"{report['target']}: {counts} in {report['seconds']:.1f} s")
     if worse is None:

@@ -255,7 +255,7 @@ def _drop_namespace(
 
 
 def _confirm(question: str) -> None:
-    """Ask for confirmation on the terminal, and exit if the answer is not yes.
+    """Ask for confirmation on the terminal, and exit unless the answer is yes.
 
     Raises:
         UsageError: there is no terminal.

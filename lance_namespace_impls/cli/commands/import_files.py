@@ -108,7 +108,7 @@ def import_files(
     identifier = session.identifier(id)
     name = session.written(identifier)
     chosen = key_values(options, "--option")
-    with session.connect(makes=True) as namespace:  # reports errors before Spark starts
+    with session.connect(makes=True) as namespace:  # errors are reported before Spark starts
         properties = namespace.properties
     if dry_run:
         with progress(f"scan {name}") as bar:
@@ -245,10 +245,10 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
 def spark_when_asked(
     bar: Progress, name: str, cores: int | None
 ) -> Iterator[Callable[[], SparkSession]]:
-    """Yield a function that starts Spark; if it was called, Spark is stopped at the end.
+    """Yield a function that starts Spark; stop Spark at the end if the function was called.
 
     Args:
-        bar: progress bar that indicates the start of Spark.
+        bar: progress bar that shows that Spark is starting.
         name: name of the application.
         cores: number of cores; defaults to all.
     """
@@ -271,9 +271,9 @@ def _stopped_at_the_end(
 ) -> Iterator[SparkSession]:
     """Run Spark for the duration of the block.
 
-    Signals are deferred until Spark has started: if PySpark is interrupted before that, it loses
-    track of the Java process that it has launched, which then never exits. On the main thread,
-    PySpark would handle Ctrl-C itself, by calling Java in the middle of another call.
+    Signals are deferred until Spark has started. If PySpark is interrupted before that, it loses
+    track of the Java process that it has launched, and this process then never exits. On the main
+    thread, PySpark would handle Ctrl-C itself, by calling Java during another call.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -290,5 +290,5 @@ def _stopped_at_the_end(
 
 
 def _quiet_py4j() -> None:
-    """Suppress the long messages that py4j logs if a signal interrupts a call to Java."""
+    """Suppress the long messages that py4j logs when a signal interrupts a call to Java."""
     logging.disable(logging.CRITICAL)

@@ -294,7 +294,7 @@ def _sync_cells(session: Session, row: SyncRow, dry_run: bool) -> list[Cell]:
 
 
 def _index_wish(column: str, text: str) -> IndexWish:
-    """Return the index of an option such as ``IVF_PQ,num_partitions=256``."""
+    """Return the index to create for an option such as ``IVF_PQ,num_partitions=256``."""
     from ...maintenance import IndexWish
 
     kind, *more = text.split(",")
@@ -428,7 +428,7 @@ def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None
 
 
 def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
-    """Return the cells for a table; only its name if there was nothing to do."""
+    """Return the cells for a table, or only its name if there was nothing to do."""
     work = [
         f"{row.compacted_fragments:,} fragments compacted" if row.compacted_fragments else "",
         *(f"index of {column} created" for column in row.indices_created),
@@ -469,7 +469,7 @@ def _show_selected(session: Session, tables: list[list[str]]) -> None:
 
 
 def check_output(path: Path | None) -> None:
-    """Reject a file with an unknown extension, before any work is done."""
+    """Reject a file name with an unknown extension before any work is done."""
     if path is not None and path.suffix not in (".parquet", ".csv", ".arrow"):
         raise UsageError(f"--output: {path.name} must end in .parquet, .csv or .arrow")
 

@@ -70,7 +70,7 @@ def partitions(
 
 
 def show_specs(output: Output, specs: Mapping[int, Sequence[str]]) -> None:
-    """Write the partition fields of each spec; the last one is current."""
+    """Write the partition fields of each spec; the last spec is the current one."""
     for number, fields in specs.items():
         output.fields({f"spec {number}": ", ".join(fields) or "(none)"})
 

@@ -106,7 +106,7 @@ def _add(
         raise UsageError(f"{path} already has a profile {name!r}: choose another name, or edit it")
     from ...registry import load
 
-    # Rejects an invalid profile before it is written to the file.
+    # Reject an invalid profile before it is written to the file.
     find_modules_here(impl)
     load(impl).config_type.from_properties(expanded(given, f"profile {name!r}"))
     # A JSON string is also a valid TOML string; keys are quoted unless they are bare keys.
@@ -152,7 +152,7 @@ def _test(output: Output, path: Path, names: list[str]) -> bool:
 
 
 def _problem(path: Path, name: str) -> str | None:
-    """Return why a profile's namespace does not respond, without secrets."""
+    """Return why a profile's namespace does not respond, without revealing secrets."""
     from ..session import Session
 
     report = Report(as_json=False, debug=False)

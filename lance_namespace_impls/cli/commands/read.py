@@ -68,7 +68,7 @@ Arrow = Annotated[
 ]
 
 LONGEST = 40
-"""Maximum number of characters per value on a terminal; --json and files contain full values."""
+"""Maximum number of characters of a value on a terminal; --json and files contain full values."""
 
 
 def head(
@@ -342,7 +342,7 @@ def _local_file(address: str) -> Path:
         raise UsageError(
             f"{path}: export writes only local files; export to a path, then copy the file"
         )
-    # A plain path is used unchanged, for messages.
+    # A plain path is kept unchanged for messages.
     return Path(path) if is_uri(address) else Path(address).expanduser()
 
 
@@ -426,7 +426,7 @@ def _short(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    """Convert a value to JSON types; a value without a JSON equivalent becomes a string."""
+    """Convert a value to JSON types; values without a JSON equivalent become strings."""
     if isinstance(value, dict):
         return {str(key): _json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -459,7 +459,7 @@ def _file_format(file: Path) -> FileFormat:
 
 
 def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) -> Iterator[int]:
-    """Write rows to a file, and yield the number of rows written; an incomplete file is deleted."""
+    """Write rows to a file, and yield the number of rows written; delete an incomplete file."""
     import pyarrow as pa
 
     from ...ingest.writers import open_writer

@@ -278,7 +278,7 @@ def serve(
             )
         sys.stdout.flush()
 
-    # Otherwise, a query that cannot be interrupted would prevent the process from exiting.
+    # Otherwise, a query that cannot be interrupted would keep the process from exiting.
     bound_exit()
     run_server(
         namespace,
@@ -300,7 +300,7 @@ def _set_up_logs(request_log: bool) -> None:
 
 
 def _create_catalog(session: Session) -> None:
-    """Create the catalog that is served if no namespace is selected, and report it."""
+    """If no namespace is selected, create the catalog to serve and report that."""
     with needs("serve without --impl", "sql"):
         from ...sql import initialize
     where = initialize(session.properties)

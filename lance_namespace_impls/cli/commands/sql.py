@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sql"]
 
-# Settings that prevent statements from reading or writing anything outside the catalog.
+# Settings that prevent statements from reading or writing anything outside of the catalog.
 CLOSED = {
     "temp_directory": "",
     "enable_external_access": "false",
@@ -36,8 +36,8 @@ CLOSED = {
     "lock_configuration": "true",
 }
 MOST_LEVELS = 3
-"""Maximum number of levels in a DuckDB name: catalog, schema and table."""
-# Errors that mean that the files are not accessible; the rows are then requested from the server.
+"""Maximum number of levels in a name in DuckDB: catalog, schema and table."""
+# Errors that mean that the files cannot be accessed; the rows are then requested from the server.
 ELSEWHERE = frozenset(
     {
         ErrorCode.INVALID_INPUT,
@@ -126,9 +126,9 @@ def _identifier(session: Session, path: list[str]) -> Identifier:
 
 
 def _rows(namespace: Namespace, identifier: Identifier) -> Any:
-    """Return an object from which DuckDB reads only the required columns and rows of a table.
+    """Return an object from which DuckDB reads only the columns and rows of a table that it needs.
 
-    If only the server can access its files, all rows are requested.
+    If only the server can access the table's files, all rows are requested.
     """
     try:
         return namespace.open_table(identifier)
@@ -139,7 +139,7 @@ def _rows(namespace: Namespace, identifier: Identifier) -> Any:
 
 
 def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:
-    """Register a table with DuckDB under its name in the statement."""
+    """Register a table with DuckDB under the name that the statement uses."""
     engine.register(name, rows)
     quoted = ['"' + part.replace('"', '""') + '"' for part in path]
     if len(path) == MOST_LEVELS:

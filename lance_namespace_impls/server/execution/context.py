@@ -36,8 +36,7 @@ CERTIFICATE = "lance_namespace.certificate"
 CALLER = "lance_namespace.caller"
 """Scope key under which middleware stores the `Caller` if it has authenticated the request."""
 MAX_REQUEST_ID_LENGTH = 128
-# Not the system's random number generator, which is several times slower: request ids may be
-# predictable.
+# The system's random number generator is several times slower, and request ids may be predictable.
 _ids = random.Random(os.urandom(32))
 
 
@@ -77,7 +76,7 @@ class Call:
 
     @property
     def owner(self) -> str:
-        """Key for fair sharing of slots: the caller, or the client address if there is no caller."""
+        """Key for sharing slots fairly: the caller, or the client address if there is no caller."""
         if self.caller is not None:
             return f"caller {self.caller.name}"
         return f"address {network_of(self.address)}"
@@ -94,18 +93,18 @@ class Call:
         return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
 
     def identifier_of_path(self, delimiter: str) -> list[str]:
-        """Return the identifier in the path, for a request whose body was not read."""
+        """Return the identifier in the path, for a request whose body has not been read."""
         found = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
         text = unquote(self.segments[0]) if self.segments else ""
         return [name for name in text.split(found or delimiter) if name]
 
     async def enter(self, pool: Pool) -> None:
-        """Acquire a slot in a pool until the response is sent and no thread works on the call.
+        """Acquire a slot in a pool until the response is sent and all threads have finished.
 
         Raises:
-            ThrottlingError: code 21, no slot is free.
+            ThrottlingError: code 21, there is no free slot.
         """
-        # The caller may be authenticated later; the slot keeps its first owner.
+        # The caller may be authenticated later, but the slot remains assigned to its first owner.
         self._owner = self.owner
         await pool.enter(self._owner)
         self._pool = pool
@@ -130,7 +129,7 @@ class Call:
         self._work.add_done_callback(lambda _: _call_soon(loop, leave))
 
     def abandon(self) -> None:
-        """Close the response that a thread is still producing, because the client no longer waits for it."""
+        """Close the response that a thread is still producing when the client stops waiting."""
 
         def close(work: Future[Any]) -> None:
             if not work.cancelled() and isinstance(work.result(), Reply):
@@ -157,7 +156,7 @@ class Call:
 
     @property
     def id(self) -> str:
-        """Id of the request in the log: the client's ``x-request-id``, or a generated id."""
+        """Id of the request in the log: the client's ``x-request-id`` or a generated id."""
         if self._id is None:
             self._id = self.client_id or new_id()
         return self._id
@@ -186,14 +185,14 @@ def network_of(address: str) -> str:
 
 
 def new_id() -> str:
-    """Return an id for a request that has none."""
+    """Return a new request id, for a request that does not specify one."""
     return f"{_ids.getrandbits(128):032x}"
 
 
 async def over(work: Future[Any], seconds: float) -> bool:
     """Wait at most `seconds` for a thread to finish; return whether it has finished.
 
-    asyncio's own functions need several more iterations of the event loop, and each iteration may
+    The functions of asyncio need several more iterations of the event loop, and each iteration may
     have to wait for the GIL.
     """
     loop = asyncio.get_running_loop()

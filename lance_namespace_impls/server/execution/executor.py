@@ -59,7 +59,7 @@ class Executor:
         self._guard = None if policy is None else Guard(policy, namespace)
 
     def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
-        """Reject an operation that the policy does not allow the caller on any object.
+        """Reject an operation that the policy does not allow for the caller on any object.
 
         Called before any part of the request is read.
 
@@ -70,12 +70,12 @@ class Executor:
             self._guard.check_operation(operation, caller)
 
     def run(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
-        """Execute an operation; return its response, or the response for its failure.
+        """Execute an operation and return its response, or an error response if it fails.
 
         Args:
             call: the context of the request, in which the identifier is recorded.
             body: the JSON body; empty if there is none.
-            rows: the body, if it contains rows.
+            rows: the body if it contains rows.
 
         Returns:
             the response; rows are read while it is sent.
@@ -110,7 +110,7 @@ class Executor:
         call.dialect.check_target()
 
     def _is_paginated(self, operation: Operation[Any, Any], request: Any) -> bool:
-        """Return whether a full listing is requested from a catalog that can list in pages.
+        """Return whether the request is for a full listing of a catalog that can list in pages.
 
         Callers with a restricted view are excluded: each of their pages costs a full listing.
         """
@@ -122,7 +122,7 @@ class Executor:
         )
 
     def _pages(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> Pages:
-        """Return a full listing whose first page is sent before the others are read."""
+        """Return a full listing; its first page is sent before the other pages are read."""
 
         def page(size: int, token: str | None) -> Any:
             part = evolve(request, limit=size, page_token=token)
@@ -164,7 +164,7 @@ class Executor:
             self._namespace,
             request,
             lambda table: policy is None or policy.allows(caller, Action.READ, table),
-            # The location may be that of any table, so the caller needs permission for all of them.
+            # A location can belong to any table, so the caller needs permission for all of them.
             may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
         )
 
@@ -194,14 +194,17 @@ class Executor:
     def _rights(self, caller: Caller | None, identifier: Identifier) -> Rights | None:
         policy = self._options.policies
         if policy is None or policy.allows(caller, Action.WRITE, identifier):
-            # Writing a table requires reading its manifests, and the written rows may be read.
+            # Writing to a table requires reading its manifests, and may require reading the written
+            # rows.
             readable = policy is None or policy.allows(caller, Action.READ, identifier)
             return "write" if readable else None
         return "read" if policy.allows(caller, Action.READ, identifier) else None
 
 
 def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str]:
-    """Return the options; if they contain secrets, add the expiration time that pylance 1 requires."""
+    """Return the options unchanged, except for an expiration time, which pylance 1 requires if
+    there are secrets.
+    """
     has_secret = any(map(is_secret_option, options))
     return {EXPIRES_AT_MILLIS: NEVER, **options} if has_secret else options
 
@@ -209,7 +212,7 @@ def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str
 def _with_rows(
     method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
 ) -> Any:
-    """Call an operation that accepts rows; if the stream is broken, report any failure as code 13."""
+    """Call an operation that accepts rows; report all failures as code 13 if the stream breaks."""
     reader = to_reader(file, max_batch_bytes=max_batch_bytes)
     rows = RowStream(reader.schema, map(aligned, reader))
     with rows.guarded():

@@ -20,7 +20,7 @@ logger = logging.getLogger("lance_namespace_impls.server")
 
 
 class Failures:
-    """Encodes and logs failures, without secrets of the namespace or the caller.
+    """Encodes and logs failures, without the secrets of the namespace or the caller.
 
     Args:
         namespace: the served namespace.
@@ -55,7 +55,7 @@ class Failures:
         return call.dialect.encode_error(found)
 
     def log_interrupted(self, error: Exception, call: Call) -> None:
-        """Log a failure that occurred while rows were sent, when the response can no longer report it."""
+        """Log a failure while rows are sent, when the response can no longer report it."""
         name = call.endpoint.operation.name
         what = f"request {call.id}: {name} was interrupted while its rows were sent"
         _log(error, what, self._secrets(call))

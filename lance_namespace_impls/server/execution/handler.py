@@ -40,11 +40,12 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
-# Maximum size of a body that is searched for credentials on the event loop.
+# Maximum size of a body that is searched for credentials on the event loop; larger ones are
+# searched in a thread.
 QUICK_BYTES = 16 << 10
-# Limits for reading the rest of a body once the response is ready. A small amount is read before
-# the response is sent, to reuse the connection. More is read after it, so that the client receives
-# the response.
+# Limits for reading the rest of a body once the response is ready. A small remainder is read before
+# the response is sent, so that the connection can be reused. A larger one is read afterwards, so
+# that the client receives the response.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
 LOOK_SECONDS = 0.05
 LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
@@ -73,7 +74,7 @@ class Service:
         self._unsent = self._under_way = 0
 
     def close(self) -> None:
-        """Reject new operations; running ones finish."""
+        """Reject new operations; let running operations finish."""
         self._pools.close()
         self.observer.close()
 
@@ -139,8 +140,8 @@ class Service:
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a request to an unknown path; close web sockets.
 
-        The code is 0, because an unknown operation is an unsupported operation. Clients that can
-        work without the operation rely on this code.
+        The code is 0, because an unknown operation counts as unsupported. Clients that can do
+        without the operation rely on this code.
         """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000, "reason": ""})
@@ -195,9 +196,9 @@ class Service:
         return await self._query(call, body, receive)
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
-        """Run a query, which may take a long time; cancel it at its deadline or if the client disconnects."""
+        """Run a query, and cancel it at its deadline or if the client disconnects."""
         started = call.start(self._executor.run, call, body)
-        # Most queries finish within this time, without a need to monitor the client's connection.
+        # Most queries finish within this time, so the client's connection need not be monitored.
         if await over(started, min(LOOK_SECONDS, self._limits.query_seconds)):
             return started.result()
         work = asyncio.wrap_future(started)
@@ -223,7 +224,7 @@ class Service:
         rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
         try:
-            # An upload gets a slot only when its rows are arriving.
+            # An upload gets a slot only once its rows are arriving.
             await rows.started()
             await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
@@ -283,8 +284,8 @@ class Service:
                 while True:
                     unsent = len(body)
                     self._unsent += unsent
-                    # If too much unsent data is queued, the next rows are read only after the
-                    # current ones are sent.
+                    # If too much unsent data is queued, send the current rows before reading the
+                    # next ones.
                     if more and self._unsent < self._limits.unsent_bytes:
                         ahead = asyncio.wrap_future(call.start(gather, rest))
                     await _send_part(send, body, meter)
@@ -335,7 +336,7 @@ def _part(body: bytes, *, more: bool) -> Message:
 
 
 async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
-    """Send part of a response in pieces small enough for a slow client to receive in time."""
+    """Send a part of a response in pieces that even a slow client can receive in time."""
     for at in range(0, len(body), SENT_BYTES):
         piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
         async with meter.waiting():

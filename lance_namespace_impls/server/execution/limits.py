@@ -42,9 +42,9 @@ T = TypeVar("T")
 # Tags of operations that read or write a table's rows.
 HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
 RETRY_SECONDS = 1.0
-# Number of threads per process that run Lance's queries; the default is one per core. Passing small
-# queries between threads takes longer than running them. With one process per core, several threads
-# have no benefit.
+# Environment variable for the number of threads per process that run Lance's queries; the default
+# is one per core. Passing a small query between threads takes longer than running it, and if there
+# is one process per core, more threads have no benefit.
 LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 
@@ -127,7 +127,7 @@ class Limits:
 
 
 def cores() -> int:
-    """Return the number of cores for queries; several workers share the cores."""
+    """Return the number of cores for queries; several workers share the cores of the machine."""
     share = os.environ.get(LANCE_THREADS, "")
     if share.isascii() and share.isdigit():
         return max(1, int(share))
@@ -137,19 +137,19 @@ def cores() -> int:
 
 
 class TooSlowError(InvalidInputError, TimeoutError):
-    """The client took too long to send its request (code 13, HTTP status 408)."""
+    """Raised if the client takes too long to send its request (code 13, HTTP status 408)."""
 
     http_status = 408
 
 
 class HeadersTooLargeError(InvalidInputError):
-    """The request headers are larger than the server accepts (code 13, HTTP status 431)."""
+    """Raised if the request headers are too large for the server (code 13, HTTP status 431)."""
 
     http_status = 431
 
 
 class Meter:
-    """Measures the transfer rate of a client while the server waits for it.
+    """Measures a client's transfer rate while the server waits for the client.
 
     Args:
         least_rate: minimum average rate over `seconds`, in bytes per second.
@@ -164,10 +164,10 @@ class Meter:
 
     @contextlib.asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Limit the time that the block waits for the client.
+        """Limit the time that the block may wait for the client.
 
         Raises:
-            TooSlowError: code 13, the client is slower than the required rate.
+            TooSlowError: code 13, the client's rate is below the minimum.
         """
         started = time.monotonic()
         try:
@@ -178,10 +178,10 @@ class Meter:
         self._waited += time.monotonic() - started
 
     def moved(self, count: int) -> None:
-        """Record transferred bytes.
+        """Record that bytes were transferred.
 
         Raises:
-            TooSlowError: code 13, the client is slower than the required rate.
+            TooSlowError: code 13, the client's rate is below the minimum.
         """
         self._bytes += count
         if self._bytes >= self._least * self._window:
@@ -216,8 +216,7 @@ class _Uncounted:
 def contained(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function and return its result; raise only subclasses of `Exception`.
 
-    Otherwise, a panic in Rust code or a `SystemExit` in a namespace would affect more than this
-    call.
+    Otherwise, a panic in Rust code or a `SystemExit` in a namespace would end more than this call.
     """
     try:
         return function(*arguments)
@@ -238,11 +237,11 @@ class _Waiting:
 class Slots:
     """A fixed number of slots, shared fairly among callers.
 
-    A caller can hold at most three quarters of the slots that other callers do not hold, rounded
-    up: running calls cannot be interrupted, so some slots must remain free for callers without one.
-    A slot that becomes free is assigned to the waiting caller who holds the fewest; in case of a
-    tie, to the caller who has waited longest since its last slot. If too many calls wait, a waiting
-    call of the caller with the most is rejected.
+    A caller can hold at most three quarters, rounded up, of the slots that other callers do not
+    hold. Running calls cannot be interrupted, so some slots must remain free for callers that have
+    none. A slot that becomes free is assigned to the waiting caller that holds the fewest slots. In
+    case of a tie, it is assigned to the caller whose last slot was assigned longest ago. If too
+    many calls are waiting, a waiting call of the caller with the most waiting calls is rejected.
 
     Args:
         size: number of slots.
@@ -257,10 +256,10 @@ class Slots:
         """Waiting calls, in order of arrival."""
         self._acquired = 0
         self._last_acquired: dict[str, int] = {}
-        """For each caller who holds or waits for a slot, the time when it last received one."""
+        """For each caller that holds or waits for a slot, the time when it last received one."""
 
     def acquire(self, owner: str) -> bool:
-        """Acquire a slot if the owner may have one without waiting; return whether it was acquired."""
+        """Acquire a slot if this is possible without waiting; return whether one was acquired."""
         if not self._may_acquire(owner):
             return False
         self._free -= 1
@@ -283,7 +282,9 @@ class Slots:
             self._last_acquired.pop(owner, None)
 
     async def wait(self, owner: str) -> bool:
-        """Wait for a slot; return False if too many calls are waiting, either on arrival or later."""
+        """Wait for a slot; return False if too many calls are waiting, immediately or after a
+        while.
+        """
         if len(self._queue) >= self._most_waiting and not self._displace(owner):
             return False
         waiting = _Waiting(owner)
@@ -299,7 +300,7 @@ class Slots:
             raise
 
     def _displace(self, owner: str) -> bool:
-        """Reject a waiting call of the caller with the most of them, unless that is the owner."""
+        """Reject a call of the caller with the most waiting calls, unless that is the owner."""
         counts = Counter(each.owner for each in self._queue)
         most, count = counts.most_common(1)[0] if counts else (owner, 0)
         if count <= counts[owner] + 1:
@@ -320,7 +321,7 @@ class Slots:
     def _assign(self) -> None:
         """Assign free slots to eligible waiting calls."""
         while self._free:
-            # A canceled call is removed from the queue slightly later.
+            # A canceled call remains in the queue for a short time.
             able = [
                 each
                 for each in self._queue
@@ -353,13 +354,13 @@ class Pool:
         self._limits = limits
 
     async def enter(self, owner: str = "") -> None:
-        """Acquire a slot, which `leave` releases.
+        """Acquire a slot; `leave` releases it.
 
         Args:
             owner: key of the caller.
 
         Raises:
-            ThrottlingError: code 21, no slot became free, or the owner already holds its share.
+            ThrottlingError: code 21, no slot became free, or the owner has already used its share.
         """
         if not self._slots.acquire(owner):
             self.waiting.inc()
@@ -380,11 +381,11 @@ class Pool:
         self._slots.release(owner)
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function in one of the threads; anything it raises is converted to an `Exception`."""
+        """Run a function in one of the threads; anything it raises becomes an `Exception`."""
         return self._threads.submit(contained, function, *arguments)
 
     def close(self) -> None:
-        """Reject new operations; running ones finish."""
+        """Reject new operations; let running operations finish."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _full(self) -> ThrottlingError:
@@ -396,7 +397,7 @@ class Pool:
 
 
 class Pools:
-    """The thread pools of a server, one for each kind of work, so no kind can starve another.
+    """The thread pools of a server: one for each kind of work, so that no kind can starve another.
 
     Args:
         limits: sizes of the pools.
@@ -420,7 +421,7 @@ class Pools:
         yield "uploads", self.uploads
 
     def close(self) -> None:
-        """Reject new operations; running ones finish."""
+        """Reject new operations; let running operations finish."""
         for _, pool in self.items():
             pool.close()
 

@@ -16,17 +16,17 @@ from ..execution.limits import Limits, Meter, TooSlowError
 
 __all__ = ["BodyTooLargeError", "ClientDisconnectedError", "Incoming", "Rows"]
 
-# Number of bytes to buffer while an upload waits for a slot; more are buffered once it is read.
+# Number of bytes to buffer while an upload waits for a slot; once it has one, more are buffered.
 READY_BYTES = 64 << 10
 BUFFERED_BYTES = 4 << 20
 
 
 class ClientDisconnectedError(ConnectionError):
-    """The client closed the connection before the request was complete."""
+    """Raised if the client closes the connection before the request is complete."""
 
 
 class BodyTooLargeError(InvalidInputError):
-    """A JSON body is too large for the server (code 13, HTTP status 413)."""
+    """Raised if a JSON body is too large for the server (code 13, HTTP status 413)."""
 
     http_status = 413
 
@@ -35,8 +35,8 @@ class Incoming:
     """The body of one request.
 
     Args:
-        receive: returns the parts of the body.
-        may_wait: whether the client may wait for permission to send its body (``Expect``).
+        receive: returns the next part of the body.
+        may_wait: whether the client may be waiting for permission to send its body (``Expect``).
     """
 
     def __init__(self, receive: Receive, *, may_wait: bool = False) -> None:
@@ -107,10 +107,10 @@ class Incoming:
 
 
 class Rows(io.RawIOBase):
-    """A body as a file object: a worker thread reads it while the event loop receives it.
+    """A request body as a file object: the event loop receives it, and a worker thread reads it.
 
-    It buffers at most a few megabytes, and applies backpressure if the reader is slower than the
-    client.
+    At most a few megabytes are buffered; if the reader is slower than the client, backpressure is
+    applied.
 
     Args:
         incoming: the body.
@@ -158,7 +158,7 @@ class Rows(io.RawIOBase):
             self._started.set()
 
     async def started(self) -> None:
-        """Wait until enough data has arrived to show that the client is sending the body.
+        """Wait until enough data has arrived to show that the client is sending its body.
 
         Raises:
             ClientDisconnectedError: the client has disconnected.

@@ -1,4 +1,4 @@
-"""The format of requests and responses: the protocol's own, with hooks for dialects."""
+"""The format of requests and responses: the protocol's own format, with hooks for dialects."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ class _Bounded(HttpToolsProtocol):
         self._expect_headers()
 
     def _make_room(self) -> bool:
-        """Close an idle connection of the network with the most connections, unless it is this network."""
+        """Close an idle connection of the network with the most connections, unless that is this
+        client's network.
+        """
         connections: set[Any] = self.connections  # all connections are instances of this class
         counts = Counter(each._network for each in connections)
         most, count = counts.most_common(1)[0]
@@ -97,7 +99,7 @@ class _Bounded(HttpToolsProtocol):
             self._expect_headers()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers also arrive here, long after the headers, and count toward the same limit.
+        # Trailers also arrive here, long after the headers; they count toward the same limit.
         super().on_header(name, value)
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > self.limits.header_bytes:
@@ -143,7 +145,7 @@ class _Bounded(HttpToolsProtocol):
             self._refuse(_HeadersTooLateError(f"no request arrived within {seconds:g} seconds"))
 
     def _refuse(self, error: LanceNamespaceError) -> None:
-        """Respond with an error although there is no complete request, and close the connection."""
+        """Respond with an error to an incomplete request, and close the connection."""
         self._headers_received()
         response: Reply = error_reply(error, [(b"connection", b"close")])
         status = HTTPStatus(response.status)

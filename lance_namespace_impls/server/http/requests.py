@@ -1,4 +1,4 @@
-"""Decodes HTTP requests: builds an operation's request from route, query, headers and body."""
+"""Decodes HTTP requests: builds the request of an operation from path, query, headers and body."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def read_request(
         _put(operation, values, "properties", properties, f"header {PROPERTIES_HEADER}")
     context = headers.context()
     if delimiter is not None and "id" not in operation.path_fields:
-        # The response may contain identifiers, in which the delimiter joins the names.
+        # The response may contain identifiers; this delimiter then joins their names.
         context["delimiter"] = delimiter
     if context:
         values["context"] = _joined(operation, values.get("context"), context)
@@ -156,8 +156,8 @@ def _from_body(endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     if data.get("id") == "":
         del data["id"]
     if data.get("new_namespace_id") == [] and data.get("context") == {}:
-        # The Java clients send empty values for unset fields; in other clients' requests, an empty
-        # list is the root.
+        # Java clients send empty values for fields that are not set. For other clients, an empty
+        # list means the root.
         del data["new_namespace_id"]
     return data
 
@@ -188,7 +188,9 @@ def _add_path_fields(
     delimiter: str,
     values: dict[str, Any],
 ) -> None:
-    """Add the fields in the path to the request; if the body contains rows, they are in the query."""
+    """Add the fields in the path to the request; ``POST /<name>`` with rows has them in its
+    query.
+    """
     operation = endpoint.operation
     if not endpoint.by_name:
         fields = dict(zip(operation.path_fields, map(decode, segments), strict=True))
@@ -204,7 +206,7 @@ def _add_path_fields(
 
 
 def _is_joined(names: Any, delimiter: str, segment: str) -> bool:
-    """Return whether an id in the body matches the id in the route.
+    """Return whether an id in the body is the same as the id in the path.
 
     Names in a list can contain the delimiter, and Rust and Java clients send ``+`` for a space.
     """

@@ -43,7 +43,7 @@ class Reply(NamedTuple):
     headers: RawHeaders
     body: bytes
     rest: Iterator[bytes] | None = None
-    """Data that follows `body`, read while it is sent."""
+    """Data to send after `body`; it is read while being sent."""
     code: int | None = None
     """The protocol's error code for a failure."""
 
@@ -52,7 +52,7 @@ Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
 
 
 class Pages(NamedTuple):
-    """A full listing whose pages are read while it is sent."""
+    """A full listing; its later pages are read while the first ones are being sent."""
 
     first: Any
     """The first page, a response model."""
@@ -116,7 +116,7 @@ def _listing_reply(operation: Operation[Any, Any], listing: Pages) -> Reply:
 
 
 def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:
-    """Encode a JSON response in ASCII, which is valid in all common encodings."""
+    """Encode a JSON response in ASCII, which is valid in all common character encodings."""
     body = _to_json(data).encode("ascii")
     return Reply(status, [*_body_headers(JSON_TYPE, len(body)), *headers], body)
 
@@ -145,7 +145,7 @@ def wrong_method_reply(method: str, found: Found) -> Reply:
 
 
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Combine chunks up to a size that is efficient to send; return whether more follow."""
+    """Combine chunks to a size that is efficient to send; return whether more chunks follow."""
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:

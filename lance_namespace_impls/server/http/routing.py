@@ -16,8 +16,8 @@ __all__ = ["Endpoint", "Found", "RouteTable"]
 
 # Additional routes that clients use for the protocol's operations.
 OTHER_ROUTES: tuple[tuple[str, str, Operation[Any, Any]], ...] = (
-    # LanceDB's route. No index is cached between requests, so warming an index only checks that it
-    # exists.
+    # LanceDB's route. No index is cached between requests, so prewarming an index only checks that
+    # the index exists.
     (
         "POST",
         "/v1/table/{id}/index/{index_name}/prewarm",
@@ -36,8 +36,9 @@ class Endpoint(NamedTuple):
 
     operation: Operation[Any, Any]
     by_name: bool
-    """Whether the endpoint is ``POST /<name>``; the fields in the path of the ``/v1`` route are
-    then in the body."""
+    """Whether the endpoint is ``POST /<name>``. Its body contains the fields that the ``/v1`` route
+    has in its path.
+    """
 
 
 class Found(NamedTuple):

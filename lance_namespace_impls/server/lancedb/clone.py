@@ -30,7 +30,7 @@ __all__ = ["CLONE_TABLE", "clone"]
 
 @define(kw_only=True)
 class CloneTableRequest(Model):
-    """A request to create a table with the rows of another one."""
+    """A request to create a table with the rows of another table."""
 
     id: list[str] | None = None
     source_location: str
@@ -90,7 +90,7 @@ def clone(
         namespace: the served namespace.
         request: the request.
         may_read: returns whether the caller may read a table.
-        may_name: whether the caller may specify an allowed location that belongs to no table.
+        may_name: whether the caller may specify a location that is allowed but belongs to no table.
 
     Raises:
         UnsupportedError: code 0, the namespace is not one of this package's catalogs.

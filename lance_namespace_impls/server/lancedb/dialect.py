@@ -1,10 +1,10 @@
 """LanceDB's dialect of the protocol, for its remote clients (``lancedb.connect("db://...")``).
 
 These clients use the protocol's routes with bodies in their own format. The server recognizes them
-by the header that names a database, and applies the dialect only to them. It translates their
-requests to the protocol's, and the results to the responses that they expect. Any served namespace
-is thereby a LanceDB server. Values for which the protocol has no field are passed as entries of the
-request's `context` (`ORDER_BY`, `REPLACE`).
+by the header that names a database, and applies the dialect only to them. The dialect translates
+their requests to the protocol's, and results to the responses that they expect. Any served
+namespace can therefore be used as a LanceDB server. Values without a field in the protocol are
+passed as entries of the request's `context` (`ORDER_BY`, `REPLACE`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .clone import CLONE_TABLE
 __all__ = ["DATABASE_HEADER", "Databases", "LanceDBDialect"]
 
 DATABASE_HEADER = "x-lancedb-database"
-# Server version that is reported to the clients. As of this version, they send several vectors and
-# structured full-text queries in one request. As of the next version, they would upload in several
-# parts.
+# Server version that is reported to the clients. As of this version, they send several vectors in
+# one request, and structured full-text queries. As of the next version, they would upload data in
+# several parts.
 VERSION_HEADER = (b"phalanx-version", b"0.3.0")
-# Row count with which the clients request all rows.
+# Number of rows with which the clients request all rows.
 ALL_ROWS = 1 << 62
 INDEX_TYPES = {"BLOOM_FILTER": "BLOOMFILTER"}
 
@@ -82,7 +82,7 @@ class Databases:
         return self._named.get(name, (name,))
 
     def require(self, name: str) -> None:
-        """Raise an error if a database does not exist; existing databases are looked up only once.
+        """Raise an error if a database does not exist; an existing database is looked up only once.
 
         Raises:
             NamespaceNotFoundError: code 1, the database does not exist.
@@ -98,8 +98,8 @@ class Databases:
                 return
             cause = None
         except LanceNamespaceError as error:
-            # A catalog whose root contains only tables rejects all names, or does not support
-            # namespaces.
+            # A catalog whose root contains only tables rejects all names of namespaces, or does not
+            # support namespaces.
             if error.code not in (
                 ErrorCode.NAMESPACE_NOT_FOUND,
                 ErrorCode.INVALID_INPUT,
@@ -121,7 +121,9 @@ class LanceDBDialect(Dialect):
     database: str
 
     def accepts(self, operation: Operation[Any, Any], headers: Headers) -> bool:
-        """Return whether the body is an Arrow schema for new columns."""
+        """Return whether the body is an Arrow schema for new columns, which only this dialect
+        accepts.
+        """
         return operation.name == "AlterTableAddColumns" and media_type(headers) == STREAM_TYPE
 
     def decode(
@@ -147,7 +149,7 @@ class LanceDBDialect(Dialect):
     def encode(
         self, operation: Operation[Any, Any], request: Any, response: Any, vend: Vend | None
     ) -> Reply:
-        """Encode the result of an operation in the form that these clients expect."""
+        """Encode the result of an operation in the form that LanceDB's clients expect."""
         change = _ANSWERS.get(operation.name)
         if change is None:
             return _signed(super().encode(operation, request, response, vend))
@@ -175,7 +177,7 @@ class LanceDBDialect(Dialect):
         try:
             decoded = json.loads(body)
         except (ValueError, RecursionError):
-            return body  # the decoder of requests reports the error
+            return body  # the decoder reports the error
         if not isinstance(decoded, dict):
             return body
         change(decoded)
@@ -217,7 +219,7 @@ def _signed(reply: Reply) -> Reply:
 
 
 def _null_columns(body: bytes) -> list[Json]:
-    """Return new columns of nulls with the types in an Arrow schema."""
+    """Return definitions of new all-null columns, with the types in an Arrow schema."""
     schema = to_reader(io.BytesIO(body)).schema
     types = [sql_type_name(field.type).replace("'", "''") for field in schema]
     return [
@@ -267,15 +269,15 @@ def _full_text(body: Json) -> None:
     if isinstance(query, dict) and isinstance(query.get("match"), dict):
         match = query["match"]
         if match.get("column") is None:
-            # Without a column, all indexed columns are searched, which only a plain text query
-            # supports.
+            # A query without a column searches all indexed columns; only a plain text query can
+            # omit the column.
             body["full_text_query"] = {"string_query": {"query": match.get("terms")}}
             return
     body["full_text_query"] = {"structured_query": {"query": _clauses(query)}}
 
 
 def _clauses(query: Any) -> Any:
-    """Return a structured query in which matches on several columns are split into one query per column."""
+    """Return a structured query that contains only matches on a single column."""
     if isinstance(query, list):
         return [_clauses(each) for each in query]
     if not isinstance(query, dict):
@@ -296,7 +298,7 @@ def _clauses(query: Any) -> Any:
 
 
 def _counts(body: Json) -> None:
-    """Convert a query's row and probe counts to the protocol's fields."""
+    """Convert the numbers of rows and probes in a query to the protocol's fields."""
     if isinstance(body.get("k"), int) and body["k"] >= ALL_ROWS:
         body["k"] = 0 if not body.get("full_text_query") else MAX_FOUND
     if body.get("maximum_nprobes") == 0:
@@ -363,7 +365,7 @@ def _update(response: Any, request: Any, namespace: LanceNamespace) -> Json:
 
 
 def _delete(response: Any, request: Any, namespace: LanceNamespace) -> Json:
-    """Return the number of deleted rows, by comparing the version with the previous one."""
+    """Return the number of deleted rows, from the row counts of this and the previous version."""
     data: Json = response.to_dict()
     if not response.version:
         return data

@@ -17,11 +17,11 @@ __all__ = ["Readiness"]
 
 logger = logging.getLogger("lance_namespace_impls.server")
 
-# Lifetime of a result, in seconds; it limits how often the catalog is called, regardless of the
+# Lifetime of a result, in seconds. It limits the rate of calls to the catalog, regardless of the
 # number of clients.
 KEPT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# These errors are responses of a catalog whose root has no such listing.
+# Errors that also prove that the catalog responds; its root just has no such listing.
 _ANSWERS = frozenset(
     {
         ErrorCode.UNSUPPORTED,
@@ -48,7 +48,8 @@ class Readiness:
         check = self._check
         if check is None or (check.done() and time.monotonic() - self._at > KEPT_SECONDS):
             check = self._check = Future()
-            # The thread hangs if the catalog hangs; it must not delay the exit of the process.
+            # If the catalog hangs, this thread hangs as well; it must not delay the exit of the
+            # process.
             threading.Thread(
                 target=self._run_check, args=(check,), name="lance-ns-ready", daemon=True
             ).start()

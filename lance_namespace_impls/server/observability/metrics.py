@@ -17,8 +17,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 __all__ = ["MULTIPROCESS_FOLDER", "Metrics"]
 
-# prometheus_client reads the variable when imported; if it is set, several processes share their
-# metrics.
+# prometheus_client reads this variable when it is imported; if it is set, several processes share
+# their metrics.
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 # Gauges are summed over all running workers.
@@ -26,7 +26,7 @@ _SUM: Final = "livesum"
 
 
 class Metrics:
-    """The metrics of a server; if there are several workers, each reports the metrics of all of them."""
+    """The metrics of a server; each of several workers reports the metrics of all workers."""
 
     content_type = CONTENT_TYPE_LATEST
 

@@ -26,7 +26,7 @@ REQUESTS = "lance_namespace_impls.server.requests"
 requests = logging.getLogger(REQUESTS)
 
 OK = "ok"
-# The client disconnected before the response, or the response was truncated.
+# The client disconnected before the response was sent, or the response is incomplete.
 GONE, CUT = "gone", "cut"
 UNKNOWN = "unknown"
 LONGEST_NAME = 500
@@ -45,8 +45,8 @@ def log_requests() -> None:
 class _Batches(logging.Handler):
     """A log handler that writes lines to standard error in batches, outside the event loop.
 
-    Writing blocks if the reader of the log is slow. The event loop waits only if the queue is very
-    long.
+    Writing blocks if the reader of the log is slow; the event loop waits for it only if the queue
+    is very long.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _Batches(logging.Handler):
         self.queue_line(record.getMessage())
 
     def queue_line(self, text: str) -> None:
-        """Queue a line, which is written soon."""
+        """Queue a line, to be written soon."""
         self._lines.append(text)
         if self._is_due and len(self._lines) < MOST_LINES:
             return
@@ -92,18 +92,20 @@ class Outcome:
 
     def __init__(self) -> None:
         self.status: int | None = None
-        """HTTP status; None if the client disconnected before the response."""
+        """HTTP status; None if the client disconnected before the response was sent."""
         self.code: int | None = None
         """The protocol's error code of a failure."""
         self.sent = 0
-        """Bytes of the response body that were sent."""
+        """Number of bytes of the response body that were sent."""
         self.whole = False
         """Whether the response was sent completely."""
         self.started = time.perf_counter()
 
 
 class _Figures(NamedTuple):
-    """The metrics of one operation; cached, because each lookup by label acquires a lock."""
+    """The metrics of one operation. They are cached, because looking up a metric by label acquires
+    a lock.
+    """
 
     seconds: Any
     received: Any
@@ -142,7 +144,7 @@ class Observer:
 
     @contextmanager
     def working(self, call: Call) -> Iterator[None]:
-        """Observe the catalog calls that are made in this context for a request."""
+        """Observe the catalog calls made in this context on behalf of a request."""
         token = UPSTREAM_OBSERVER.set(self._upstream)
         try:
             if self._tracing is None or call.span is None:
@@ -181,7 +183,7 @@ class Observer:
         Args:
             call: the request; None if it did not call an operation.
             outcome: its outcome.
-            received: bytes of the body that were received.
+            received: number of bytes of the body that were received.
         """
         seconds = time.perf_counter() - outcome.started
         name = UNKNOWN if call is None else call.endpoint.operation.name
@@ -242,15 +244,15 @@ def _log(**line: Any) -> None:
 def _write(text: str) -> None:
     handlers = requests.handlers
     if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
-        handlers[0].queue_line(text)  # equivalent to emitting a record
+        handlers[0].queue_line(text)  # has the same effect as emitting a record
         return
-    # Unlike `info`, `makeRecord` does not look up the caller's file and line, which is slow.
+    # Unlike `info`, `makeRecord` skips the slow lookup of the caller's file and line.
     record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)
     requests.handle(record)
 
 
 def _identifier(call: Call) -> list[str] | None:
-    """Return the identifier in a request, as far as it is known, shortened if it is very long."""
+    """Return the identifier in a request if it is known; shorten it if it is very long."""
     found = call.identifier
     if found is None and "id" in call.endpoint.operation.path_fields:
         found = call.identifier_of_path(DEFAULT_DELIMITER)

@@ -27,14 +27,14 @@ class Span:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Make it the current span in the context, in any thread."""
+        """Make this span the current span of the context, in any thread."""
         with self._tracing.trace.use_span(
             self._span, record_exception=False, set_status_on_exception=False
         ):
             yield
 
     def end(self, **attributes: Any) -> None:
-        """End the span; attributes that are None are omitted."""
+        """End the span; omit attributes that are None."""
         for name, value in attributes.items():
             if value is not None:
                 self._span.set_attribute(name.replace("__", "."), value)
@@ -54,13 +54,15 @@ class Tracing:
         self._tracer: Any = trace.get_tracer(_NAME)
 
     def is_on(self) -> bool:
-        """Return whether the recording of spans is configured."""
+        """Return whether spans are recorded."""
         provider = self.trace.get_tracer_provider()
         unset = (self.trace.ProxyTracerProvider, self.trace.NoOpTracerProvider)
         return not isinstance(provider, unset)
 
     def begin(self, name: str, headers: Mapping[str, str]) -> Span | None:
-        """Start a request's span in the trace that its headers specify; None if it is not recorded."""
+        """Start a request's span in the trace that its headers name; None if no spans are
+        recorded.
+        """
         if not self.is_on():
             return None
         context = self._propagate.extract(headers)
@@ -91,7 +93,7 @@ class Tracing:
 
 
 def find_tracing() -> Tracing | None:
-    """Return a `Tracing`; None if OpenTelemetry is not installed."""
+    """Return a `Tracing`, or None if OpenTelemetry is not installed."""
     try:
         found = importlib.util.find_spec("opentelemetry.trace")
     except ModuleNotFoundError:

@@ -17,11 +17,12 @@ from ..http.requests import Headers
 
 __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credentials"]
 
-# Number of failures allowed per address in a burst, and the number restored per second.
+# Number of failed attempts that are allowed per address in a burst, and number of attempts restored
+# per second.
 FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
 MAX_CREDENTIAL_LENGTH = 16 << 10
-# Maximum number of calls that wait for an issuer's keys; each holds a connection.
+# Maximum number of calls that wait for an issuer's keys; each of them keeps a connection open.
 MAX_PREPARING = 64
 RETRY_SECONDS = 1.0
 
@@ -77,19 +78,19 @@ class CallerSource(Protocol):
 
     A source that never waits for external data sets ``waits = False``; other sources are called in
     a thread. A source that must fetch data first has a method ``prepare``, which returns None or a
-    future that must complete before `find` is called; waiting for the future does not block a
+    future that must complete before `find` is called. Waiting for this future does not block a
     thread.
     """
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return the caller of a request; None if this source does not recognize the credentials."""
+        """Return the caller, or None if this source does not recognize the credentials."""
 
 
 class Certificates:
     """Recognizes callers by TLS certificates that were verified in the handshake.
 
-    The caller's name is the subject's common name, or else the first alternative name; the groups
-    are the subject's organizational units.
+    The caller's name is the subject's common name or, if there is none, the first alternative name.
+    The groups are the subject's organizational units.
     """
 
     waits = False
@@ -109,7 +110,8 @@ class Authentication:
     """Authenticates callers, and throttles attempts to guess credentials.
 
     Args:
-        sources: sources of callers; the first one that recognizes the credentials decides.
+        sources: sources of callers; the first one that recognizes the credentials determines the
+            caller.
     """
 
     def __init__(self, sources: Collection[CallerSource]) -> None:
@@ -119,10 +121,10 @@ class Authentication:
         self._failures: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def authenticate(self, credentials: Credentials, address: str) -> Caller:
-        """Return the caller of a request; see `find` for arguments and further errors.
+        """Return the caller of a request; see `find` for the arguments and for further errors.
 
         Raises:
-            ThrottlingError: code 21, too many calls wait for external data, or as in `find`.
+            ThrottlingError: code 21, too many calls are waiting for external data, or see `find`.
         """
         await self._prepare(credentials)
         if self._waits:
@@ -178,7 +180,7 @@ class Authentication:
         raise UnauthenticatedError("the credentials are invalid or have expired; send valid ones")
 
     def _count(self, address: str) -> float:
-        """Record a failure; return the number of seconds to wait if there were too many."""
+        """Record a failure, and return how many seconds to wait if there have been too many."""
         now = time.monotonic()
         left, at = self._failures.pop(address, (float(FAILURES), now))
         left = min(FAILURES, left + (now - at) * FAILURES_PER_SECOND)

@@ -34,13 +34,13 @@ from .policy import Policy
 
 __all__ = ["Guard"]
 
-# Delimiter in identifiers that the server requests for itself; it does not occur in names.
+# Delimiter in the identifiers of the server's own requests; it does not occur in names.
 _OWN_DELIMITER = "\x1f"
 _LISTINGS = frozenset({"ListNamespaces", "ListTables", "ListAllTables"})
 # Operations that reveal no more about a namespace than its entry in a listing does.
 _ON_VISIBLE = frozenset({"ListNamespaces", "ListTables", "NamespaceExists"})
-# Error codes of listings that are caused by the caller's own request, such as a missing namespace
-# or invalid input.
+# Error codes of listings for which the caller's own request is responsible, for example because the
+# namespace does not exist or the input is invalid.
 _OF_REQUEST = frozenset(
     {ErrorCode.NAMESPACE_NOT_FOUND, ErrorCode.INVALID_INPUT, ErrorCode.UNSUPPORTED}
 )
@@ -61,7 +61,7 @@ class Guard:
         self._namespace = namespace
 
     def check_operation(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
-        """Reject an operation that the policy does not allow the caller on any object.
+        """Reject an operation that the policy does not allow for the caller on any object.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -70,7 +70,8 @@ class Guard:
             raise _denied(operation, caller)
 
     def check(self, operation: Operation[Any, Any], request: Model, caller: Caller | None) -> None:
-        """Reject a request without permission on its objects, whether or not they exist.
+        """Reject a request if the caller lacks permission for its objects, even if they do not
+        exist.
 
         Raises:
             PermissionDeniedError: code 15.
@@ -79,8 +80,8 @@ class Guard:
         self.check_operation(operation, caller)
         is_allowed = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
         if operation.name.endswith("Transaction") or self._cascades(operation, request):
-            # A transaction's identifier does not state which objects it changes, so the caller needs
-            # permission for all of them.
+            # A transaction's identifier does not show which objects the transaction changes, so the
+            # caller needs permission for all of them.
             is_allowed = policy.allows_all
         for given in _objects(operation, request):
             identifier = parse_identifier(given)
@@ -90,7 +91,7 @@ class Guard:
                 raise _denied(operation, caller)
         if operation.name == "RenameTable":
             self._check_rename(operation, request, caller)
-        # The location may be that of any table, which would become readable and writable under a
+        # The location may belong to any table, which the caller could then read and write under a
         # new name.
         if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
@@ -103,7 +104,8 @@ class Guard:
     ) -> Any:
         """Return the result of an operation that `check` has allowed.
 
-        A listing contains only entries that the caller may read, on pages of the requested size.
+        A listing contains only the entries that the caller may read; its pages have the requested
+        size.
 
         Args:
             operation: the operation.
@@ -199,7 +201,9 @@ class Guard:
     def _check_rename(
         self, operation: Operation[Any, Any], request: Any, caller: Caller | None
     ) -> None:
-        """Reject a move without permission, or through which the caller would gain permissions."""
+        """Reject a move that the caller may not make, or that would extend the caller's
+        permissions.
+        """
         source = parse_identifier(request.id)
         allows = self._policy.allows
         for above in self._parents_after(request):
@@ -218,7 +222,7 @@ class Guard:
         given, own = request.new_namespace_id, parse_identifier(request.id)[:-1]
         if given is None:
             return (own,)
-        # An empty list may mean the root or an unset field, depending on the namespace.
+        # Depending on the namespace, an empty list means the root or an unset field.
         return (parse_identifier(given),) if given else (ROOT, own)
 
     def _names_place(self, request: Model) -> bool:

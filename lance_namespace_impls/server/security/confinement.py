@@ -41,19 +41,19 @@ class Reach:
     """The restrictions that apply to all remote callers."""
 
     storage_options: frozenset[str] = field(default=frozenset(), converter=_names)
-    """Names of storage options that callers may set, without ``storage.``."""
+    """Names of the storage options that callers may set, without the prefix ``storage.``."""
     locations: tuple[str, ...] = field(default=(), converter=_places)
     """Paths and URIs below which callers may store tables, in addition to the namespace's own
     locations."""
     functions: frozenset[str] = field(default=frozenset(), converter=_functions)
-    """SQL functions that callers may use, in addition to those whose cost is known."""
+    """SQL functions that callers may use, in addition to those with a known cost."""
 
     def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
         """Reject a request with options, locations or functions that the caller may not specify.
 
-        Backends of this package check locations and SQL themselves, within `bounds`: they know
-        their own locations and the columns of their tables. For other namespaces, these are
-        unknown, and only explicitly allowed locations are accepted.
+        This package's backends check locations and SQL themselves, within `bounds`, because they
+        know their own locations and their tables' columns. Other namespaces do not expose these, so
+        only explicitly allowed locations are accepted.
 
         Raises:
             InvalidInputError: code 13.
@@ -94,7 +94,7 @@ class Reach:
             (check.value if is_value else check.condition)(text, what)
 
     def bounds(self) -> AbstractContextManager[None]:
-        """Return a context manager within which a backend applies these restrictions."""
+        """Return a context manager under which a backend applies these restrictions."""
         return confined(Confinement(allowed_locations=self.locations, functions=self.functions))
 
 

@@ -37,19 +37,19 @@ ALGORITHMS = (
 )  # fmt: skip
 KEY_TYPES = ("RSA", "EC", "OKP")
 LEEWAY_SECONDS = 60
-# Time limit, in seconds, for fetching both the issuer's discovery document and its keys.
+# Time limit, in seconds, for fetching the issuer's discovery document and its keys together.
 FETCH_SECONDS = 10.0
 # Keys are fetched again after this time, so that revoked keys are soon rejected. They are also
-# fetched if a token references an unknown key, but at most once per `MIN_SECONDS`.
+# fetched when a token references an unknown key, but only once per `MIN_SECONDS`.
 KEEP_SECONDS = 300.0
 MIN_SECONDS = 5.0
-# An unknown key that the issuer does not have triggers no further fetch for this time.
+# A key that the issuer does not have triggers no further fetch for this time.
 ABSENT_SECONDS, MAX_ABSENT = 60.0, 1000
 MAX_BYTES = 1 << 20
 
 
 class OidcIssuer:
-    """Recognizes callers by tokens (JWT) that an issuer has signed for an audience.
+    """Recognizes callers by tokens (JWT) that an issuer has signed for a specific audience.
 
     The issuer's keys are located through its discovery document, and refreshed when they change.
 
@@ -88,18 +88,18 @@ class OidcIssuer:
         self._has_failed = False
         """Whether the last fetch failed."""
         self._absent: OrderedDict[str, float] = OrderedDict()
-        """Keys that the issuer does not have, with the time at which this was determined."""
+        """Keys that the issuer does not have, each with the time at which this was determined."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}
         return partial(OidcIssuer, **claims), (self._issuer, self._audience)
 
     def prepare(self, credentials: Credentials) -> Future[None] | None:
-        """Start fetching the keys that tokens need, if a fetch is due.
+        """Start fetching the keys that the tokens need, if a fetch is due.
 
         Returns:
-            a future that must complete before `find` is called; None if no token has to wait. It
-            completes within `FETCH_SECONDS`, even if the keys have not arrived.
+            a future that must complete before `find` is called, or None if no token has to wait.
+            The future completes within `FETCH_SECONDS`, even if the keys have not arrived.
         """
         waits: Future[None] | None = None
         for token in credentials.tokens:
@@ -108,9 +108,9 @@ class OidcIssuer:
         return waits
 
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return the caller of a token; None if it is not a valid token of the issuer.
+        """Return the caller of a token, or None if the token is not a valid token of this issuer.
 
-        This method never waits: tokens with an unknown key require `prepare` first.
+        This method never waits; if a token has an unknown key, `prepare` must be called first.
 
         Raises:
             ServiceUnavailableError: code 17, the issuer's keys cannot be fetched.
@@ -142,7 +142,7 @@ class OidcIssuer:
         return Caller(name, frozenset(each for each in groups if isinstance(each, str)))
 
     def _key(self, guest: Any) -> Any:
-        """Return the key that a token references; if it references none, the issuer's only key."""
+        """Return the key that a token references, or the only key if the token references none."""
         name = guest.headers().get("kid")
         keys = self._keys
         found = keys.get(name) if name is not None or len(keys) != 1 else next(iter(keys.values()))
@@ -155,7 +155,7 @@ class OidcIssuer:
         raise ValueError("the issuer does not have the key of the token")
 
     def _refresh(self, name: str | None) -> Future[None] | None:
-        """Start fetching the keys if a fetch is due; return the fetch if a token must wait for it."""
+        """Start fetching the keys if necessary; return the fetch if a token must wait for it."""
         with self._lock:
             now = time.monotonic()
             is_known = bool(self._keys) and (name is None or name in self._keys)
@@ -180,7 +180,7 @@ class OidcIssuer:
         return at is not None and now - at < ABSENT_SECONDS
 
     def _fetch(self, fetching: Future[None], name: str | None) -> None:
-        """Fetch the keys in a thread; `name` is the requested key."""
+        """Fetch the keys in a thread; `name` is the key that a token references."""
         keys: dict[str | None, Any] | None = None
         try:
             keys = asyncio.run(asyncio.wait_for(self._read(), FETCH_SECONDS))
@@ -214,7 +214,7 @@ class OidcIssuer:
             listed = (await _get(client, document["jwks_uri"]))["keys"]
         keys = {}
         for entry in listed:
-            # Skip unsupported kinds of keys, which cannot verify a token.
+            # Skip kinds of keys that cannot verify a token.
             if entry.get("kty") in KEY_TYPES and entry.get("use", "sig") == "sig":
                 try:
                     key: Any = KeySet.import_key_set({"keys": [entry]}).keys[0]
@@ -241,7 +241,7 @@ async def _get(client: httpx.AsyncClient, uri: str) -> Any:
 
 
 def _header(token: str) -> dict[str, Any] | None:
-    """Return the unverified header of a token; None if the token is malformed."""
+    """Return the unverified header of a token, or None if the token is malformed."""
     text = token.partition(".")[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

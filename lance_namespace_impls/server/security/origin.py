@@ -1,10 +1,10 @@
 """Rejects requests from web pages before they reach the namespace.
 
 A page can make a visitor's browser send requests to a server that is reachable only from the
-visitor's machine or network. It cannot choose the headers that are checked here: the origin of the
-request (``Origin``, ``Sec-Fetch-Site``), the host name to which it was sent (``Host``), and the
-type of its body (``Content-Type``), of which a page can send only three without a preflight
-request.
+visitor's machine or network. The page cannot choose the headers that are checked here: the origin
+of the request (``Origin``, ``Sec-Fetch-Site``), the host name to which it is sent (``Host``), and
+the content type of its body (``Content-Type``). Without a preflight request, a page can send only
+three content types.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ __all__ = ["ANY_HOST", "Access", "AccessCheck", "check_content_type", "is_loopba
 
 ANY_HOST = "*"
 MAX_KNOWN = 100
-# Content types that a page can send to any server without a preflight request; no protocol client
-# uses them.
+# Content types that a page can send to any server without a preflight request; clients of the
+# protocol use none of them.
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-# Headers that may occur only once: with two values, the destination or the caller would be
-# ambiguous.
+# Headers that must not be repeated: two values would make the destination or the caller ambiguous.
 _SINGLE = frozenset({"authorization", "host", "origin", "x-api-key"})
 
 
@@ -44,8 +43,7 @@ class AccessCheck(Protocol):
     """Decides which requests are accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Return normally if a request is acceptable; called on the event loop, so it must not
-        block.
+        """Return normally if a request is accepted; must not block the event loop.
 
         Args:
             headers: request headers by lower-case name.
@@ -67,10 +65,10 @@ class Access:
     allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
     _accepted: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
-    """Host headers (names with ports) that have already been accepted."""
+    """Values of the Host header (names with ports) that have already been accepted."""
 
     def check(self, headers: Headers) -> None:
-        """Reject a request that a web page may have sent without the user's intent.
+        """Reject a request that a web page may have sent without the user's knowledge.
 
         Raises:
             PermissionDeniedError: code 15, the request comes from another site, or was sent to a
@@ -101,7 +99,7 @@ class Access:
     def _is_own(self, host: str) -> bool:
         if ANY_HOST in self.allow_hosts:
             return True
-        # Rejected names are not cached, because a client could send any number of them.
+        # Do not cache rejected names, because a client could send any number of them.
         if host in self._accepted:
             return True
         if "@" in host:  # user information is not allowed in Host
@@ -126,7 +124,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Return whether a listen address is a wildcard that includes every network."""
+    """Return whether a listen address is a wildcard that covers all networks."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -147,12 +145,12 @@ def _same(origin: str, host: str | None) -> bool:
 
 
 def media_type(headers: Headers) -> str:
-    """Return the content type of a body without its parameters; ``""`` if there is none."""
+    """Return the content type of a body without its parameters, or ``""`` if there is none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _is_from_a_page(headers: Headers) -> bool:
-    """Return whether a browser sent the request on behalf of a page; it may omit the content type."""
+    """Return whether a web page sent the request; browsers may then omit the content type."""
     return headers.get("origin") is not None or headers.get("sec-fetch-site") is not None
 
 

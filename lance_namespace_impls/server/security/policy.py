@@ -58,7 +58,7 @@ class ReadOnly:
 
 @attrs.frozen
 class Policies:
-    """A policy that allows only what all of several policies allow."""
+    """A policy that allows an action only if all of several policies allow it."""
 
     parts: tuple[Policy, ...]
 
@@ -78,10 +78,10 @@ class Policies:
 class PolicyFile:
     """A policy with grants from a TOML file, which is reloaded when it changes.
 
-    Each ``[[grant]]`` has ``to`` (names of callers, and groups as ``group:NAME``), ``actions``
-    (``read``, ``write``, ``manage``; none implies another) and ``on``: patterns of identifiers. A
-    pattern is a list of levels; ``*`` matches one level, and ``**`` any number of levels, including
-    none. Everything else is literal.
+    Each ``[[grant]]`` has the keys ``to`` (names of callers, and groups as ``group:NAME``),
+    ``actions`` (``read``, ``write``, ``manage``; none implies another), and ``on`` (patterns of
+    identifiers). A pattern is a list of levels: ``*`` matches one level, ``**`` matches any number
+    of levels, including none, and everything else matches literally.
 
     Args:
         path: the file.
@@ -104,7 +104,7 @@ class PolicyFile:
         return any(_reached(pattern, identifier) for pattern in self._of(caller, action))
 
     def allows_all(self, caller: Caller | None, action: Action, identifier: Identifier) -> bool:
-        """Return whether one pattern granted to the caller matches this and everything below."""
+        """Return whether one pattern granted to the caller matches this and everything below it."""
         return any(
             pattern[-1:] == (ANY_LEVELS,) and len(pattern) in _reached(pattern, identifier)
             for pattern in self._of(caller, action)
@@ -136,11 +136,11 @@ def find_policy(text: str) -> Policy:
     """Load a policy from a file, or from ``module:Class``.
 
     Args:
-        text: path of a TOML file; if there is no such file, a class, which is called without
+        text: path of a TOML file, or, if no such file exists, a class that can be called without
             arguments.
 
     Raises:
-        InvalidInputError: code 13, neither exists, or the policy is invalid.
+        InvalidInputError: code 13, neither a file nor a class is found, or the policy is invalid.
     """
     module, colon, name = text.partition(":")
     names = (*module.split("."), name)
@@ -159,9 +159,9 @@ _METHODS = ("allows", "allows_some", "allows_all")
 
 
 def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
-    """Return the positions in a pattern that an identifier can match up to.
+    """Return the positions in a pattern up to which an identifier can match.
 
-    The position at the end of the pattern is a full match; any other is a partial match.
+    The position at the end of the pattern is a full match; all others are partial matches.
     """
     found = _skipped(pattern, {0})
     for name in identifier:
@@ -177,7 +177,7 @@ def _reached(pattern: Identifier, identifier: Identifier) -> frozenset[int]:
 
 
 def _skipped(pattern: Identifier, found: set[int]) -> set[int]:
-    """Add the positions after each ``**``, because it may match no level."""
+    """Also add the position after each ``**``, because it may match no level at all."""
     for at in sorted(found):
         while at < len(pattern) and pattern[at] == ANY_LEVELS:
             at += 1

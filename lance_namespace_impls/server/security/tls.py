@@ -26,7 +26,7 @@ class Tls:
         cert: the server's certificate and the chain up to its authority, in PEM format.
         key: the certificate's private key, in PEM format.
         client_ca: certificate authorities in PEM format; if set, clients must present a certificate
-            from one of them.
+            issued by one of them.
     """
 
     cert: Path = attrs.field(converter=Path)
@@ -54,11 +54,11 @@ class Tls:
         return context
 
     def marks(self) -> tuple[tuple[int, int, int] | None, ...]:
-        """Return stamps of the files, which change whenever the certificate or the key changes."""
+        """Return stamps of the files; they change whenever the certificate or the key changes."""
         return tuple(_mark(path) for path in (self.cert, self.key))
 
     def reload(self, context: ssl.SSLContext) -> None:
-        """Reload the files for new connections; invalid files change nothing."""
+        """Reload the files for new connections; do nothing if the files are invalid."""
         try:
             self.context()
             context.load_cert_chain(self.cert, self.key)

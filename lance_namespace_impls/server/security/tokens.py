@@ -63,7 +63,7 @@ class TokenFile:
     def find(self, credentials: Credentials) -> Caller | None:
         """Return the caller of a token, if it has not expired.
 
-        Compares all tokens in constant time, regardless of matches.
+        All digests are compared in constant time, even after a match.
         """
         found: Caller | None = None
         now = datetime.datetime.now(datetime.UTC)

@@ -62,8 +62,8 @@ class AssumeRole:
     """Vends S3 credentials that are limited to one table.
 
     A session policy restricts the role's credentials to the objects below the table's location, for
-    reading or for writing. They are cached per caller and table until a quarter of their lifetime
-    remains. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
+    reading or for writing. The credentials are cached per caller and table until only a quarter of
+    their lifetime remains. Requires boto3: ``pip install 'lance-namespace-kit[glue]'``.
 
     Args:
         role_arn: the role; it must have all permissions that callers may receive, and the server
@@ -122,7 +122,7 @@ class AssumeRole:
             location: location of the table.
             options: its storage options with the server's own credentials, which are removed.
             rights: the caller's rights on the table.
-            caller: name of the caller, which identifies the credentials in AWS's logs.
+            caller: name of the caller, which appears in AWS's logs with the credentials.
 
         Raises:
             InternalError: code 18, the role cannot be assumed.
@@ -212,7 +212,7 @@ def _again(role: str, seconds: int, endpoint: str | None) -> AssumeRole:
 
 
 def _literal(text: str) -> str:
-    """Escape a string so that IAM interprets it literally: a table may be called ``*``."""
+    """Escape a string so that IAM interprets it literally; a table may be called ``*``."""
     return _SPECIAL.sub(lambda found: f"${{{found[0]}}}", text)
 
 

@@ -24,7 +24,7 @@ POLL_SECONDS = 1.0
 
 
 class Watched(Generic[T]):
-    """A value parsed from a file, which is checked for changes at most once a second.
+    """A value parsed from a file; the file is checked for changes at most once a second.
 
     If the file becomes unreadable or invalid, the last value remains in use and the problem is
     logged.
@@ -75,7 +75,7 @@ class Watched(Generic[T]):
             found = self._path.stat()
         except OSError as error:
             raise self._unreadable(error) from error
-        # A program that replaces the file may preserve its modification time.
+        # The modification time may be unchanged after a program has replaced the file.
         return found.st_ctime_ns, found.st_size, found.st_ino
 
     def _load(self) -> T:

@@ -33,7 +33,7 @@ class Cell:
 
 
 def cell(value: Any) -> Cell:
-    """Format a value for a page: a vector as a line chart, an image as an image, anything else as text."""
+    """Format a value for a page: vectors as line charts, images as images, all others as text."""
     if value is None:
         return Cell("null", is_null=True)
     if isinstance(value, bytes):
@@ -64,7 +64,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _line(numbers: list[float]) -> str:
-    """Return the points of a line chart with at most `POINTS` of the numbers."""
+    """Return the points of a line chart, with at most `POINTS` of the numbers."""
     step = max(1, -(-len(numbers) // POINTS))
     chosen = [float(number) for number in numbers[::step]]
     finite = [number for number in chosen if number - number == 0]

@@ -1,7 +1,8 @@
 """The web pages: the namespace tree, tables with columns and rows, and the operations.
 
 The pages call the server's own operations with the user's credentials, so authorization and all
-limits apply. They are read-only, and plain HTML: the content security policy forbids scripts.
+limits apply. They change nothing, and consist of plain HTML; the content security policy forbids
+scripts.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ __all__ = ["Explorer"]
 
 PAGE_NAMES = 200
 SEARCHED_NAMES = 20_000
-"""Maximum number of names that a search reads; if there are more, the page states that."""
+"""Maximum number of names that a search reads; the page states whether there are more."""
 SHOWN_ROWS = 10
 LARGEST_ROWS = 32 << 20
-"""Maximum size, in bytes, of the rows on a page; if a result is larger, the page states that."""
+"""Maximum size, in bytes, of the rows on a page; if a result is larger, the page shows an error."""
 SHOWN_VERSIONS = 20
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
@@ -62,7 +63,8 @@ class Explorer:
     """The pages below ``/ui``, and ``/docs``.
 
     Args:
-        operations: ASGI application for the protocol's routes; the pages call it like clients.
+        operations: ASGI application for the protocol's routes, which the pages call like any
+            client.
         access: a check that every request must pass.
         unknown: handles requests to unknown paths.
         asks_who_calls: whether a user without credentials is prompted for them.
@@ -87,7 +89,7 @@ class Explorer:
         ]
 
     async def _home(self, request: Request) -> Any:
-        """Redirect browsers to the pages; for protocol clients, the path does not exist."""
+        """Redirect browsers to the pages; for clients of the protocol, the path does not exist."""
         if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse(_at(request, "/ui"))
         return self._unknown
@@ -114,7 +116,7 @@ class Explorer:
         return page
 
     def _check(self, request: Request) -> None:
-        """Reject requests from pages of other sites, except for followed links."""
+        """Reject requests from pages of other sites, except when the user follows a link."""
         headers = Headers(request.scope["headers"])
         if (
             headers.get("sec-fetch-mode") == "navigate"
@@ -169,7 +171,7 @@ class Explorer:
         wanted: str,
         token: str | None,
     ) -> tuple[list[str], str | None]:
-        """Return one page of names, or all matches of a search."""
+        """Return one page of names, or all names that match a search."""
         found: list[str] = []
         seen = 0
         while True:
@@ -330,7 +332,7 @@ class Explorer:
             if sent:
                 await (
                     enough.wait()
-                )  # there are no further messages, and returning would signal a disconnect
+                )  # there are no further messages; returning would signal a disconnect
                 return {"type": "http.disconnect"}
             sent = True
             return {"type": "http.request", "body": given, "more_body": False}
@@ -439,7 +441,7 @@ def _cell_of(value: pa.Scalar[Any]) -> Cell:
 
 
 def _as_client(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers in which a browser's Basic credentials are replaced by a token, the password.
+    """Return headers in which the password of a browser's Basic credentials is sent as a token.
 
     Raises:
         UnauthenticatedError: code 16, the credentials cannot be read.

@@ -1,10 +1,10 @@
 """Supervises several processes that serve one namespace on one port.
 
 The parent process owns the listening sockets, so they remain open if a worker exits. On Linux,
-there is one per worker, and the system distributes connections among them; on other systems, the
-workers share one. While a worker restarts, the other workers accept connections from its socket; if
-all workers restart, connections wait but are not refused. Workers are spawned, not forked: neither
-Lance nor the threads of a client survive a fork.
+there is one socket per worker, and the system distributes connections among the sockets; on other
+systems, the workers share one socket. While a worker restarts, the other workers accept connections
+on its socket. If all workers restart, connections wait but are not refused. Workers are spawned,
+not forked, because neither Lance nor the threads of a client survive a fork.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = ["Job", "Listeners", "Supervisor", "check_workers"]
 logger = logging.getLogger("lance_namespace_impls.server")
 
 START_SECONDS = 120.0
-# Seconds after the time limit of active requests until workers that are still running are killed.
+# Number of seconds that workers have after the time limit of active requests; then they are killed.
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 0.5
-# Pauses, in seconds, before a worker that exited soon after its start is restarted.
+# Pauses, in seconds, before restarting a worker that exited soon after its start.
 SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -61,8 +61,9 @@ class Listeners:
     own: int
     """Index of the worker."""
     orphans: Connection
-    """Receives the set of workers that are not serving; this worker must also accept connections
-    from their sockets."""
+    """Receives the set of workers that are not serving; this worker must also accept connections on
+    their sockets.
+    """
 
 
 Run = Callable[[LanceNamespace, ServerOptions, Listeners, Callable[[], None]], None]
@@ -70,12 +71,12 @@ Run = Callable[[LanceNamespace, ServerOptions, Listeners, Callable[[], None]], N
 
 @attrs.frozen
 class Job:
-    """The task of a worker; it is pickled and sent to the process."""
+    """The task of a worker; the task is pickled and sent to the worker process."""
 
     namespace: LanceNamespace
     options: ServerOptions
     run: Run
-    """Serves the namespace, and calls the last argument once it is serving."""
+    """Serves the namespace, and calls the last argument once the worker is serving."""
     on_start: Callable[[], None] | None = None
     """Called first, to set up per-process state such as logging."""
 
@@ -108,13 +109,13 @@ def check_workers(job: Job, workers: int) -> None:
 class _Worker:
     process: BaseProcess
     slot: int
-    """Index of the worker's listening socket; its replacement has the same index."""
+    """Index of the worker's listening socket; a worker's replacement has the same index."""
     orphans: Connection
-    """Sends the set of slots without a serving worker."""
+    """Sends the set of slots that have no serving worker."""
     ready: Connection
     """Receives a message once the worker is serving."""
     life: Connection
-    """Closed when this process exits for any reason; the worker then also exits."""
+    """Closed when this process exits for any reason; the worker then exits as well."""
     started: float = attrs.field(factory=time.monotonic)
     is_ready: bool = False
     adopted: frozenset[int] = frozenset()
@@ -129,7 +130,9 @@ class _Worker:
         return False
 
     def adopt(self, slots: frozenset[int]) -> None:
-        """Make the worker also accept the connections of the specified slots, and of no others."""
+        """Make the worker also accept connections on the specified slots' sockets, but on no
+        others.
+        """
         if slots != self.adopted:
             self.adopted = slots
             with contextlib.suppress(OSError):  # the worker has exited
@@ -251,7 +254,7 @@ class Supervisor:
                 )
 
     def _wait(self) -> None:
-        """Wait briefly for a worker to exit; the wait is short because signals do not interrupt it."""
+        """Wait briefly for a worker to exit, because signals do not interrupt the wait."""
         signs: list[Any] = [worker.process.sentinel for worker in self._workers]
         signs += [worker.ready for worker in self._workers if not worker.is_ready]
         if signs:
@@ -267,7 +270,7 @@ class Supervisor:
             self._share_out()
 
     def _share_out(self) -> None:
-        """Distribute the connections of workers that are not serving among the serving ones."""
+        """Distribute the connections of workers that are not serving among the workers that are."""
         serving = [each for each in self._workers if each.is_ready and each.process.is_alive()]
         served = {self._listeners[worker.slot] for worker in serving}
         orphans = frozenset(
@@ -315,7 +318,7 @@ class Supervisor:
             self._stop_workers([old])
 
     def _stop_workers(self, workers: list[_Worker]) -> None:
-        """Let workers finish their active requests and exit; kill those that do not exit."""
+        """Let workers finish their active requests; kill those that do not exit in time."""
         workers = list(workers)
         for worker in workers:
             worker.process.terminate()
@@ -337,7 +340,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that Ctrl-C does not interrupt; the parent process stops them, in order."""
+    """Start processes that Ctrl-C does not interrupt; the parent process stops them in order."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

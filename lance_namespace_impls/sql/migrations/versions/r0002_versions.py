@@ -10,7 +10,9 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the tables of versions and transactions; existing tables are managed by storage."""
+    """Add the tables for versions and transactions; the versions of existing tables remain managed
+    by storage.
+    """
     number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     name = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
     op.add_column(
