@@ -1,4 +1,4 @@
-"""The operation table's entries."""
+"""The entries of the operation table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class Parameter(NamedTuple):
 class Operation(Generic[Request, Response]):
     """The specification of one operation.
 
-    The server, the REST client and the command line use this table; there is no other list.
+    The server, the REST client and the command line all use this table; there is no other list of
+    operations.
     """
 
     name: str
@@ -86,11 +87,11 @@ class Operation(Generic[Request, Response]):
     repeatable: bool = False
     """Whether the call may be retried if its outcome is unknown."""
     aliases: tuple[str, ...] = ()
-    """Former names of the operation, which are still served."""
+    """Former names of the operation, which are still supported."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names; each has a route ``POST /<name>``."""
+        """All names of the operation; each has a route ``POST /<name>``."""
         return (self.name, *self.aliases)
 
     @property

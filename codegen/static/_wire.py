@@ -128,7 +128,7 @@ class HttpWire:
     def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
         query = self._delimiter_query
         if "id" not in operation.path_fields and request.context and "delimiter" in request.context:
-            # The delimiter affects only the names in the response; the caller may choose another
+            # The delimiter affects only the names in the response, so the caller may choose another
             # one.
             query = "delimiter=" + quote(request.context["delimiter"], safe="")
         for parameter in operation.query:
@@ -244,7 +244,7 @@ class HttpWire:
 
 @functools.lru_cache(maxsize=1024)
 def _url(text: str) -> httpx.URL:
-    """Parse a URL; cached, because programs access the same tables repeatedly."""
+    """Parse a URL; results are cached, because programs access the same tables repeatedly."""
     return httpx.URL(text)
 
 
@@ -278,7 +278,7 @@ def _request_headers(request: Any) -> dict[str, str]:
 
 def _check_value(name: str, value: str) -> None:
     if HEADER_VALUE.fullmatch(value) is None:
-        # The value may be a secret, and the library's message would show it.
+        # The value may be a secret, and the library's message would include it.
         raise InvalidInputError(
             f"header {name!r}: the value contains characters other than printable ASCII, or "
             f"starts or ends with a space"
@@ -323,7 +323,7 @@ def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNa
 
 
 _CODES = frozenset(map(int, errors.ErrorCode))
-# An unknown path means that the server does not have the operation.
+# An unknown path means that the server does not support the operation.
 _CODE_FOR_STATUS = {
     400: 13,
     401: 16,
@@ -356,13 +356,13 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
         hint = "; the server does not have this operation, or is not a Lance namespace server"
     elif status >= 500 or status in (401, 403, 429):
         hint = ""
-    # The query is omitted, because it may contain storage options and thus secrets.
+    # The query is omitted, because it may contain storage options, which may be secret.
     url = response.request.url.copy_with(query=None)
     return f"{operation.name}: {url} returned HTTP {status} without an error code{hint}"
 
 
 class _BodyFile(io.RawIOBase):
-    """Provides the body of a streamed response as a file object."""
+    """A file object for the body of a streamed response."""
 
     def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
         self._chunks = chunks

@@ -1,4 +1,4 @@
-"""Converts the rows in requests and responses from and to Arrow record batches."""
+"""Converts the rows in requests and responses to and from Arrow record batches."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 FILE_MAGIC = b"ARROW1"
-# Rows up to this size, in bytes, are read before a writer starts; decompressed, they take up to 64
-# MiB.
+# Maximum size, in bytes, of rows that are read before a writer starts; they may decompress to up to
+# 64 MiB.
 FEW_BYTES = 1 << 16
-# Maximum size, in bytes, up to which pieces of a batch are buffered.
+# Maximum total size, in bytes, of the pieces of a batch that are buffered.
 BUFFER_BYTES = 1 << 16
 # Maximum nesting depth of types that Arrow IPC readers accept.
 MAX_NESTING = 64
@@ -132,8 +132,8 @@ def _line(error: BaseException) -> str:
 class RowStream:
     """A stream of rows for a writer, which counts the rows and records failures.
 
-    If reading the rows fails, libraries report it as a failure of their own, for example of
-    storage. `guarded` replaces that error with the original failure.
+    If reading the rows fails, libraries report an error of their own, for example about storage.
+    `guarded` replaces that error with the original failure.
 
     Args:
         schema: columns of the rows.
@@ -181,7 +181,9 @@ class RowStream:
 
     @property
     def can_begin_again(self) -> bool:
-        """Whether a new reader would return all rows, because at most one batch has been read."""
+        """Whether a new reader would still return all rows, because at most one batch has been
+        read.
+        """
         return self.are_few or self._count < 2
 
     def reader(
@@ -212,8 +214,7 @@ class RowStream:
 
     @contextmanager
     def guarded(self, subject: str | None = None) -> Iterator[None]:
-        """Replace a consumer's exception with the failure that interrupted the rows, if there is
-        one.
+        """If a failure interrupted the rows, raise it in place of the consumer's exception.
 
         Args:
             subject: subject of the message, such as the operation.
@@ -246,7 +247,7 @@ class RowStream:
             raise fault from error
 
     def interrupted_by(self, error: Exception) -> LanceNamespaceError:
-        """Record why the rows were interrupted; return the error that `guarded` raises for it.
+        """Record why the rows were interrupted; return the error that `guarded` then raises.
 
         Args:
             error: the original exception.
@@ -262,7 +263,7 @@ class RowStream:
 
 
 class _Chunks:
-    """A file object that collects written data; it holds at most one batch."""
+    """A file object that collects the data written to it, at most one batch."""
 
     closed = False
 

@@ -12,7 +12,7 @@ DEFAULT_DELIMITER = "$"
 
 
 def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER) -> str:
-    """Convert an identifier to a string; the root is the delimiter alone.
+    """Convert an identifier to a string; the root is represented by the delimiter alone.
 
     Raises:
         InvalidInputError: code 13, a name is empty or contains the delimiter, or the string would

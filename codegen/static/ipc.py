@@ -1,8 +1,8 @@
 """Validation of untrusted Arrow IPC data.
 
 pyarrow trusts the data: an offset beyond its buffer reads other memory or crashes the process, and
-a few compressed bytes may claim any size. Therefore, the claimed sizes in a message are compared
-with the number of received bytes before it is decoded, and each decoded batch is fully validated.
+a few compressed bytes may claim any size. Therefore, before a message is decoded, the sizes that it
+claims are compared with the number of received bytes, and each decoded batch is fully validated.
 
 Source: the Arrow columnar format, "Serialization and Interprocess Communication".
 """
@@ -65,7 +65,8 @@ def open_batches(
         if source.size <= FEW_BYTES:
             few = _Messages(pa.BufferReader(source), sizes)
         source = pa.BufferReader(source)
-    # For small data, pyarrow reads the buffer directly; otherwise, it calls Python for each piece.
+    # If the data is small, pyarrow reads the buffer directly; otherwise, it calls Python for each
+    # piece.
     stream = pa.ipc.open_stream(_Messages(source, sizes) if few is None else source)
     schema = stream.schema
     try:
@@ -80,7 +81,7 @@ def open_batches(
 def _checked_batches(
     messages: _Messages, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Check the sizes of all messages, then return the batches."""
+    """Check the sizes in all messages, and then return the batches."""
     messages.check()
     yield from batches
 
@@ -88,7 +89,7 @@ def _checked_batches(
 def validated(
     batches: Iterable[pa.RecordBatch], sizes: _Sizes | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Return the batches, each after full validation.
+    """Return the batches after validating each of them fully.
 
     Raises:
         pyarrow.ArrowInvalid: a batch is invalid; the message names the batch and the column.
@@ -125,7 +126,7 @@ def _fault(batch: pa.RecordBatch) -> str:
 
 
 class _Sizes:
-    """Compares the claimed sizes in a stream with the number of received bytes."""
+    """Compares the sizes that a stream claims with the number of received bytes."""
 
     def __init__(self, max_batch_bytes: int | None) -> None:
         self._most = max_batch_bytes
@@ -147,7 +148,7 @@ class _Sizes:
             )
 
     def check_decoded(self, decoded: int, rows: int, grown: int | None = None) -> None:
-        """Reject a batch before it is decoded if its decoded size is too large.
+        """Reject a batch before it is decoded if it would be too large when decoded.
 
         Args:
             decoded: decoded size of the batch in bytes.
@@ -170,7 +171,7 @@ class _Sizes:
     def check_expanded(self, batch: pa.RecordBatch) -> None:
         """Reject a batch whose values would take too much memory if they were stored separately.
 
-        Views may refer to the same long value repeatedly, but Lance writes it each time.
+        Several views may refer to the same long value, but Lance writes the value for each of them.
         """
         expanded = sum(map(_expanded, batch.columns))
         if expanded:
@@ -220,7 +221,7 @@ def _view_lengths(array: Any) -> list[int]:
 
 
 class _Messages:
-    """A file object that returns the messages of a stream only after checking their sizes."""
+    """A file object that returns the messages of a stream only after checking the sizes in them."""
 
     closed = False
 
@@ -322,7 +323,7 @@ def _u32(data: bytes, at: int) -> int:
 
 
 def _field(data: bytes, table: int, index: int) -> int | None:
-    """Return the position of a field in a table; None if the field is absent."""
+    """Return the position of a field in a table, or None if the field is absent."""
     vtable = table - int(_read_i32(data, table)[0])
     if vtable < 0:
         raise struct.error("an offset is out of bounds")
@@ -391,7 +392,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
 
 
 def _grown_dictionary(metadata: bytes, batch: int) -> int | None:
-    """Return the id of the dictionary to which a batch adds values; None if it replaces one."""
+    """Return the id of the dictionary to which a batch adds values, or None if it replaces one."""
     delta = _field(metadata, batch, 2)
     if delta is None or not metadata[delta]:
         return None

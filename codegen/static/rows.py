@@ -1,4 +1,4 @@
-"""Converts Python data to rows: frames, dicts, lists and numpy arrays."""
+"""Converts Python data to rows: data frames, dicts, lists and numpy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VECTOR_NAMES = ("vector", "embedding")
 
 
 def to_table(data: Any, *, infer_vectors: bool = False) -> pa.Table | None:
-    """Convert rows in Python objects to an Arrow table; None for other objects.
+    """Convert rows in Python objects to an Arrow table, or return None for other objects.
 
     A column of numpy vectors of equal length, with or without nulls, or a two-dimensional array
     becomes a column of fixed-size lists, which vector search needs. Named index levels of a pandas
@@ -26,8 +26,8 @@ def to_table(data: Any, *, infer_vectors: bool = False) -> pa.Table | None:
         data: a pandas or polars frame, including lazy ones, a ``pyarrow.dataset.Dataset``, a list
             of dicts, or a dict of columns.
         infer_vectors: whether lists of numbers of equal length also become fixed-size lists, of
-            32-bit floats, in columns whose name contains one of `VECTOR_NAMES`. For rows of new
-            tables; those of existing ones have the types of their columns.
+            32-bit floats, in columns whose name contains one of `VECTOR_NAMES`. This is for rows of
+            new tables; rows of existing tables get the types of the table's columns.
 
     Raises:
         InvalidInputError: code 13, the columns differ in length, or the values in a column differ
@@ -102,7 +102,7 @@ def _from_dicts(rows: Sequence[Mapping[str, Any]], infer_vectors: bool) -> pa.Ta
 
 
 def _named(name: Any, values: Any, infer_vectors: bool) -> Any:
-    """Convert a column; errors name the column."""
+    """Convert a column; errors contain its name."""
     import pyarrow as pa
 
     try:
@@ -126,7 +126,7 @@ def _column(values: Any) -> Any:
 
 
 def _vectors(values: Iterable[Any]) -> Any:
-    """Convert numpy vectors of equal length to fixed-size lists; None for other values.
+    """Convert numpy vectors of equal length to fixed-size lists, or return None for other values.
 
     Missing vectors (None, or NaN in pandas) become nulls.
     """
@@ -149,9 +149,9 @@ def _vectors(values: Iterable[Any]) -> Any:
 
 
 def _inferred(name: str, values: Any) -> Any:
-    """Convert the lists of a vector column to fixed-size lists; None for other values.
+    """Convert the lists of a vector column to fixed-size lists, or return None for other values.
 
-    A value beyond the range of 32-bit floats leaves the column unchanged.
+    If a value is outside the range of 32-bit floats, the column is not converted.
     """
     if not any(part in name.lower() for part in VECTOR_NAMES):
         return None

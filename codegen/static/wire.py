@@ -24,9 +24,9 @@ HEADER_PREFIX = "header."
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """Pattern for a complete HTTP header name."""
 
-# A leading or trailing space would be lost, or rejected by a library that shows the value.
+# A leading or trailing space would be lost, or rejected by a library whose message shows the value.
 HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
-"""Pattern for a complete HTTP header value that arrives unchanged."""
+"""Pattern for a complete HTTP header value that is transmitted unchanged."""
 
 
 @lru_cache(maxsize=4096)

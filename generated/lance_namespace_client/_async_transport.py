@@ -102,7 +102,8 @@ class AsyncRows:
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        # A separate limiter, because threads that wait for a server must not block other work.
+        # A separate limiter is used, because threads that wait for a server must not block other
+        # work.
         self._limiter = anyio.CapacityLimiter(1)
         self._batches: Iterator[pa.RecordBatch]
 
@@ -151,7 +152,7 @@ class AsyncRows:
         return pa.Table.from_batches([batch async for batch in self], self.schema)
 
     async def aclose(self) -> None:
-        """Close the connection if rows remain; closing again has no effect."""
+        """Close the connection if rows remain; closing it again has no effect."""
         with anyio.CancelScope(shield=True):
             await self._response.aclose()
 
@@ -165,7 +166,7 @@ class AsyncRows:
 async def _upload(
     operation: Operation[Any, Any], data: AsyncArrowData
 ) -> tuple[RowStream, AsyncIterator[bytes]]:
-    """Return the rows and their Arrow IPC stream, which is produced as it is read."""
+    """Return the rows, and their Arrow IPC stream, which is produced while it is read."""
     from .arrow import RowStream, stream_chunks
 
     if isinstance(data, AsyncIterable) and not hasattr(data, "__arrow_c_stream__"):
@@ -175,7 +176,7 @@ async def _upload(
     chunks = stream_chunks(rows.reader())
 
     async def sent() -> AsyncIterator[bytes]:
-        # Reading the caller's rows may block on files or a database.
+        # Reading the caller's rows may block, for example on files or a database.
         while (chunk := await anyio.to_thread.run_sync(next, chunks, None)) is not None:
             yield chunk
 

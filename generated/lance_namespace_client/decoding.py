@@ -27,7 +27,8 @@ MAX_ENCODINGS = 2
 
 
 def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> None:
-    """Decode a response body as it is read, and limit its size; one already read is unchanged.
+    """Decode a response body while it is read, and limit its size; a body that was read is
+    unchanged.
 
     Reading then raises ``httpx.DecodingError`` for a body that is too large or cannot be decoded.
 
@@ -47,7 +48,7 @@ def bound(response: httpx.Response, limit: int | None = MAX_ANSWER_BYTES) -> Non
     ]
     response.stream = _Body(response.stream, encodings, limit)
     if encodings:
-        # If this header were kept, the library would decode the body again.
+        # With this header, the library would decode the body again.
         del response.headers["Content-Encoding"]
         response.headers.pop("Content-Length", None)
 
