@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
             ALL not in allowed
             and (published := options.published or _last(target, document)) is not None
         ):
-            _refuse_breaking(document, published, allowed)
+            _reject_breaking(document, published, allowed)
         texts = render(spec, _header(options, program))
         differing = _differences(target, texts)
         if options.check:
@@ -165,7 +165,7 @@ def _report_merge(merged: Merged) -> None:
         print(f"kept {len(failures)} error responses that upstream's document does not list")
 
 
-def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) -> None:
+def _reject_breaking(document: Document, path: Path, allowed: frozenset[str]) -> None:
     try:
         published = json.loads(path.read_text("utf-8"))
     except ValueError as error:

@@ -38,11 +38,11 @@ from ..core.imports import load
 from ..core.location import absolute
 from ..core.locks import machine_lock
 from ..core.options import joined_options, with_vended
-from ..core.paging import KeptListings
+from ..core.paging import ListingCache
 from ..core.storage import TableStorage
 from .capabilities import Capabilities
 from .completeness import optional, require_complete, without_defaults
-from .entry import ListedTables, TableEntry, own_options
+from .entry import ListedTables, TableEntry, storage_overrides
 from .errors import missing_with_parent
 from .identifiers import check_identifier
 from .operation_cache import cached_response, record_response
@@ -427,7 +427,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Return the table's location and its storage options, which override the namespace's."""
         self._refuse_foreign_disk(entry)
         options = with_vended(self.config.storage, self.vended_options(entry))
-        if own := own_options(entry.properties):
+        if own := storage_overrides(entry.properties):
             options = joined_options(options, own, f"table {format_identifier(entry.id)}")
         return TableStorage(
             location=entry.location,
@@ -444,7 +444,7 @@ class CatalogBase(metaclass=ABCMeta):
             return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
-    def own_places(self, identifier: Identifier) -> Iterator[str]:
+    def default_locations(self, identifier: Identifier) -> Iterator[str]:
         """Yield the namespace's own locations that may contain the object."""
         if self.config.root is not None:
             yield self.config.root
@@ -479,7 +479,7 @@ class CatalogBase(metaclass=ABCMeta):
             return
         what = f"table {format_identifier(entry.id)}"
         try:
-            bounds.refuse_outside(entry.location, self.own_places(entry.id), what)
+            bounds.refuse_outside(entry.location, self.default_locations(entry.id), what)
         except InvalidInputError as error:
             raise PermissionDeniedError(
                 f"{what}: it is on the server's own disk, outside the locations of this "
@@ -504,14 +504,14 @@ class CatalogBase(metaclass=ABCMeta):
     # --- used by the operations
 
     @cached_property
-    def _kept_listings(self) -> KeptListings:
-        return KeptListings()
+    def _listing_cache(self) -> ListingCache:
+        return ListingCache()
 
     def listings_changed(self) -> None:
         """Discard cached listings, because a change in this process made them outdated."""
-        self._kept_listings.clear()
+        self._listing_cache.clear()
 
-    def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
+    def cached_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
         """Return a table's dataset at its latest version; callers must not modify it.
 
         A backend that can detect changes to a table may override this to reuse a dataset.
@@ -577,7 +577,7 @@ class CatalogBase(metaclass=ABCMeta):
         with missing_with_parent(identifier):
             return self.load_table(identifier)
 
-    def require_found(self, identifier: Identifier) -> None:
+    def require_existing(self, identifier: Identifier) -> None:
         """Raise the errors of `find_table`, without returning an entry."""
         with missing_with_parent(identifier):
             self.require_table(identifier)

@@ -26,7 +26,7 @@ __all__ = [
     "TableEntry",
     "is_lance",
     "managed_choice",
-    "own_options",
+    "storage_overrides",
     "plain_properties",
     "storage_options",
     "with_lance_type",
@@ -153,7 +153,7 @@ def storage_options(properties: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in properties.items() if key.startswith(STORAGE_PREFIX)}
 
 
-def own_options(properties: Mapping[str, str]) -> dict[str, str]:
+def storage_overrides(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the storage options among the properties; the keys have no prefix."""
     start = len(STORAGE_PREFIX)
     return {key[start:]: value for key, value in storage_options(properties).items()}

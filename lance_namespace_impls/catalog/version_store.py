@@ -30,19 +30,19 @@ __all__ = [
     "AddTable",
     "AddVersion",
     "Change",
-    "KeptVersion",
+    "StoredVersion",
     "RemoveTable",
     "RemoveVersions",
     "TransactionRecord",
     "VersionStore",
     "transaction_not_found",
     "version_not_found",
-    "version_taken",
+    "version_conflict",
 ]
 
 
 @frozen(kw_only=True)
-class KeptVersion:
+class StoredVersion:
     """One version of a table or of one of its branches, as stored."""
 
     version: int
@@ -68,7 +68,7 @@ class AddVersion:
     table: TableEntry
     branch: str | None
     """None means the main branch."""
-    version: KeptVersion
+    version: StoredVersion
     onto: int | None
     """The version that must be the latest, or None if there must be no version yet."""
 
@@ -120,17 +120,17 @@ class VersionStore(ABC):
     """
 
     @abstractmethod
-    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+    def latest(self, table: TableEntry, branch: str | None) -> StoredVersion | None:
         """Return the latest version, or None if there is none."""
 
     @abstractmethod
-    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+    def version(self, table: TableEntry, branch: str | None, number: int) -> StoredVersion | None:
         """Return one version, or None if it does not exist."""
 
     @abstractmethod
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
-    ) -> Iterator[KeptVersion]:
+    ) -> Iterator[StoredVersion]:
         """Yield the versions in order, starting after `after`; each one is read when needed."""
 
     @abstractmethod
@@ -139,7 +139,7 @@ class VersionStore(ABC):
 
         Raises:
             ConcurrentModificationError: code 14, a version is not based on the latest version (with
-                the message of `version_taken`), or the table of an `AddVersion` was removed or
+                the message of `version_conflict`), or the table of an `AddVersion` was removed or
                 replaced.
             NamespaceNotFoundError: code 1, for an `AddTable`.
             TableAlreadyExistsError: code 5, for an `AddTable`.
@@ -148,7 +148,7 @@ class VersionStore(ABC):
         """
 
     @abstractmethod
-    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+    def published(self, table: TableEntry, branch: str | None, version: StoredVersion) -> None:
         """Store the final path of a version's manifest; do nothing if the version was removed."""
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[None]:
@@ -179,8 +179,8 @@ class VersionStore(ABC):
         raise transaction_not_found(identifier)
 
 
-def version_taken(
-    table: TableEntry, branch: str | None, wanted: int, latest: KeptVersion | None
+def version_conflict(
+    table: TableEntry, branch: str | None, wanted: int, latest: StoredVersion | None
 ) -> ConcurrentModificationError:
     """Build the error (code 14) for a version that is not based on the latest version."""
     what = f"table {format_identifier(table.id)}" + (f", branch {branch}" if branch else "")

@@ -76,7 +76,7 @@ class Command(TyperCommand):
 
 
 @dataclass(frozen=True)
-class _Known:
+class _LazyCommand:
     """A command that has not been built yet."""
 
     name: str
@@ -192,7 +192,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
-_known: dict[str, _Known] = {}
+_known: dict[str, _LazyCommand] = {}
 
 
 def _add(
@@ -202,7 +202,7 @@ def _add(
     name: str | None = None,
 ) -> None:
     name = name or command.__name__
-    _known[name] = _Known(name, command, options, examples)
+    _known[name] = _LazyCommand(name, command, options, examples)
 
 
 _add(

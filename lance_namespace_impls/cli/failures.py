@@ -210,7 +210,7 @@ class Report:
 _UsageOfTyper: type[Exception] = typer.BadParameter.__mro__[1]
 
 
-def _meant(found: re.Match[str]) -> str:
+def _suggestion(found: re.Match[str]) -> str:
     return f"; did you mean {' or '.join(found[1].split(', '))}?"
 
 
@@ -222,7 +222,7 @@ def _usage_message(error: Exception) -> str:
         return message
     message = f"{message[:1].lower()}{message[1:]}"
     # Typer formats suggestions in two ways; use the same form for both.
-    message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
+    message = re.sub(r" \(Possible options: ([^)]+)\)", _suggestion, message)
     message = message.replace(". Did you mean ", "; did you mean ")
     link = " See" if message.endswith("?") else "; see"
     return f"{message}{link} {context.command_path} --help"

@@ -133,7 +133,7 @@ def leave(status: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
     if _state.is_bounded or _state.number is not None:
         _state.status = status
-        _tell(_ENDED)
+        _notify(_ENDED)
     sys.exit(status)
 
 
@@ -153,7 +153,7 @@ def _end() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     # This is also necessary here, because an event loop may have replaced the wakeup descriptor.
-    _tell(number)
+    _notify(number)
     if _state.number is not None:
         return
     _state.number = number
@@ -163,7 +163,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
 
 
-def _tell(number: int) -> None:
+def _notify(number: int) -> None:
     if _state.writer is not None:
         with contextlib.suppress(BlockingIOError):  # the thread already has data to read
             os.write(_state.writer, bytes([number]))

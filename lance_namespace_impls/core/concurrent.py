@@ -107,7 +107,7 @@ def ordered_map(
     first = list(islice(source, 2 if wanted is None else min(2, wanted)))
     source = chain(first, source)
     if max_concurrency == 1 or len(first) < 2:
-        yield from islice(filter(_is_found, map(look_up, source)), wanted)
+        yield from islice(filter(_is_present, map(look_up, source)), wanted)
         return
     waiting: deque[Future[Found | None]] = deque()
 
@@ -136,7 +136,7 @@ def ordered_map(
             future.cancel()
 
 
-def _is_found(result: Found | None) -> TypeGuard[Found]:
+def _is_present(result: Found | None) -> TypeGuard[Found]:
     return result is not None
 
 

@@ -189,7 +189,7 @@ def new_client(
             address.
     """
     transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
-    return _with_rules(httpx.Client, _WholeAnswers(transport, config.impl), config, headers)
+    return _with_rules(httpx.Client, _BufferedResponses(transport, config.impl), config, headers)
 
 
 def new_async_client(
@@ -207,7 +207,7 @@ def new_async_client(
         return transport
 
     lanes = Lanes(lane, config.max_connections)
-    whole = _WholeAsyncAnswers(lanes, config.impl)
+    whole = _BufferedAsyncResponses(lanes, config.impl)
     return _with_rules(httpx.AsyncClient, whole, config, headers)
 
 
@@ -288,7 +288,7 @@ def _proxy_of_environment(uri: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
-class _WholeAnswers(httpx.BaseTransport):
+class _BufferedResponses(httpx.BaseTransport):
     """Reads whole responses within the scope of retries, so that truncated responses are retried.
 
     Streamed responses are passed on as they arrive, except for error responses, which are small and
@@ -317,8 +317,8 @@ class _WholeAnswers(httpx.BaseTransport):
         self._transport.close()
 
 
-class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
-    """The asynchronous version of `_WholeAnswers`."""
+class _BufferedAsyncResponses(httpx.AsyncBaseTransport):
+    """The asynchronous version of `_BufferedResponses`."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, impl: str) -> None:
         self._transport = transport

@@ -30,7 +30,7 @@ from typing import Any, Self, TypeVar
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["KeptListings", "Listings", "SortedNames", "kept_page_of", "page_of", "sorted_after"]
+__all__ = ["ListingCache", "Listings", "SortedNames", "cached_page_of", "page_of", "sorted_after"]
 
 T = TypeVar("T")
 Key = str | Sequence[Any]
@@ -121,7 +121,7 @@ class Listings:
         self._found.pop(of, None)
 
 
-class KeptListings:
+class ListingCache:
     """A cache of the listings of all current walks, with a size limit.
 
     Args:
@@ -133,21 +133,21 @@ class KeptListings:
     def __init__(self, seconds: float = SECONDS_KEPT, most: int = MAX_NAMES_KEPT) -> None:
         self._seconds = seconds
         self._most = most
-        self._kept: OrderedDict[str, tuple[float, int, Listings]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[float, int, Listings]] = OrderedDict()
         self._names = 0
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> Listings:
         """Return the listings of a walk, which are empty if they are no longer cached."""
         with self._lock:
-            _, _, found = self._kept.get(id or "", (0.0, 0, None))
+            _, _, found = self._entries.get(id or "", (0.0, 0, None))
         return found if found is not None else Listings(self._seconds)
 
     def clear(self) -> None:
         """Discard all listings, because they are outdated."""
-        if self._kept:
+        if self._entries:
             with self._lock:
-                self._kept.clear()
+                self._entries.clear()
                 self._names = 0
 
     def keep(self, listings: Listings) -> str | None:
@@ -159,21 +159,21 @@ class KeptListings:
         with self._lock:
             # An active walk is moved to the end, so that inactive walks come first.
             self._drop(listings.id)
-            self._kept[listings.id] = (now + self._seconds, count, listings)
+            self._entries[listings.id] = (now + self._seconds, count, listings)
             self._names += count
-            while len(self._kept) > 1:
-                id, (until, _, _) = next(iter(self._kept.items()))
+            while len(self._entries) > 1:
+                id, (until, _, _) = next(iter(self._entries.items()))
                 if until >= now and self._names <= self._most:
                     break
                 self._drop(id)
         return listings.id
 
     def _drop(self, id: str) -> None:
-        _, count, _ = self._kept.pop(id, (0.0, 0, None))
+        _, count, _ = self._entries.pop(id, (0.0, 0, None))
         self._names -= count
 
 
-_NONE_KEPT = KeptListings(seconds=0)
+_NONE_KEPT = ListingCache(seconds=0)
 
 
 def page_of(
@@ -203,7 +203,7 @@ def page_of(
     Raises:
         InvalidInputError: code 13, the limit is below 1, or the token belongs to another listing.
     """
-    return kept_page_of(
+    return cached_page_of(
         lambda after, _: listing(after),
         kept=_NONE_KEPT,
         of=of,
@@ -214,10 +214,10 @@ def page_of(
     )
 
 
-def kept_page_of(
+def cached_page_of(
     listing: Callable[[Any, Listings], Iterator[T]],
     *,
-    kept: KeptListings,
+    kept: ListingCache,
     of: Sequence[Any],
     key: Callable[[T], Key],
     page_token: str | None,

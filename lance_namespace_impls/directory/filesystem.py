@@ -302,7 +302,7 @@ class Directory:
         except NotADirectoryError:
             self.require_directory()
             raise
-        held = local.try_to_hold(path, local.AS_DIRECTORY)
+        held = local.try_lock(path, local.AS_DIRECTORY)
         try:
             yield name
         finally:
@@ -434,23 +434,23 @@ class Directory:
         if not self.is_local:
             return nullcontext()
         until = time.monotonic() + timeout
-        while (held := self._try_to_hold(name, marker)) is None and time.monotonic() < until:
+        while (held := self._try_lock(name, marker)) is None and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
         return held
 
-    def _try_to_hold(self, name: str, marker: str | None) -> local.Held | None:
+    def _try_lock(self, name: str, marker: str | None) -> local.LockedFile | None:
         if marker is not None:
             try:
-                handle = local.try_to_hold(
+                handle = local.try_lock(
                     self._path(marker), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
                 )
             except OSError:
                 pass  # the file is missing, or read-only on a system that cannot lock such files
             else:
-                return None if handle is None else local.Held(handle)
+                return None if handle is None else local.LockedFile(handle)
         path = self._path(name)
-        handle = local.try_to_hold(path)
-        return None if handle is None else local.Held(handle, path)
+        handle = local.try_lock(path)
+        return None if handle is None else local.LockedFile(handle, path)
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

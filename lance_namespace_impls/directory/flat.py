@@ -133,9 +133,9 @@ class FlatTables(TableFolders):
         Raises:
             InvalidTableStateError: code 19, the table has two directories.
         """
-        live: Sequence[str] = self._live(self._own_folders(name))
+        live: Sequence[str] = self._live(self._usual_folders(name))
         if self._names_of(live).count(name) == 0:
-            live = self._beside(name)
+            live = self._extra_folders(name)
         if len(live) > 1:
             raise _ambiguous(name)
         return live[0] if live else None
@@ -150,7 +150,7 @@ class FlatTables(TableFolders):
         Args:
             name: the table.
         """
-        own = self._own_folders(name)
+        own = self._usual_folders(name)
         found = [
             f for f, kind in zip(own, self.directory.kinds(*own), strict=True) if kind != "missing"
         ]
@@ -164,7 +164,7 @@ class FlatTables(TableFolders):
             paths.append(f"{folder}/{PROPERTIES}")
         return self.directory.stamp(*paths)
 
-    def _own_folders(self, name: str) -> tuple[str, ...]:
+    def _usual_folders(self, name: str) -> tuple[str, ...]:
         """Return the directories that a table with this name may have."""
         return (f"{name}{SUFFIX}", name) if self.plain else (f"{name}{SUFFIX}",)
 
@@ -201,13 +201,13 @@ class FlatTables(TableFolders):
             for folder in folders
         ]
 
-    def _beside(self, name: str) -> list[str]:
+    def _extra_folders(self, name: str) -> list[str]:
         """Return the live directories of a table whose usual directory is or was occupied.
 
         The root may contain many tables, so it is listed only for names that have had such a
         directory.
         """
-        if self.directory.kinds(_beside_note(name))[0] != "file":
+        if self.directory.kinds(_extra_folder_note(name))[0] != "file":
             return []
         shaped = [
             folder
@@ -254,13 +254,13 @@ class FlatTables(TableFolders):
                 f"{self.directory.location(own)}; omit the location"
             )
         self.directory.require_directory()
-        self.refuse_taken(identifier)
+        self.reject_existing(identifier)
         files = {DECLARED: b""}
         if properties:
             files[PROPERTIES] = dump(properties)
         if self.directory.add(own, files):
             return self._entry(identifier, own, properties)
-        with self._beside_occupied(identifier) as folder:
+        with self._next_to_occupied(identifier) as folder:
             if location is not None:
                 raise _occupied(name, self.directory.location(own))
             if not self.directory.add(folder, {**files, BESIDE: b""}):
@@ -278,7 +278,7 @@ class FlatTables(TableFolders):
         own = f"{name}{SUFFIX}"
         if not self.directory.is_local:
             return None  # an object store cannot move the directory
-        if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
+        if any(map(self.directory.has, (*self._usual_folders(name), _extra_folder_note(name)))):
             return None  # the table, or a directory that must be examined, already exists
         with self.directory.staged() as staged:
             version = write(self._entry(identifier, staged, properties))
@@ -289,7 +289,7 @@ class FlatTables(TableFolders):
         return self._entry(identifier, own, properties), version
 
     @contextmanager
-    def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
+    def _next_to_occupied(self, identifier: Identifier) -> Iterator[str]:
         """Yield the name of a directory next to an occupied one, locked if it is on local
         storage.
         """
@@ -299,8 +299,8 @@ class FlatTables(TableFolders):
             raise _occupied(identifier[-1], self.directory.location(own))
         try:
             with self.directory.lock(own):
-                self.refuse_taken(identifier)
-                self.directory.create_marker(_beside_note(identifier[-1]))
+                self.reject_existing(identifier)
+                self.directory.create_marker(_extra_folder_note(identifier[-1]))
                 yield folder
         except FileNotFoundError as error:
             raise TableAlreadyExistsError(
@@ -308,12 +308,12 @@ class FlatTables(TableFolders):
                 f"broken link, or was deleted concurrently; remove the link, or try again"
             ) from error
 
-    def refuse_taken(self, identifier: Identifier) -> None:
+    def reject_existing(self, identifier: Identifier) -> None:
         """Reject a name (code 5) for which a live directory or a file exists."""
         name = identifier[-1]
-        own = self._own_folders(name)
+        own = self._usual_folders(name)
         kinds = self.directory.kinds(*own)
-        if self._live_folder(name) if "directory" in kinds else self._beside(name):
+        if self._live_folder(name) if "directory" in kinds else self._extra_folders(name):
             raise table_exists(identifier)
         for folder, kind in zip(own, kinds, strict=True):
             if kind == "file":
@@ -365,7 +365,7 @@ class FlatTables(TableFolders):
         beside: Sequence[str] = (
             (last,) if IS_BESIDE.fullmatch(last) and self._names_of([last]) == [name] else ()
         )
-        for folder in (*self._own_folders(name), *beside):
+        for folder in (*self._usual_folders(name), *beside):
             own = self.directory.location(folder)
             if location.rstrip("/") in (own, own.removeprefix("file://"), f"file://{own}", folder):
                 return folder
@@ -393,7 +393,7 @@ class FlatTables(TableFolders):
             self.delete(entry, trash, opened)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        self.refuse_taken(new)
+        self.reject_existing(new)
         old = self.folder(entry)
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
         try:
@@ -402,7 +402,7 @@ class FlatTables(TableFolders):
                 if self.directory.move(old, folder):
                     self.directory.remove_marker(f"{folder}/{BESIDE}")
                     return
-                with self._beside_occupied(new) as beside:
+                with self._next_to_occupied(new) as beside:
                     self.directory.create_marker(f"{old}/{BESIDE}")
                     if not self.directory.move(old, beside):
                         raise table_exists(new)
@@ -437,7 +437,7 @@ def _ambiguous(name: str) -> InvalidTableStateError:
     )
 
 
-def _beside_note(name: str) -> str:
+def _extra_folder_note(name: str) -> str:
     """Return the file in the root that records that a table has or had an extra directory."""
     return f"{BESIDE_NOTE}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 

@@ -23,7 +23,7 @@ from ..catalog.entry import TableEntry
 from ..catalog.errors import table_not_found
 from ..core.errors import first_line
 from ..core.identifiers import format_identifier
-from ..tables.drop import TableFolder, is_lances_alone
+from ..tables.drop import TableFolder, has_only_lance_names
 from ..tables.layout import BRANCHES
 from .config import DirectoryConfig
 from .filesystem import Directory
@@ -99,13 +99,15 @@ class TableFolders:
         """
         folder = self.folder(entry)
         try:
-            if opened is None or not is_lances_alone(opened.folders, opened.files, opened.below):
+            if opened is None or not has_only_lance_names(
+                opened.folders, opened.files, opened.below
+            ):
                 self.directory.refuse_link(folder)
                 self._refuse_foreign(entry, folder)
             trash = self.directory.move_to_trash(folder)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
-        if trash == folder or (opened is not None and opened.is_as_seen()):
+        if trash == folder or (opened is not None and opened.has_same_entries()):
             return trash, opened
         try:
             self._refuse_foreign(entry, trash)  # a file may have been added in the meantime

@@ -17,7 +17,7 @@ from ..core.concurrent import later
 
 __all__ = [
     "AS_DIRECTORY",
-    "Held",
+    "LockedFile",
     "OpenTree",
     "delete_tree",
     "is_text",
@@ -26,7 +26,7 @@ __all__ = [
     "move_new",
     "read_plain",
     "release",
-    "try_to_hold",
+    "try_lock",
 ]
 
 MAX_SMALL_BYTES = 16 << 20
@@ -59,7 +59,7 @@ def is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
-class Held(AbstractContextManager[None]):
+class LockedFile(AbstractContextManager[None]):
     """A file that this process has locked.
 
     Args:
@@ -88,7 +88,7 @@ def release(handle: int) -> None:
     os.close(handle)
 
 
-def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
+def try_lock(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
     """Open and lock a file; return None if another process has locked it."""
     handle = os.open(path, flags, 0o666)
     try:
@@ -233,7 +233,7 @@ class OpenTree(AbstractContextManager["OpenTree"]):
         for folder in folders:
             self._open(folder, f"{inside}{folder}/", handle)
 
-    def is_as_seen(self) -> bool:
+    def has_same_entries(self) -> bool:
         """Return whether no entries have been added or removed since the tree was opened."""
         return all(os.listdir(handle) == names for _, _, handle, names, _ in self._opened)
 

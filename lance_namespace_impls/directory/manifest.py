@@ -475,7 +475,7 @@ class Manifest:
                 dataset, transaction, storage_options=self._options, max_retries=0
             )
         except CommitConflictError:
-            committed = self._own_commit(before.version + 1, transaction.uuid)
+            committed = self._committed_by_this_writer(before.version + 1, transaction.uuid)
             if committed is None:
                 return None
         after = evolve(before, version=committed.version, table=table, ids=ids)
@@ -484,7 +484,7 @@ class Manifest:
             self._clean(committed)
         return after
 
-    def _own_commit(self, version: int, uuid: str) -> Any:
+    def _committed_by_this_writer(self, version: int, uuid: str) -> Any:
         """Return a version if this writer committed it after all, or None if another writer did.
 
         If a response is lost, the object store client repeats the request and then finds its own

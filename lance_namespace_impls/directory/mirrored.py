@@ -97,9 +97,9 @@ class RootTables(FlatTables):
             return None
         return self._nested.entry(identifier, row)
 
-    def refuse_taken(self, identifier: Identifier) -> None:
+    def reject_existing(self, identifier: Identifier) -> None:
         """Raise an error (code 5) if a name is used by a directory, a file or a table elsewhere."""
-        super().refuse_taken(identifier)
+        super().reject_existing(identifier)
         if self._elsewhere(identifier) is not None:
             raise table_exists(identifier)
 
@@ -214,11 +214,11 @@ class RootTables(FlatTables):
 
     def remove_table(self, entry: TableEntry) -> None:
         self.directory.refuse_link(self.folder(entry))
-        self._keep_properties(entry)
+        self._save_properties(entry)
         self._forget(entry)
         super().remove_table(entry)
 
-    def _keep_properties(self, entry: TableEntry) -> None:
+    def _save_properties(self, entry: TableEntry) -> None:
         """Write a table's properties next to its data before its row is removed."""
         if entry.properties:
             self.directory.write(f"{self.folder(entry)}/{PROPERTIES}", dump(entry.properties))
@@ -308,7 +308,7 @@ class RootTables(FlatTables):
             self._nested.require_free(snapshot, new)
         else:
             self._refuse_namespace(new)
-            self.refuse_taken(new)
+            self.reject_existing(new)
         if self.directory.kinds(self.folder(entry))[0] != "directory":
             raise table_not_found(entry.id)
         self.directory.refuse_link(self.folder(entry))

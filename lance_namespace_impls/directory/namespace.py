@@ -27,9 +27,9 @@ from ..core.stores import store_failure
 from ..partitioned.store import PartitionStore
 from ..tables.drop import TableFolder
 from .config import DirectoryConfig
+from .dataset_cache import DatasetCache
 from .filesystem import Directory
 from .flat import FlatTables
-from .kept import KeptDatasets
 from .manifest import Manifest
 from .migration import Migration, to_flat, to_manifest
 from .mirrored import RootTables
@@ -92,7 +92,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._directory = Directory(config.root, config.storage)
         self._manifest = Manifest(self._directory, self.lance_session, config.commit_retries)
         self._flat = FlatTables(self._directory, self)
-        self._datasets = KeptDatasets(self._stamp_of)
+        self._datasets = DatasetCache(self._stamp_of)
         self._nested = NestedTables(self._directory, self, self._manifest)
         without = self._flat if config.manifest == "auto" else None
         self._root = (
@@ -145,7 +145,7 @@ class DirectoryNamespace(CatalogNamespace):
     def _stamp_of(self, name: str) -> Stamp | None:
         return self._flat.stamp(name) if self._has_stamps() else None
 
-    def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
+    def cached_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
         if len(identifier) != 1:
             return opened()
         return self._datasets.get(identifier[0], opened)
@@ -300,7 +300,7 @@ class DirectoryNamespace(CatalogNamespace):
     ) -> Iterator[str]:
         tables = self._tables(parent)
         if isinstance(tables, NestedTables):
-            return tables.names_alone(parent, after)
+            return tables.names_only(parent, after)
         return self.table_names(parent, after)
 
     def load_table(self, identifier: Identifier) -> TableEntry:

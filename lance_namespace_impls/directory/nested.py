@@ -70,7 +70,7 @@ class NestedTables(NestedNamespaces, TableFolders):
             lambda _, identifier: partial(self._listed, snapshot, identifier),
         )
 
-    def names_alone(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def names_only(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the same names without their entries."""
         snapshot = self.manifest.snapshot()
         require_namespace(snapshot, parent)

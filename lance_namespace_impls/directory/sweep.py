@@ -12,7 +12,7 @@ from lance_namespace_client.errors import InvalidTableStateError
 
 from ..core.errors import first_line
 from ..core.storage import TableStorage
-from ..tables.drop import TableFolder, is_lances_alone
+from ..tables.drop import TableFolder, has_only_lance_names
 from . import local
 
 __all__ = ["STAGED", "SWEEP_SECONDS", "TRASH", "sweep"]
@@ -32,10 +32,10 @@ def sweep(root: str) -> None:
         names = []
     for name in names:
         path = f"{root}/{name}"
-        if not _TRASH.fullmatch(name) and not (_STAGED.fullmatch(name) and _is_left(path)):
+        if not _TRASH.fullmatch(name) and not (_STAGED.fullmatch(name) and _is_stale(path)):
             continue
         try:
-            _delete_left(path)
+            _delete_stale(path)
         except (OSError, InvalidTableStateError) as error:
             warnings.warn(
                 f"{path}, left by an earlier process, could not be deleted ({first_line(error)}); "
@@ -44,7 +44,7 @@ def sweep(root: str) -> None:
             )
 
 
-def _delete_left(path: str) -> None:
+def _delete_stale(path: str) -> None:
     """Delete a directory unless a process has locked it.
 
     Raises:
@@ -53,12 +53,12 @@ def _delete_left(path: str) -> None:
         OSError: the directory could not be deleted completely.
     """
     with suppress(FileNotFoundError):
-        held = local.try_to_hold(path, local.AS_DIRECTORY)
+        held = local.try_lock(path, local.AS_DIRECTORY)
         if held is None:
             return
-        with local.Held(held), local.OpenTree(path) as opened:
+        with local.LockedFile(held), local.OpenTree(path) as opened:
             whole = opened if opened.is_whole else None
-            if whole is None or not is_lances_alone(whole.folders, whole.files, whole.below):
+            if whole is None or not has_only_lance_names(whole.folders, whole.files, whole.below):
                 foreign = TableFolder(TableStorage(location=path, options={})).first_foreign()
                 if foreign is not None:
                     raise InvalidTableStateError(
@@ -67,7 +67,7 @@ def _delete_left(path: str) -> None:
             local.delete_tree(path, whole)
 
 
-def _is_left(staged: str) -> bool:
+def _is_stale(staged: str) -> bool:
     """Return whether a directory was staged so long ago that its process must have exited since."""
     try:
         return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS

@@ -22,11 +22,11 @@ from ..catalog.errors import table_not_found
 from ..catalog.version_store import (
     AddTable,
     Change,
-    KeptVersion,
     RemoveTable,
     RemoveVersions,
+    StoredVersion,
     VersionStore,
-    version_taken,
+    version_conflict,
 )
 from ..core.identifiers import format_identifier
 from . import manifest as store
@@ -52,12 +52,12 @@ class ManifestVersions(VersionStore):
         self._lists_root = lists_root
         self._manifest = nested.manifest
 
-    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+    def latest(self, table: TableEntry, branch: str | None) -> StoredVersion | None:
         """Return the latest version, or None if there is none."""
         snapshot = self._snapshot_with(table)
         return None if snapshot is None else self._latest(snapshot, table, branch)
 
-    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+    def version(self, table: TableEntry, branch: str | None, number: int) -> StoredVersion | None:
         """Return one version, or None if it does not exist."""
         snapshot = self._snapshot_with(table)
         row = snapshot and snapshot.row(_id(table, branch, number))
@@ -65,7 +65,7 @@ class ManifestVersions(VersionStore):
 
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
-    ) -> Iterator[KeptVersion]:
+    ) -> Iterator[StoredVersion]:
         """Yield the versions in order, starting after `after`."""
         snapshot = self._snapshot_with(table)
         if snapshot is None:
@@ -150,10 +150,10 @@ class ManifestVersions(VersionStore):
             return store.Change(remove=[_id(table, change.branch, each) for each in numbers])
         latest = self._latest(snapshot, table, change.branch)
         if change.onto != (None if latest is None else latest.version):
-            raise version_taken(table, change.branch, change.version.version, latest)
+            raise version_conflict(table, change.branch, change.version.version, latest)
         return store.Change(put=[_row(table, change.branch, change.version)])
 
-    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+    def published(self, table: TableEntry, branch: str | None, version: StoredVersion) -> None:
         """Store the final path of a version's manifest."""
         row = _row(table, branch, version)
 
@@ -173,7 +173,7 @@ class ManifestVersions(VersionStore):
 
     def _latest(
         self, snapshot: Snapshot, table: TableEntry, branch: str | None
-    ) -> KeptVersion | None:
+    ) -> StoredVersion | None:
         numbers = _numbers(snapshot, table, branch)
         row = snapshot.row(_id(table, branch, max(numbers))) if numbers else None
         return None if row is None else _read(row)
@@ -194,7 +194,7 @@ def _numbers(snapshot: Snapshot, table: TableEntry, branch: str | None) -> set[i
     return {int(number) for number in found if number.isascii() and number.isdigit()}
 
 
-def _row(table: TableEntry, branch: str | None, kept: KeptVersion) -> Row:
+def _row(table: TableEntry, branch: str | None, kept: StoredVersion) -> Row:
     content = {
         "manifest_path": kept.manifest_path,
         "manifest_size": kept.manifest_size,
@@ -207,10 +207,10 @@ def _row(table: TableEntry, branch: str | None, kept: KeptVersion) -> Row:
     return Row(id=_id(table, branch, kept.version), type=TABLE_VERSION, raw=json.dumps(content))
 
 
-def _read(row: Row) -> KeptVersion:
+def _read(row: Row) -> StoredVersion:
     try:
         content = json.loads(row.raw or "")
-        return KeptVersion(
+        return StoredVersion(
             version=int(row.id.rpartition(DELIMITER)[2]),
             manifest_path=content["manifest_path"],
             manifest_size=content.get("manifest_size"),

@@ -230,7 +230,7 @@ class GlueNamespace(CatalogNamespace):
                 "longer than 64 characters, is an account number, or contains one of / \\ . :"
             )
         root = self.config.catalog_id
-        if root is not None and root != self._own_account():
+        if root is not None and root != self._caller_account():
             raise UnsupportedError(
                 f"CreateNamespace {format_identifier(identifier)}: Glue creates catalogs only in "
                 f"the caller's default catalog, but the root is {root}"
@@ -240,7 +240,7 @@ class GlueNamespace(CatalogNamespace):
         )
         return properties
 
-    def _own_account(self) -> str | None:
+    def _caller_account(self) -> str | None:
         for entry in pages(self._glue().get_catalogs, "CatalogList", IncludeRoot=True):
             if is_account(entry.get("CatalogId", "")):
                 return str(entry["CatalogId"])

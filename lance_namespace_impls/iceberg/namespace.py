@@ -110,7 +110,7 @@ class IcebergNamespace(IcebergRestCatalog):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         warehouse, levels = self.warehouse(new[:-1])
         self.namespace_properties(new[:-1])
-        self.refuse_taken(new)
+        self.reject_existing(new)
         body = {
             "source": {"namespace": list(entry.id[1:-1]), "name": entry.id[-1]},
             "destination": {"namespace": list(levels), "name": new[-1]},

@@ -319,7 +319,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             InvalidInputError: code 13, the server could not find the name again.
         """
         namespace = self.cached_response(self.namespace_properties, identifier[:-1])
-        self.refuse_taken(identifier)
+        self.reject_existing(identifier)
         wanted = None if location is None else absolute_as_written(location)
         return as_address(wanted or self._default_location(identifier, namespace))
 
@@ -379,7 +379,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         """
         return self.warehouses.get(identifier[0]), identifier[1:]
 
-    def refuse_taken(self, identifier: Identifier) -> None:
+    def reject_existing(self, identifier: Identifier) -> None:
         """Reject a table name that the server could not find again or that a namespace already has.
 
         Raises:

@@ -113,7 +113,7 @@ class Entry:
     location: str
     properties: Mapping[str, str]
     declared_only: bool
-    own_options: tuple[str, ...] = ()
+    storage_overrides: tuple[str, ...] = ()
     """Names of storage options that are specific to the table."""
     managed: bool = False
     """Whether the catalog manages the table's versions."""
@@ -150,7 +150,7 @@ def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> En
         declared_only=bool(found.is_only_declared),
         # Temporary credentials come from the catalog, so options that contain them are not the
         # table's own.
-        own_options=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
+        storage_overrides=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
         managed=bool(found.managed_versioning),
         state=state,
     )
@@ -235,11 +235,11 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
         return None  # it was dropped after it was listed
     theirs = describe(target, row.id, with_state=mirror.copy_data)
     lost = list(row.lost)
-    wanted = own_properties(ours, source, target)
+    wanted = portable_properties(ours, source, target)
     if dropped := sorted(set(ours.properties) - set(wanted) - {TABLE_TYPE}):
         lost.append(f"properties {', '.join(dropped)}")
-    if ours.own_options:
-        lost.append(f"storage options {', '.join(ours.own_options)}")
+    if ours.storage_overrides:
+        lost.append(f"storage options {', '.join(ours.storage_overrides)}")
     row = evolve(row, location=ours.location, lost=tuple(lost))
     copies = mirror.copy_data and not ours.declared_only
     if ours.managed and not copies:
@@ -252,21 +252,21 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
         return evolve(row, step=step, lost=(*lost, *_uncopied(source, row, copies)))
     if copies and theirs.declared_only:
         return evolve(row, step=COPY, lost=(*lost, *_uncopied(source, row, copies)))
-    if copies and theirs.state != ours.state and not _same_place(ours, theirs):
+    if copies and theirs.state != ours.state and not _same_location(ours, theirs):
         return _refused(
             row,
             f"the target has version {theirs.state and theirs.state[0]} of a copy, and "
             f"the source {ours.state and ours.state[0]}: drop the table at the target to "
             "copy it again",
         )
-    if not settled and not _same_place(ours, theirs):
+    if not settled and not _same_location(ours, theirs):
         return evolve(row, step=MOVE)
     if any(theirs.properties.get(key) != value for key, value in wanted.items()):
         return evolve(row, step=ALTER)
     return row
 
 
-def own_properties(ours: Entry, source: Namespace, target: Namespace) -> dict[str, str]:
+def portable_properties(ours: Entry, source: Namespace, target: Namespace) -> dict[str, str]:
     """Return the user's properties of a table that another catalog can store."""
     places = {*source.capabilities.location_properties, *target.capabilities.location_properties}
     left_out = {TABLE_TYPE, *places}
@@ -285,7 +285,7 @@ def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
         yield f"branches {', '.join(branches)}"
 
 
-def _same_place(one: Entry, other: Entry) -> bool:
+def _same_location(one: Entry, other: Entry) -> bool:
     return table_uri(one.location).rstrip("/") == table_uri(other.location).rstrip("/")
 
 

@@ -35,7 +35,7 @@ from .difference import (
     SyncRow,
     describe,
     difference,
-    own_properties,
+    portable_properties,
 )
 from .inventory import MAX_CONCURRENCY
 from .results import Rows
@@ -169,7 +169,7 @@ def _request(source: Namespace, target: Namespace, row: SyncRow) -> dict[str, An
     entry = describe(source, row.source, with_state=False)
     if entry is None:
         raise TableNotFoundError(f"table {format_identifier(row.source)} was dropped concurrently")
-    properties = own_properties(entry, source, target)
+    properties = portable_properties(entry, source, target)
     return {"id": list(row.id), "location": entry.location, "properties": properties or None}
 
 

@@ -10,10 +10,10 @@ import attrs
 
 from ..core.config import Config, option
 
-__all__ = ["MemoryConfig", "own_name"]
+__all__ = ["MemoryConfig", "unique_name"]
 
 
-def own_name() -> str:
+def unique_name() -> str:
     """Return a name that is unique across processes."""
     return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
 
@@ -38,4 +38,4 @@ class MemoryConfig(Config):
 
     def __attrs_post_init__(self) -> None:
         """Generate a name if no name is configured."""
-        self.name = self.name or self.root or own_name()
+        self.name = self.name or self.root or unique_name()

@@ -151,10 +151,10 @@ class MemoryNamespace(CatalogNamespace):
         stored, managed = managed_choice(properties, self.config.managed)
         return TableEntry(id=identifier, location=location, properties=stored, managed=managed)
 
-    def own_places(self, identifier: Identifier) -> Iterator[str]:
+    def default_locations(self, identifier: Identifier) -> Iterator[str]:
         # A renamed table remains at its location below the catalog's root.
         yield self._root
-        yield from super().own_places(identifier)
+        yield from super().default_locations(identifier)
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]

@@ -17,18 +17,18 @@ from ..catalog.version_store import (
     AddTable,
     AddVersion,
     Change,
-    KeptVersion,
     RemoveTable,
+    StoredVersion,
     TransactionRecord,
     VersionStore,
     transaction_not_found,
-    version_taken,
+    version_conflict,
 )
 from ..core.identifiers import Identifier
 
 __all__ = ["Catalog", "MemoryVersions"]
 
-Kept: TypeAlias = dict[str | None, dict[int, KeptVersion]]
+Kept: TypeAlias = dict[str | None, dict[int, StoredVersion]]
 
 
 @attrs.define
@@ -67,20 +67,20 @@ class MemoryVersions(VersionStore):
         self._catalog = catalog
         self._add = add
 
-    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+    def latest(self, table: TableEntry, branch: str | None) -> StoredVersion | None:
         """Return the latest version, or None if there is none."""
         with self._catalog.lock:
             stored = self._versions(table, branch)
             return stored[max(stored)] if stored else None
 
-    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+    def version(self, table: TableEntry, branch: str | None, number: int) -> StoredVersion | None:
         """Return one version, or None if it does not exist."""
         with self._catalog.lock:
             return self._versions(table, branch).get(number)
 
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
-    ) -> Iterator[KeptVersion]:
+    ) -> Iterator[StoredVersion]:
         """Yield the versions in order, starting after `after`."""
         with self._catalog.lock:
             stored = dict(self._versions(table, branch))
@@ -125,13 +125,13 @@ class MemoryVersions(VersionStore):
         if isinstance(change, AddVersion):
             if max(stored, default=None) != change.onto:
                 latest = stored[max(stored)] if stored else None
-                raise version_taken(change.table, change.branch, change.version.version, latest)
+                raise version_conflict(change.table, change.branch, change.version.version, latest)
             stored[change.version.version] = change.version
             return
         for number in list(stored) if change.versions is None else change.versions:
             stored.pop(number, None)
 
-    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+    def published(self, table: TableEntry, branch: str | None, version: StoredVersion) -> None:
         """Store the final path of a version's manifest."""
         with self._catalog.lock:
             stored = self._versions(table, branch)
@@ -160,7 +160,7 @@ class MemoryVersions(VersionStore):
             self._catalog.transactions[identifier] = found
             return found
 
-    def _versions(self, table: TableEntry, branch: str | None) -> dict[int, KeptVersion]:
+    def _versions(self, table: TableEntry, branch: str | None) -> dict[int, StoredVersion]:
         found = self._catalog.tables.get(table.id)
         if found is None or found.location != table.location:
             return {}

@@ -161,7 +161,7 @@ class PartitionedNamespace:
             sizes: whether to open each dataset to determine its number of rows and its size.
         """
         state = self._store.load()
-        found = self._kept(state, filter)
+        found = self._matching(state, filter)
         if not sizes:
             return found
         with ThreadPoolExecutor(OPEN_CONCURRENCY, "lance-partitions") as pool:
@@ -176,7 +176,7 @@ class PartitionedNamespace:
             bytes=sum(file.file_size_bytes or 0 for file in files),
         )
 
-    def _kept(self, state: State, filter: str | None) -> list[Partition]:
+    def _matching(self, state: State, filter: str | None) -> list[Partition]:
         """Return the partitions that may contain matching rows."""
         pruning = Pruning(filter, state.schema)
         found: list[Partition] = []
@@ -207,7 +207,7 @@ class PartitionedNamespace:
             >>> lake.partitioned("events").scan("ts >= timestamp '2026-01-01'").read_all()  # doctest: +SKIP
         """
         state = self._store.load()
-        kept = self._kept(state, filter)
+        kept = self._matching(state, filter)
         request = _request(filter, columns)
         schema = self._result_schema(state, request)
         pa = load("pyarrow")
@@ -231,7 +231,7 @@ class PartitionedNamespace:
         check_sql(filter, "the filter", without_ids(state.schema))
         try:
             with ThreadPoolExecutor(OPEN_CONCURRENCY, "lance-partitions") as pool:
-                kept = self._kept(state, filter)
+                kept = self._matching(state, filter)
                 return sum(pool.map(lambda each: self._store.open(each).count_rows(filter), kept))
         except Exception as error:
             raise self._read_failure(error) from error
@@ -280,7 +280,7 @@ class PartitionedNamespace:
         pa = load("pyarrow")
         try:
             with ThreadPoolExecutor(OPEN_CONCURRENCY, "lance-partitions") as pool:
-                found = list(pool.map(nearest, self._kept(state, filter)))
+                found = list(pool.map(nearest, self._matching(state, filter)))
         except Exception as error:
             raise self._read_failure(error) from error
         tables = [

@@ -22,13 +22,13 @@ from ..catalog.entry import TableEntry
 from ..catalog.version_store import (
     AddTable,
     Change,
-    KeptVersion,
     RemoveTable,
     RemoveVersions,
+    StoredVersion,
     TransactionRecord,
     VersionStore,
     transaction_not_found,
-    version_taken,
+    version_conflict,
 )
 from .database import Database
 from .rows import require_table, text_of
@@ -62,18 +62,18 @@ class SqlVersions(VersionStore):
         self._entry = entry
         self._keep_millis = keep_days * 86_400_000
 
-    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+    def latest(self, table: TableEntry, branch: str | None) -> StoredVersion | None:
         """Return the latest version, or None if there is none."""
 
-        def work(connection: Connection) -> KeptVersion | None:
+        def work(connection: Connection) -> StoredVersion | None:
             return _latest(connection, require_table(connection, table).id, branch)
 
         return self._database.read(work)
 
-    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+    def version(self, table: TableEntry, branch: str | None, number: int) -> StoredVersion | None:
         """Return one version, or None if it does not exist."""
 
-        def work(connection: Connection) -> KeptVersion | None:
+        def work(connection: Connection) -> StoredVersion | None:
             row = require_table(connection, table)
             query = _of(row.id, branch).where(versions.c.version == number)
             return _to_version(connection.execute(query).one_or_none())
@@ -82,12 +82,12 @@ class SqlVersions(VersionStore):
 
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
-    ) -> Iterator[KeptVersion]:
+    ) -> Iterator[StoredVersion]:
         """Yield the versions in order, starting after `after`; they are read in batches."""
         number = versions.c.version
         while True:
 
-            def page(connection: Connection, after: int | None = after) -> list[KeptVersion]:
+            def page(connection: Connection, after: int | None = after) -> list[StoredVersion]:
                 query = _of(require_table(connection, table).id, branch)
                 if after is not None:
                     query = query.where(number < after if descending else number > after)
@@ -157,13 +157,13 @@ class SqlVersions(VersionStore):
         else:
             latest = _latest(connection, row.id, change.branch)
             if (None if latest is None else latest.version) != change.onto:
-                raise version_taken(change.table, change.branch, change.version.version, latest)
+                raise version_conflict(change.table, change.branch, change.version.version, latest)
             new = _columns(change.version)
             connection.execute(
                 insert(versions).values(table_id=row.id, branch=change.branch or "", **new)
             )
 
-    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+    def published(self, table: TableEntry, branch: str | None, version: StoredVersion) -> None:
         """Store the final path of a version's manifest."""
 
         def work(connection: Connection) -> None:
@@ -218,15 +218,15 @@ def _of(table_id: int, branch: str | None) -> Select[Any]:
     )
 
 
-def _latest(connection: Connection, table_id: int, branch: str | None) -> KeptVersion | None:
+def _latest(connection: Connection, table_id: int, branch: str | None) -> StoredVersion | None:
     query = _of(table_id, branch).order_by(versions.c.version.desc()).limit(1)
     return _to_version(connection.execute(query).one_or_none())
 
 
-def _to_version(row: Row[Any] | None) -> KeptVersion | None:
+def _to_version(row: Row[Any] | None) -> StoredVersion | None:
     if row is None:
         return None
-    return KeptVersion(
+    return StoredVersion(
         version=row.version,
         manifest_path=row.manifest_path,
         manifest_size=row.manifest_size,
@@ -237,7 +237,7 @@ def _to_version(row: Row[Any] | None) -> KeptVersion | None:
     )
 
 
-def _columns(version: KeptVersion) -> dict[str, Any]:
+def _columns(version: StoredVersion) -> dict[str, Any]:
     return {
         "version": version.version,
         "manifest_path": version.manifest_path,

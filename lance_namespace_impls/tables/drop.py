@@ -56,7 +56,7 @@ from .layout import (
     is_marker,
 )
 
-__all__ = ["DROP_MARKER", "FolderState", "TableFolder", "delete_folder", "is_lances_alone"]
+__all__ = ["DROP_MARKER", "FolderState", "TableFolder", "delete_folder", "has_only_lance_names"]
 
 DROP_MARKER = ".lance-dropped"
 DELETE_CONCURRENCY = 16
@@ -413,7 +413,7 @@ def delete_folder(storage: TableStorage, name: str) -> None:
     TableFolder(storage)._delete_in_bulk(name)
 
 
-def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
+def has_only_lance_names(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
     """Return whether all contents of a local directory have names that Lance generates.
 
     If not, `TableFolder.first_foreign` determines whether the other files also belong to Lance.

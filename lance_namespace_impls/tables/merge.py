@@ -37,7 +37,14 @@ from .write import delete_data_files
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CLAIMED_FRAGMENT", "MergeRows", "duplicate_key", "merge_alone", "merge_rows", "pauses"]
+__all__ = [
+    "CLAIMED_FRAGMENT",
+    "MergeRows",
+    "duplicate_key",
+    "merge_exclusively",
+    "merge_rows",
+    "pauses",
+]
 
 # The largest fragment number. Row addresses store it in 32 bits, and fragments are numbered from 0.
 CLAIMED_FRAGMENT = 2**32 - 1
@@ -163,7 +170,7 @@ def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
     )
 
 
-def merge_alone(
+def merge_exclusively(
     dataset: Any,
     branch: str | None,
     uncommitted: Callable[[Any], tuple[Any, dict[str, Any]]],

@@ -13,9 +13,9 @@ from lance_namespace_client.models import (
 
 from ..core.durations import parse_duration
 from .incoming import with_vectors_of
-from .merge import merge_alone
+from .merge import merge_exclusively
 from .sql import SqlCheck, check_sql
-from .update import reads_own_columns, update_at_once
+from .update import reads_updated_columns, update_at_once
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -56,7 +56,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     check.condition(where, "the predicate")
     for name, expression in updates.items():
         check.assignment(name, expression, f"the expression for {name[:100]!r}")
-    if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
+    if reads_updated_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where, request.branch)
         return UpdateTableResponse(updated_rows=updated, version=version)
     result = dataset.update(updates, where=where)
@@ -150,7 +150,7 @@ def merge_insert(
             return builder(onto).execute_uncommitted(source.reader())
 
     if request.when_not_matched_insert_all:
-        result = merge_alone(dataset, request.branch, uncommitted, timeout)
+        result = merge_exclusively(dataset, request.branch, uncommitted, timeout)
     else:
         merge = builder(dataset)
         source = with_vectors_of(rows.read(), dataset.schema)

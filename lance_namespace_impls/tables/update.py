@@ -30,12 +30,12 @@ from .write import delete_data_files
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["reads_own_columns", "update_at_once"]
+__all__ = ["reads_updated_columns", "update_at_once"]
 
 TRIES = 10
 
 
-def reads_own_columns(updates: Mapping[str, str]) -> bool:
+def reads_updated_columns(updates: Mapping[str, str]) -> bool:
     """Return whether any expression reads a column that another expression sets."""
     return any(
         other.lower() in read

@@ -31,7 +31,14 @@ from .schema import check_columns
 if TYPE_CHECKING:
     from lance_namespace_client.arrow import RowStream
 
-__all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert", "is_overtaken"]
+__all__ = [
+    "commit_onto",
+    "create",
+    "create_unshared",
+    "delete_data_files",
+    "insert",
+    "is_overtaken",
+]
 
 # pylance's errors for a commit based on version 0 if there already is a version. The second error
 # contains the manifest's name, which counts up or down.
@@ -71,7 +78,7 @@ def create(
         raise
 
 
-def create_alone(storage: TableStorage, rows: RowStream) -> int:
+def create_unshared(storage: TableStorage, rows: RowStream) -> int:
     """Write a few first rows without concurrent writers, and return the version.
 
     Args:

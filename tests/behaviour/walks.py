@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.core.paging import KeptListings
+from lance_namespace_impls.core.paging import ListingCache
 
 from .home import make_home
 from .subject import Subject
@@ -88,7 +88,7 @@ def check_walks(subject: Subject, runs: int) -> None:
             if step["asked"] == "by name":
                 token = seen[-1]
             elif step["asked"] == "forgetful":
-                vars(walker)["_kept_listings"] = KeptListings()
+                vars(walker)["_listing_cache"] = ListingCache()
             if asked is not walker:
                 asked.close()
             other = step["asked"] == "other" and isinstance(walker, Namespace)

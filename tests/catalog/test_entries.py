@@ -14,9 +14,9 @@ from lance_namespace_impls.catalog.entry import (
     TableEntry,
     is_lance,
     managed_choice,
-    own_options,
     plain_properties,
     storage_options,
+    storage_overrides,
     with_lance_type,
 )
 
@@ -100,4 +100,4 @@ def test_storage_options_are_separated_from_properties() -> None:
     given = {"storage.region": "here", "a": "b", "storage": "x"}
     assert plain_properties(given) == {"a": "b", "storage": "x"}
     assert storage_options(given) == {"storage.region": "here"}
-    assert own_options(given) == {"region": "here"}
+    assert storage_overrides(given) == {"region": "here"}

@@ -20,9 +20,9 @@ from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.catalog.version_store import (
     AddTable,
     AddVersion,
-    KeptVersion,
     RemoveTable,
     RemoveVersions,
+    StoredVersion,
     VersionStore,
 )
 from lance_namespace_impls.sql import initialize
@@ -76,8 +76,8 @@ def code_of(call: Callable[[], Any]) -> int:
     return int(caught.value.code)
 
 
-def version(number: int) -> KeptVersion:
-    return KeptVersion(version=number, manifest_path=f"t/{number}", timestamp_millis=number)
+def version(number: int) -> StoredVersion:
+    return StoredVersion(version=number, manifest_path=f"t/{number}", timestamp_millis=number)
 
 
 def numbers(store: VersionStore, table: TableEntry) -> list[list[int]]:
@@ -224,7 +224,7 @@ def test_publishing_a_version_updates_its_path_and_creates_no_version(
 ) -> None:
     for each in BRANCHES:
         add(store, table, 1, each)
-    final = KeptVersion(version=1, manifest_path="t/final", timestamp_millis=1)
+    final = StoredVersion(version=1, manifest_path="t/final", timestamp_millis=1)
     store.published(table, branch, final)
     store.published(table, branch, version(2))
     for each in BRANCHES:

@@ -143,7 +143,7 @@ def test_the_bar_shows_that_spark_starts(spark: Spark) -> None:
             noted.append((done, total, note))
 
     noted: list[Any] = []
-    with import_files.spark_when_asked(Bar(), "x", 2) as start:  # type: ignore[arg-type]
+    with import_files.lazy_spark(Bar(), "x", 2) as start:  # type: ignore[arg-type]
         assert noted == [] and not spark.stopped
         assert start() is spark
         assert noted == [(0, None, "starting Spark")] and not spark.stopped

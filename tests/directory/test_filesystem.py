@@ -262,9 +262,9 @@ def test_an_open_tree_detects_changes(on_disk: Directory, tmp_path: Path) -> Non
     with OpenTree(str(tmp_path / "d")) as tree:
         assert (sorted(tree.folders), sorted(tree.files)) == (["data"], ["top"])
         assert sorted(tree.below) == ["data/empty/", "data/full/two", "data/one"]
-        assert tree.is_whole and tree.is_as_seen()
+        assert tree.is_whole and tree.has_same_entries()
         (tmp_path / "d/data/full/late").touch()
-        assert not tree.is_as_seen()
+        assert not tree.has_same_entries()
         with pytest.raises(OSError, match="not empty"):
             on_disk.delete("d", tree)
     assert [path.name for path in (tmp_path / "d/data/full").iterdir()] == ["late"]

@@ -227,7 +227,7 @@ def test_a_directory_that_concurrently_replaces_a_file_is_kept(
 
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table(T, ROWS)
-        monkeypatch.setattr(OpenTree, "is_as_seen", late)
+        monkeypatch.setattr(OpenTree, "has_same_entries", late)
         with pytest.raises(InternalError, match=r"could not be deleted .*; delete it"):
             namespace.drop_table(T)
     (left,) = tmp_path.rglob("cat.jpg")

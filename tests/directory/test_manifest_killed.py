@@ -42,7 +42,7 @@ FUNCTIONS = (
     "Manifest._commit",
     "fragment.write_fragments",
     "write.create",
-    "write.create_alone",
+    "write.create_unshared",
 )
 OFTEN = ("create", "move into the root")
 """The calls that are killed in every test run; the others are killed only in slow runs."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lance_namespace_client.errors import InvalidTableStateError, TableNotFoundError
-from lance_namespace_impls.core.paging import KeptListings, Listings
+from lance_namespace_impls.core.paging import ListingCache, Listings
 from lance_namespace_impls.directory import DirectoryNamespace, local
 
 COUNT = 300
@@ -101,7 +101,7 @@ def test_a_page_inspects_only_its_own_listing() -> None:
             looked.append(self.id)
             return 1
 
-    kept = KeptListings()
+    kept = ListingCache()
     walks = [Walk(seconds=60) for _ in range(100)]
     for walk in walks:
         kept.keep(walk)

@@ -510,7 +510,7 @@ with directory.lock("t.lance"), directory.hold(".filling-t", timeout=0, marker="
         os.read(end, 1)
         os._exit(0)
 for name in ("t.lance", "t.lance/marker"):
-    assert local.try_to_hold(f"{sys.argv[1]}/{name}", os.O_RDONLY) is not None, name
+    assert local.try_lock(f"{sys.argv[1]}/{name}", os.O_RDONLY) is not None, name
 """
 
 

@@ -32,8 +32,8 @@ MARKER_STEPS = {
     "after the marker went": Step("Directory.remove_marker", "after"),
 }
 FEW_STEPS = {
-    "before the rows are written": Step("write.create_alone", "before"),
-    "after the rows were written": Step("write.create_alone", "after"),
+    "before the rows are written": Step("write.create_unshared", "before"),
+    "after the rows were written": Step("write.create_unshared", "after"),
 }
 NAME_STEPS = {
     "before there is a place for the rows": Step("Directory.staged", "before"),

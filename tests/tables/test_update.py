@@ -13,7 +13,7 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.tables.update import reads_own_columns, update_at_once
+from lance_namespace_impls.tables.update import reads_updated_columns, update_at_once
 from tests.tables.calls import at_once
 
 T = {"id": ["t"]}
@@ -239,7 +239,7 @@ def test_a_column_that_is_read_as_another_type_is_not_written_back(tmp_path: Pat
 def test_an_expression_may_read_a_column_that_another_sets(
     updates: dict[str, str], reads: bool
 ) -> None:
-    assert reads_own_columns(updates) is reads
+    assert reads_updated_columns(updates) is reads
 
 
 def test_an_update_of_nested_fields_is_passed_to_pylance(tmp_path: Path) -> None:

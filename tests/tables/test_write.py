@@ -84,7 +84,7 @@ def test_rows_replace_others_only_if_requested(
 
 
 def test_create_alone_writes_version_one(storage: TableStorage) -> None:
-    assert write.create_alone(storage, stream()) == 1
+    assert write.create_unshared(storage, stream()) == 1
     assert lance.dataset(storage.location).to_table() == ROWS
 
 

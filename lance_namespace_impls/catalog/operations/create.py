@@ -70,11 +70,11 @@ class CreateOperations(CatalogBase, abstract=True):
         with about(subject):
             rows = RowStream.of(data, infer_vectors=True)
             check_columns(rows.schema)
-            if not _wanted_location(request):
+            if not _requested_location(request):
                 made = self._created_at_once(identifier, properties, rows)
                 if made is not None:
                     return creation_response(self, *made)
-        entry, taken = self._added_or_found(identifier, properties, rows.schema)
+        entry, taken = self._created_or_existing(identifier, properties, rows.schema)
         has_data, changes = False, _NO_CHANGES
         if taken is not None:
             placement = Placement(self)
@@ -179,12 +179,12 @@ class CreateOperations(CatalogBase, abstract=True):
 
         Return None if the catalog does not support this, or another writer created the table first.
         """
-        from ...tables.write import create, create_alone
+        from ...tables.write import create, create_unshared
 
         def write(entry: TableEntry) -> int:
             storage = self.storage_of(entry)
             if rows.are_few and "://" not in entry.location:
-                return create_alone(storage, rows)
+                return create_unshared(storage, rows)
             return create(storage, rows, overwrite=False)
 
         try:
@@ -202,7 +202,7 @@ class CreateOperations(CatalogBase, abstract=True):
                 subject=subject_of("CreateTable", entry.id),
             )
 
-    def _added_or_found(
+    def _created_or_existing(
         self,
         identifier: Identifier,
         properties: Mapping[str, str],
@@ -256,7 +256,7 @@ def _requested_properties(request: CreateTableRequest) -> dict[str, str]:
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
     """Reject a requested location that differs from the table's location (code 13)."""
-    wanted = _wanted_location(request)
+    wanted = _requested_location(request)
     if wanted and plain_path(wanted) != plain_path(entry.location):
         raise InvalidInputError(
             f"the table's location is {entry.location}, not {wanted}; omit "
@@ -265,5 +265,5 @@ def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> No
         )
 
 
-def _wanted_location(request: CreateTableRequest) -> str | None:
+def _requested_location(request: CreateTableRequest) -> str | None:
     return (request.context or {}).get("header.x-lance-table-location")

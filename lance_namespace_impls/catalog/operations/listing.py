@@ -13,7 +13,7 @@ from ...core.identifiers import (
     parse_identifier,
     split_identifier,
 )
-from ...core.paging import kept_page_of
+from ...core.paging import cached_page_of
 from ..backend import CatalogBase
 from ..operation import listing
 from ..services.walker import TableWalker
@@ -31,11 +31,11 @@ class ListingOperations(CatalogBase, abstract=True):
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables in a namespace, in order and page by page."""
         parent = parse_identifier(request.id)
-        page, token = kept_page_of(
+        page, token = cached_page_of(
             lambda after, made: TableWalker(self).listed_tables(
                 parent, after, request.include_declared, _read_limit(request), made
             ),
-            kept=self._kept_listings,
+            kept=self._listing_cache,
             of=self._listing("ListTables", parent, request.include_declared),
             key=str,
             page_token=request.page_token,
@@ -50,11 +50,11 @@ class ListingOperations(CatalogBase, abstract=True):
         The context entry ``delimiter`` separates the levels; it defaults to ``$``.
         """
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
-        page, token = kept_page_of(
+        page, token = cached_page_of(
             lambda after, made: TableWalker(self).walk(
                 ROOT, after or ROOT, request.include_declared, _read_limit(request), made
             ),
-            kept=self._kept_listings,
+            kept=self._listing_cache,
             of=self._listing("ListAllTables", request.include_declared),
             key=lambda identifier: identifier,
             page_token=request.page_token,

@@ -15,7 +15,7 @@ from lance_namespace_client.operations import OPERATIONS
 
 from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
 from ...core.modes import CreateMode, DropBehavior, DropMode, parse_mode
-from ...core.paging import kept_page_of
+from ...core.paging import cached_page_of
 from ..backend import CatalogBase
 from ..changes import changes
 from ..operation import listing, operation
@@ -60,11 +60,11 @@ class NamespaceOperations(CatalogBase, abstract=True):
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
         """List the direct child namespaces, in order and page by page."""
         parent = parse_identifier(request.id)
-        page, token = kept_page_of(
+        page, token = cached_page_of(
             lambda after, made: made.names(
                 parent, lambda: self.child_namespaces(parent, after), after
             ),
-            kept=self._kept_listings,
+            kept=self._listing_cache,
             of=self._listing("ListNamespaces", parent),
             key=str,
             page_token=request.page_token,

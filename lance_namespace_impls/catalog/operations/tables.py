@@ -94,7 +94,7 @@ class TableOperations(CatalogBase, abstract=True):
         """Succeed if the table exists; otherwise raise code 4."""
         identifier = parse_identifier(request.id)
         if request.version is None:
-            self.require_found(identifier)
+            self.require_existing(identifier)
             return models.TableExistsResponse()
         from ...tables.dataset import has_version
 

@@ -63,7 +63,7 @@ class VersionOperations(CatalogBase, abstract=True):
         backwards = bool(request.descending)
         if entry.managed:
             branch = branch_name(request.branch)
-            for kept in ManagedVersions(self).kept_versions(entry, branch, after, backwards):
+            for kept in ManagedVersions(self).stored_versions(entry, branch, after, backwards):
                 yield shown_version(kept)
             return
         from ...tables.refs import require_branch
@@ -87,7 +87,7 @@ class VersionOperations(CatalogBase, abstract=True):
         if entry.managed:
             branch = branch_name(request.branch)
             if request.version is not None:
-                kept = ManagedVersions(self).kept_version(entry, branch, request.version)
+                kept = ManagedVersions(self).stored_version(entry, branch, request.version)
             elif (latest := ManagedVersions(self).latest_version_of(entry, branch)) is not None:
                 kept = latest
             else:

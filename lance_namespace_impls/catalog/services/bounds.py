@@ -17,7 +17,7 @@ from ...core.identifiers import Identifier, format_identifier, parse_identifier
 from ...core.location import require_short_levels
 from ...core.options import joined_options
 from ..backend import CatalogBase
-from ..entry import MANAGED, own_options
+from ..entry import MANAGED, storage_overrides
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -38,7 +38,7 @@ class Bounds:
         bounds = self.catalog.bounds()
         if bounds is not None and location is not None:
             what = f"{operation} {format_identifier(identifier)}"
-            places = self.catalog.own_places(identifier)
+            places = self.catalog.default_locations(identifier)
             bounds.refuse_outside(self.catalog.absolute_location(location), places, what)
 
     def refuse_properties(
@@ -51,7 +51,7 @@ class Bounds:
             self.refuse_outside(operation, identifier, properties.get(key))
         if "Table" in operation:
             what = f"{operation} {format_identifier(identifier)}"
-            joined_options(self.catalog.config.storage, own_options(properties), what)
+            joined_options(self.catalog.config.storage, storage_overrides(properties), what)
             self.refuse_managed(operation, what, properties.get(MANAGED))
 
     def refuse_managed(self, operation: str, what: str, choice: str | None) -> None:

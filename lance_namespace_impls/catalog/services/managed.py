@@ -24,10 +24,10 @@ from ..entry import TableEntry
 from ..version_store import (
     AddVersion,
     Change,
-    KeptVersion,
     RemoveVersions,
+    StoredVersion,
+    version_conflict,
     version_not_found,
-    version_taken,
 )
 
 __all__ = ["CommitPlan", "ManagedVersions", "Staged", "branch_name", "shown_version"]
@@ -45,7 +45,7 @@ class Staged:
 
     table: TableEntry
     branch: str | None
-    version: KeptVersion
+    version: StoredVersion
     name: str
     """File name of the manifest in the table's folder of manifests."""
 
@@ -69,7 +69,7 @@ class ManagedVersions:
 
     catalog: CatalogBase
 
-    def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
+    def latest_version_of(self, entry: TableEntry, branch: str | None) -> StoredVersion | None:
         """Return the latest version, or None if there is none; its manifest gets its final name.
 
         Manifests that were committed without the catalog are moved aside, because pylance would
@@ -83,14 +83,14 @@ class ManagedVersions:
             return None
         from ...tables.manifests import final_name
 
-        latest = self._in_place(entry, branch, latest)
+        latest = self._finalized(entry, branch, latest)
         if branch is not None and not folder.has(final_name(latest.manifest_path)):
             return None  # the branch was deleted in storage
         if folder.has(final_name(latest.manifest_path, latest.version + 1)):
             self._set_aside(entry, branch)
         return latest
 
-    def kept_version(self, entry: TableEntry, branch: str | None, number: int) -> KeptVersion:
+    def stored_version(self, entry: TableEntry, branch: str | None, number: int) -> StoredVersion:
         """Return a stored version; its manifest gets its final name.
 
         Raises:
@@ -102,14 +102,14 @@ class ManagedVersions:
         kept = self.catalog.versions_of(entry).version(entry, branch, number)
         if kept is None:
             raise version_not_found(entry, branch, number)
-        kept = self._in_place(entry, branch, kept)
+        kept = self._finalized(entry, branch, kept)
         if not self._manifests(entry, branch).has(final_name(kept.manifest_path)):
             raise version_not_found(entry, branch, number)
         return kept
 
-    def kept_versions(
+    def stored_versions(
         self, entry: TableEntry, branch: str | None, after: int | None, descending: bool
-    ) -> Iterator[KeptVersion]:
+    ) -> Iterator[StoredVersion]:
         """Yield, in order, the versions in the store that still exist in storage."""
         from ...tables.manifests import final_name
 
@@ -127,7 +127,7 @@ class ManagedVersions:
                 names = set(folder.names())
             name = final_name(kept.manifest_path)
             if name in names if names is not None else folder.has(name):
-                yield self._in_place(entry, branch, kept)
+                yield self._finalized(entry, branch, kept)
 
     def stage(self, entry: TableEntry, request: Any, what: str, plan: CommitPlan) -> Staged:
         """Validate a version that a writer requests and add it to a plan.
@@ -154,7 +154,7 @@ class ManagedVersions:
             raise InvalidInputError(
                 f"{what}: naming_scheme {request.naming_scheme!r} must be V1 or V2"
             )
-        version = KeptVersion(
+        version = StoredVersion(
             version=request.version,
             manifest_path=request.manifest_path.removeprefix("/"),
             manifest_size=request.manifest_size,
@@ -168,7 +168,7 @@ class ManagedVersions:
         key = (entry.id, branch)
         onto = plan.latest.get(key, latest.version if latest is not None else None)
         if branch is not None and latest is not None and key not in plan.latest:
-            last = self._in_place(entry, branch, latest)
+            last = self._finalized(entry, branch, latest)
             if not folder.has(final_name(last.manifest_path)):
                 # The branch was deleted in storage, and then created again with the same name.
                 plan.changes.append(RemoveVersions(table=entry, branch=branch, versions=None))
@@ -182,7 +182,7 @@ class ManagedVersions:
             self._drop_staged(staged)
             if request.version > (onto or 0) + 1:
                 self._set_aside(entry, branch)
-            raise version_taken(entry, branch, request.version, latest)
+            raise version_conflict(entry, branch, request.version, latest)
         size = folder.size(name)
         if size is None and not folder.has(name):
             raise InvalidInputError(
@@ -219,9 +219,9 @@ class ManagedVersions:
                     self._drop_staged(each)
             raise
 
-    def publish(self, staged: Staged) -> KeptVersion:
+    def publish(self, staged: Staged) -> StoredVersion:
         """Rename the manifest of a committed version to its final name."""
-        return self._in_place(staged.table, staged.branch, staged.version, eager=False)
+        return self._finalized(staged.table, staged.branch, staged.version, eager=False)
 
     def adopt_versions(self, entry: TableEntry) -> None:
         """Record all versions in the dataset of a newly registered table."""
@@ -242,7 +242,7 @@ class ManagedVersions:
             for number in manifests.numbers():
                 if (found := manifests.version(number)) is None:
                     continue
-                version = KeptVersion(
+                version = StoredVersion(
                     version=number,
                     manifest_path=found.manifest_path.partition("://")[2].partition("/")[2]
                     or found.manifest_path.lstrip("/"),
@@ -258,9 +258,9 @@ class ManagedVersions:
 
         return ManifestFolder(self.catalog.storage_of(entry), branch)
 
-    def _in_place(
-        self, entry: TableEntry, branch: str | None, kept: KeptVersion, *, eager: bool = True
-    ) -> KeptVersion:
+    def _finalized(
+        self, entry: TableEntry, branch: str | None, kept: StoredVersion, *, eager: bool = True
+    ) -> StoredVersion:
         """Return a version whose manifest has its final name; complete an interrupted rename.
 
         Args:
@@ -339,7 +339,7 @@ def branch_name(branch: str | None) -> str | None:
     return branch
 
 
-def shown_version(kept: KeptVersion) -> TableVersion:
+def shown_version(kept: StoredVersion) -> TableVersion:
     """Return a version as the protocol's model."""
     metadata: Mapping[str, str] = kept.metadata
     return TableVersion(

@@ -62,7 +62,7 @@ class Opener:
             with self.opened(operation, identifier) as dataset:
                 return dataset
 
-        dataset = self.catalog.kept_dataset(identifier, opened)
+        dataset = self.catalog.cached_dataset(identifier, opened)
         with about(subject_of(operation, identifier)), self._refused_if_dropped(identifier):
             yield dataset
 

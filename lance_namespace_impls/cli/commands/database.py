@@ -34,7 +34,7 @@ def init(
     with needs(f"init {backend}", "sql"):
         from ...sql import initialize
     where = initialize(properties)
-    _say(output, "created", f"the catalog is ready in the {where}", where)
+    _report(output, "created", f"the catalog is ready in the {where}", where)
 
 
 def upgrade(
@@ -53,7 +53,7 @@ def upgrade(
     with needs(f"upgrade {backend}", "sql"):
         from ...sql import upgrade as run_upgrade
     where = run_upgrade(properties)
-    _say(output, "upgraded", f"the catalog in the {where} is up to date", where)
+    _report(output, "upgraded", f"the catalog in the {where} is up to date", where)
 
 
 def _properties(backend: str, property: Any, profile: str | None, config: Any) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def _properties(backend: str, property: Any, profile: str | None, config: Any) -
     return {**found, **given}
 
 
-def _say(output: Output, done: str, sentence: str, where: str) -> None:
+def _report(output: Output, done: str, sentence: str, where: str) -> None:
     if output.as_json:
         output.document({done: where})
     else:

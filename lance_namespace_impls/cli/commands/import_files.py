@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...ingest.file_import import ImportPreview
 
-__all__ = ["Cores", "UseSpark", "import_files", "spark_when_asked"]
+__all__ = ["Cores", "UseSpark", "import_files", "lazy_spark"]
 
 Cores = Annotated[
     int | None,
@@ -133,7 +133,7 @@ def import_files(
         return
     with (
         progress(f"import {name}") as bar,
-        spark_when_asked(bar, f"lance-ns import {name}", cores) as start,
+        lazy_spark(bar, f"lance-ns import {name}", cores) as start,
     ):
         result = run_import(
             None if use_spark is False else start,
@@ -242,9 +242,7 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
 
 
 @contextmanager
-def spark_when_asked(
-    bar: Progress, name: str, cores: int | None
-) -> Iterator[Callable[[], SparkSession]]:
+def lazy_spark(bar: Progress, name: str, cores: int | None) -> Iterator[Callable[[], SparkSession]]:
     """Yield a function that starts Spark; stop Spark at the end if the function was called.
 
     Args:

@@ -10,7 +10,7 @@ import typer
 from ..failures import Status
 from ..output import Cell, Styled, progress
 from ..session import Session
-from .import_files import Cores, UseSpark, spark_when_asked
+from .import_files import Cores, UseSpark, lazy_spark
 from .jobs import Saved, State, check_output, save
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def import_tables(
     with (
         session.connect(makes=True) as namespace,
         progress("import") as bar,
-        spark_when_asked(bar, f"lance-ns import-tables {mapping.name}", cores) as start,
+        lazy_spark(bar, f"lance-ns import-tables {mapping.name}", cores) as start,
     ):
         path = state or usual_state_file("import", import_name(namespace, sources))
         rows = run_import(

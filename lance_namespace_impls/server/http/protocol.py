@@ -45,7 +45,7 @@ class _Bounded(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._network = network_of(self.client[0]) if self.client else ""
-        if len(self.connections) > self.limits.connections and not self._make_room():
+        if len(self.connections) > self.limits.connections and not self._close_idle_connection():
             self._refuse(
                 ThrottlingError(
                     "the server has reached its maximum number of connections; try again later",
@@ -55,7 +55,7 @@ class _Bounded(HttpToolsProtocol):
             return
         self._expect_headers()
 
-    def _make_room(self) -> bool:
+    def _close_idle_connection(self) -> bool:
         """Close an idle connection of the network with the most connections, unless that is this
         client's network.
         """

@@ -93,7 +93,7 @@ class Guard:
             self._check_rename(operation, request, caller)
         # The location may belong to any table, which the caller could then read and write under a
         # new name.
-        if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
+        if self._has_location(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
                 f"{operation.name}: only callers that may manage everything can specify a "
                 f"location; omit it"
@@ -225,7 +225,7 @@ class Guard:
         # Depending on the namespace, an empty list means the root or an unset field.
         return (parse_identifier(given),) if given else (ROOT, own)
 
-    def _names_place(self, request: Model) -> bool:
+    def _has_location(self, request: Model) -> bool:
         keys = (
             self._namespace.capabilities.location_properties
             if isinstance(self._namespace, CatalogNamespace)

@@ -79,7 +79,7 @@ class Access:
         for name in sorted(_SINGLE & headers.repeated):
             raise InvalidInputError(f"the header {name!r} was sent more than once; send it once")
         host = headers.get("host")
-        if host is not None and not self._is_own(host):
+        if host is not None and not self._is_own_host(host):
             raise PermissionDeniedError(
                 f"the server does not accept the host name {host[:100]!r}; start it with "
                 "--allow-host NAME for each name that clients use"
@@ -96,7 +96,7 @@ class Access:
                 f"{JSON_TYPE} or {STREAM_TYPE}"
             )
 
-    def _is_own(self, host: str) -> bool:
+    def _is_own_host(self, host: str) -> bool:
         if ANY_HOST in self.allow_hosts:
             return True
         # Do not cache rejected names, because a client could send any number of them.

@@ -99,7 +99,7 @@ class AssumeRole:
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._clients: dict[tuple[str | None, ...], Any] = {}
-        self._kept: OrderedDict[tuple[str, ...], _CachedCredentials] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, ...], _CachedCredentials] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._role, self._seconds, self._endpoint)
@@ -135,14 +135,14 @@ class AssumeRole:
         key = (location, rights, caller, *sorted(f"{k}={v}" for k, v in options.items()))
         with exclusive_lock(("vending", id(self), key)):
             with self._lock:
-                kept = self._kept.get(key)
+                kept = self._entries.get(key)
             if kept is None or time.time() >= kept.until:
                 kept = self._assume(found[1], found[2], options, rights, caller)
                 with self._lock:
-                    self._kept[key] = kept
-                    self._kept.move_to_end(key)
-                    while len(self._kept) > MOST_KEPT:
-                        self._kept.popitem(last=False)
+                    self._entries[key] = kept
+                    self._entries.move_to_end(key)
+                    while len(self._entries) > MOST_KEPT:
+                        self._entries.popitem(last=False)
         return {**shown, **kept.options}
 
     def _assume(

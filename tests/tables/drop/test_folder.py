@@ -18,7 +18,7 @@ from lance_namespace_impls.tables.drop import (
     FolderState,
     TableFolder,
     delete_folder,
-    is_lances_alone,
+    has_only_lance_names,
 )
 
 from .conftest import UNFINISHED, files_below
@@ -103,7 +103,7 @@ def test_the_first_foreign_file_is_found(
 def test_whether_all_names_are_in_lances_format(
     folders: set[str], files: list[str], below: list[str], alone: bool
 ) -> None:
-    assert is_lances_alone(folders, files, below) is alone
+    assert has_only_lance_names(folders, files, below) is alone
 
 
 def marked(storage: TableStorage, **more: Any) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 
 from ..core.file_stamps import Stamp
 
-__all__ = ["KeptDatasets"]
+__all__ = ["DatasetCache"]
 
 # Maximum number of cached datasets; each of them keeps its manifest in memory.
-MAX_KEPT = 32
+MAX_DATASETS = 32
 
 
-class KeptDatasets:
+class DatasetCache:
     """Caches open datasets by table; a dataset is valid until a path on which it depends changes.
 
     Args:
@@ -24,7 +24,7 @@ class KeptDatasets:
 
     def __init__(self, stamp: Callable[[str], Stamp | None]) -> None:
         self._stamp = stamp
-        self._kept: dict[str, tuple[Stamp, Any]] = {}
+        self._entries: dict[str, tuple[Stamp, Any]] = {}
         self._lock = threading.Lock()
 
     def get(self, name: str, opened: Callable[[], Any]) -> Any:
@@ -34,15 +34,15 @@ class KeptDatasets:
             name: the table.
             opened: opens the table's dataset; called if no valid dataset is cached.
         """
-        kept = self._kept.get(name)
-        if kept is not None and kept[0].is_current():
-            return kept[1]
+        entry = self._entries.get(name)
+        if entry is not None and entry[0].is_current():
+            return entry[1]
         stamp = self._stamp(name)  # before opening the dataset, to detect concurrent changes
         dataset = opened()
         with self._lock:
-            self._kept.pop(name, None)
+            self._entries.pop(name, None)
             if stamp is not None:
-                self._kept[name] = stamp, dataset
-            if len(self._kept) > MAX_KEPT:
-                del self._kept[next(iter(self._kept))]
+                self._entries[name] = stamp, dataset
+            if len(self._entries) > MAX_DATASETS:
+                del self._entries[next(iter(self._entries))]
         return dataset

@@ -17,7 +17,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core import file_stamps
 from lance_namespace_impls.directory import filesystem
-from lance_namespace_impls.directory.kept import MAX_KEPT
+from lance_namespace_impls.directory.dataset_cache import MAX_DATASETS
 from lance_namespace_impls.tables import dataset
 
 T = {"id": ["t"]}
@@ -127,7 +127,7 @@ def test_datasets_on_a_network_disk_are_not_cached(
 
 
 def test_the_number_of_cached_datasets_is_limited(namespace: Namespace, opened: list[str]) -> None:
-    names = [f"t{number}" for number in range(MAX_KEPT + 1)]
+    names = [f"t{number}" for number in range(MAX_DATASETS + 1)]
     for name in names:
         namespace.create_table({"id": [name]}, ROWS)
     for name in names:

@@ -13,9 +13,9 @@ import pytest
 
 from lance_namespace_impls.core import paging
 from lance_namespace_impls.core.paging import (
-    KeptListings,
+    ListingCache,
     Listings,
-    kept_page_of,
+    cached_page_of,
     page_of,
     sorted_after,
 )
@@ -26,7 +26,7 @@ NAMES = [f"n{number:03}" for number in range(40)]
 class Walk:
     """A paged walk that counts how often it lists the names."""
 
-    def __init__(self, kept: KeptListings) -> None:
+    def __init__(self, kept: ListingCache) -> None:
         self.kept = kept
         self.made = 0
 
@@ -39,7 +39,7 @@ class Walk:
             names: Iterator[str] = listings.names("names", ask, after, limit)
             return names
 
-        return kept_page_of(
+        return cached_page_of(
             listing, kept=self.kept, of=["names"], key=str, page_token=token, limit=limit
         )
 
@@ -53,13 +53,13 @@ class Walk:
 
 @pytest.mark.parametrize(("seconds", "made"), [(1e9, 1), (0, 4)])
 def test_a_walk_lists_once_while_its_listing_is_cached(seconds: float, made: int) -> None:
-    walk = Walk(KeptListings(seconds))
+    walk = Walk(ListingCache(seconds))
     assert walk.all() == NAMES
     assert walk.made == made
 
 
 def test_another_walk_and_a_dropped_listing_list_again() -> None:
-    walk = Walk(KeptListings(1e9))
+    walk = Walk(ListingCache(1e9))
     _, first = walk.page(None)
     _, second = walk.page(None)
     assert walk.made == 2
@@ -72,7 +72,7 @@ def test_another_walk_and_a_dropped_listing_list_again() -> None:
 
 
 def test_an_unlimited_page_is_not_cached() -> None:
-    walk = Walk(KeptListings(1e9))
+    walk = Walk(ListingCache(1e9))
     assert [walk.page(None, None), walk.page(None, None)] == [(NAMES, None)] * 2
     assert walk.made == 2
 
@@ -94,7 +94,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_listing_is_used_until_it_expires(clock: Clock) -> None:
-    walk = Walk(KeptListings(10))
+    walk = Walk(ListingCache(10))
     token: str | None = None
     for passed, made in ((0, 1), (9, 1), (0.5, 1), (0.5, 2)):
         clock.now += passed
@@ -105,7 +105,7 @@ def test_a_listing_is_used_until_it_expires(clock: Clock) -> None:
 
 
 def test_an_abandoned_listing_is_dropped_after_it_expires(clock: Clock) -> None:
-    walk = Walk(KeptListings(10))
+    walk = Walk(ListingCache(10))
     names = weakref.WeakSet[Listings]()
     find = walk.kept.find
 
@@ -125,7 +125,7 @@ def test_an_abandoned_listing_is_dropped_after_it_expires(clock: Clock) -> None:
 
 
 def test_the_names_of_a_walk_count_once_toward_the_limit(clock: Clock) -> None:
-    walk = Walk(KeptListings(10, most=2 * len(NAMES)))
+    walk = Walk(ListingCache(10, most=2 * len(NAMES)))
     _, first = walk.page(None)
     token: str | None = first
     for _ in range(2):
@@ -142,14 +142,14 @@ def test_the_names_of_a_walk_count_once_toward_the_limit(clock: Clock) -> None:
 
 @pytest.mark.parametrize(("most", "made"), [(3 * len(NAMES), 3), (3 * len(NAMES) - 1, 4)])
 def test_listings_are_cached_up_to_the_limit_of_names(most: int, made: int) -> None:
-    walk = Walk(KeptListings(1e9, most=most))
+    walk = Walk(ListingCache(1e9, most=most))
     first, *_ = [walk.page(None)[1] for _ in range(3)]
     assert walk.page(first)[0] == NAMES[10:20]
     assert walk.made == made
 
 
 def test_a_single_walk_above_the_limit_is_cached() -> None:
-    walk = Walk(KeptListings(1e9, most=len(NAMES) - 1))
+    walk = Walk(ListingCache(1e9, most=len(NAMES) - 1))
     assert walk.all() == NAMES
     assert walk.made == 1
 
@@ -181,7 +181,7 @@ def test_a_listing_that_can_resume_is_not_cached() -> None:
 
 @pytest.mark.parametrize("third", [7, None, ["a"], "no such walk"])
 def test_a_token_of_an_unknown_walk_resumes_after_its_name(third: Any) -> None:
-    walk = Walk(KeptListings(1e9))
+    walk = Walk(ListingCache(1e9))
     _, token = walk.page(None)
     assert token is not None
     fingerprint, last, _ = json.loads(base64.urlsafe_b64decode(token + "=="))
