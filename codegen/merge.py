@@ -15,10 +15,10 @@ from typing import Any
 from attrs import define, frozen
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from .check import METHODS
+from .check import METHODS, has_type
 from .document import Document, target
 from .driver import FILE, STREAM
-from .notation import Converter, Json, camel, named, nested, reference_of
+from .notation import Converter, Json, camel, named, nested, reference_of, without_null
 from .tree import dump, flow, insert, is_short, plain, put, text_node, toggle, tree
 from .upstream import PROSE, differences
 
@@ -537,25 +537,7 @@ class _Merge:
         schema = self.converter.schema(
             raw.get("schema", {"type": "string"}), where, None, camel(name)
         )
-        fields = self._models[route["x-request"]]["properties"]
-        key = name if name in fields or name == "delimiter" else None
-        if key is None and raw["in"] == "path":
-            kind = (
-                {"type": "array", "items": {"type": "string"}}
-                if name == "id"
-                else {"type": "string"}
-            )
-            fields[name] = tree({"description": raw.get("description") or f"The {name}."} | kind)
-            key = name
-        if key is None:
-            self.converter.notes.append(
-                f"{where}: sets the new field {name} of {route['x-request']}"
-            )
-            fields[name] = tree(
-                {"description": raw.get("description") or f"The field `{name}`."}
-                | _prose_free(schema)
-            )
-            key = name
+        self._feed(where, route["x-request"], raw, schema)
         new: Json = {
             "name": name,
             "in": raw["in"],
@@ -564,8 +546,34 @@ class _Merge:
             "schema": _prose_free(schema),
         }
         if name != "delimiter":
-            new["x-field"] = key
+            new["x-field"] = name
         return new
+
+    def _feed(self, where: str, request: str, raw: Json, schema: Json) -> None:
+        """Ensure that the request has a field that a parameter can set."""
+        name, fields = str(raw["name"]), self._models[request]["properties"]
+        needed: Json | None = None
+        if raw["in"] == "path":
+            needed = {"type": "string"}
+            if name == "id":
+                needed = {"type": "array", "items": {"type": "string"}}
+        if name in fields:
+            field = fields[name]
+            while "$ref" in field:
+                field = self._models[reference_of(plain(field))]
+            kind = without_null(plain(field)).get("type")
+            kinds = kind if isinstance(kind, list) else [kind]
+            if needed is None and kinds == [None] and not reference_of(plain(field)):
+                needed = {"type": "string"}
+            if needed is not None and needed["type"] not in kinds:
+                self.converter.notes.append(f"{where}: its field gets the type {needed['type']}")
+                for key in [key for key in field if key not in PROSE]:
+                    del field[key]
+                field.update(tree(needed))
+        elif name != "delimiter":
+            self.converter.notes.append(f"{where}: sets the new field {name} of {request}")
+            text = raw.get("description") or f"The field `{name}`."
+            fields[name] = tree({"description": text} | (needed or _prose_free(schema)))
 
     def _listed(self, new: Json) -> Any:
         """Return a shared parameter with the same rules, or the parameter itself."""
@@ -747,9 +755,20 @@ def _replaced(mine: Any, schema: Json) -> CommentedMap:
         if key not in PROSE:
             found[key] = tree({key: value})[key]
     for key, value in mine.items() if isinstance(mine, Mapping) else ():
-        if key.startswith("x-") and not (key == "x-one-or-many" and schema.get("type") != "array"):
+        if key.startswith("x-") and _still_applies(key, value, schema):
             found[key] = value
     return found
+
+
+def _still_applies(key: str, value: Any, schema: Json) -> bool:
+    """Return whether an annotation of a field is possible with its new schema."""
+    kind = schema.get("type")
+    kinds = [each for each in (kind if isinstance(kind, list) else [kind]) if each != "null"]
+    if key == "x-one-or-many":
+        return kinds == ["array"]
+    if key == "x-client-default" and value is not None:
+        return has_type(plain(value), str(kinds[0]), schema)
+    return True
 
 
 def _prose_free(schema: Json) -> Json:
