@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack
 from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
+    TableIndexAlreadyExistsError,
     TableNotFoundError,
 )
 
@@ -429,6 +431,17 @@ class Table:
         self._changed(schema=True)
         return altered
 
+    def replace_field_metadata(self, field_name: str, new_metadata: Mapping[str, str]) -> None:
+        """Replace the metadata of a column in the table's schema.
+
+        Args:
+            field_name: path of the column.
+            new_metadata: all entries of the metadata afterwards.
+        """
+        entry = {"path": field_name, "metadata": dict(new_metadata), "replace": True}
+        self.namespace.update_field_metadata(self._writing(updates=[entry]))
+        self._changed(schema=True)
+
     def drop_columns(self, columns: Iterable[str]) -> AlterTableDropColumnsResponse:
         """Remove columns; older versions of the table still have them.
 
@@ -508,42 +521,103 @@ class Table:
 
     def create_index(
         self,
-        column: str,
+        column: str | None = None,
         *,
         index_type: IndexType = "IVF_PQ",
         name: str | None = None,
+        replace: bool = False,
         **options: Unpack[IndexOptions],
     ) -> None:
         """Build an index on a column.
 
         Args:
-            column: the column.
+            column: the column; defaults to the only vector column.
             index_type: ``IVF_PQ``, ``IVF_FLAT``, ``IVF_HNSW_SQ`` … for vectors; ``BTREE``,
                 ``BITMAP``, ``LABEL_LIST`` … for scalar values; ``FTS`` for text.
             name: name of the index; by default, it is derived from the column's name.
+            replace: whether to drop an existing index with the name first. Searches in between find
+                the same rows, but scan all of them.
             options: fields of `IndexOptions`, such as ``num_partitions`` or ``distance_type``.
 
         Raises:
             TableIndexAlreadyExistsError: an index with the name exists.
+            InvalidInputError: `column` is omitted, and there are no or several vector columns.
         """
+        if column is None:
+            from ..tables.query import only_vector_column
+
+            column = only_vector_column(self.schema)
         request = self._writing(column=column, index_type=index_type, name=name, **options)
-        if index_type.upper().startswith("IVF"):
-            self.namespace.create_table_index(request)
-        else:
-            self.namespace.create_table_scalar_index(request)
+        is_vector = index_type.upper().startswith("IVF")
+        build: Callable[[Mapping[str, Any]], object] = (
+            self.namespace.create_table_index
+            if is_vector
+            else self.namespace.create_table_scalar_index
+        )
+        try:
+            build(request)
+        except TableIndexAlreadyExistsError:
+            if not replace:
+                raise
+            existing = name or self._index_of(column)
+            self.drop_index(existing)
+            build({**request, "name": existing})
         self._changed()
 
+    def _index_of(self, column: str) -> str:
+        """Return the name of the index on a column."""
+        return next(each.index_name for each in self.list_indices() if each.columns == [column])
+
     def create_scalar_index(
-        self, column: str, *, index_type: IndexType = "BTREE", name: str | None = None
+        self,
+        column: str,
+        *,
+        index_type: IndexType = "BTREE",
+        name: str | None = None,
+        replace: bool = False,
     ) -> None:
         """Build an index on a column of scalar values; see `create_index`."""
-        self.create_index(column, index_type=index_type, name=name)
+        self.create_index(column, index_type=index_type, name=name, replace=replace)
 
     def create_fts_index(
-        self, column: str, *, name: str | None = None, **options: Unpack[IndexOptions]
+        self,
+        column: str,
+        *,
+        name: str | None = None,
+        replace: bool = False,
+        **options: Unpack[IndexOptions],
     ) -> None:
         """Build a full-text index on a column of text; see `create_index`."""
-        self.create_index(column, index_type="FTS", name=name, **options)
+        self.create_index(column, index_type="FTS", name=name, replace=replace, **options)
+
+    def wait_for_index(
+        self, index_names: Iterable[str], timeout: timedelta = timedelta(minutes=5)
+    ) -> None:
+        """Wait until indices exist and contain all rows.
+
+        A server may build an index after it has answered the request; in process, an index is
+        complete as soon as `create_index` returns.
+
+        Args:
+            index_names: names of the indices.
+            timeout: maximum time to wait.
+
+        Raises:
+            TimeoutError: an index is still missing, or lacks rows.
+        """
+        names = list(index_names)
+        end = time.monotonic() + timeout.total_seconds()
+        while True:
+            rows = {each.index_name: each.num_unindexed_rows for each in self.list_indices()}
+            missing = [name for name in names if rows.get(name, 1) not in (0, None)]
+            if not missing:
+                return
+            if time.monotonic() >= end:
+                raise TimeoutError(
+                    f"table {self}: after {timeout}, these indices are missing or incomplete: "
+                    f"{', '.join(missing)}"
+                )
+            time.sleep(min(0.5, max(0.0, end - time.monotonic())))
 
     def list_indices(self) -> list[IndexContent]:
         """Return the indices, ordered by name."""
@@ -640,6 +714,12 @@ class Table:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __len__(self) -> int:
+        return self.count_rows()
+
+    def __bool__(self) -> bool:
+        return True  # a condition must not contact the catalog to count rows
 
     def __dir__(self) -> list[str]:
         methods = (name for name in vars(Table) if not name.startswith("_"))

@@ -17,6 +17,7 @@ import pytest
 from lance_namespace_client.errors import (
     InvalidInputError,
     TableAlreadyExistsError,
+    TableIndexAlreadyExistsError,
     TableNotFoundError,
     TableSchemaValidationError,
     TableTagAlreadyExistsError,
@@ -330,6 +331,46 @@ def test_indices(table: Table) -> None:
     assert [index.index_name for index in table.list_indices()] == ["by_id"]
     table.drop_index("by_id")
     assert table.list_indices() == []
+
+
+def test_an_index_is_replaced_on_request(table: Table) -> None:
+    for options in ({"name": "by_id"}, {}):
+        table.create_index("id", index_type="BTREE", **options)
+        with pytest.raises(TableIndexAlreadyExistsError):
+            table.create_index("id", index_type="BITMAP", **options)
+        table.create_scalar_index("id", index_type="BITMAP", replace=True, **options)
+        (index,) = table.list_indices()
+        assert (index.index_type or "").upper() == "BITMAP"
+        table.drop_index(index.index_name)
+
+
+def test_the_only_vector_column_is_indexed_by_default(table: Table) -> None:
+    table.create_index(index_type="IVF_FLAT", num_partitions=2)
+    assert [index.columns for index in table.list_indices()] == [["vector"]]
+    table.drop_columns(["vector"])
+    with pytest.raises(InvalidInputError, match="0 vector columns"):
+        table.create_index()
+
+
+def test_waiting_for_an_index(table: Table) -> None:
+    table.create_index("id", index_type="BTREE", name="by_id")
+    table.wait_for_index(["by_id"])
+    table.add({"id": [100], "text": ["x"], "vector": VECTORS[:1]})
+    with pytest.raises(TimeoutError, match="missing or incomplete: by_id, other"):
+        table.wait_for_index(["by_id", "other"], timeout=timedelta(seconds=0.1))
+
+
+def test_the_length_is_the_number_of_rows(table: Table) -> None:
+    assert len(table) == 60
+    table.delete("true")
+    assert len(table) == 0
+    assert table
+
+
+def test_field_metadata_is_replaced(table: Table) -> None:
+    table.replace_field_metadata("text", {"language": "en", "unit": "word"})
+    table.replace_field_metadata("text", {"language": "de"})
+    assert table.schema.field("text").metadata == {b"language": b"de"}
 
 
 def test_drop(table: Table) -> None:
