@@ -83,18 +83,19 @@ def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
         return st.sampled_from(schema["enum"])
     match _type(schema):
         case "string":
-            return _strings(schema.get("format"))
+            return _strings(schema)
         case "boolean":
             return st.booleans()
         case "integer":
-            return st.integers(schema.get("minimum", -(2**63)), 2**63 - 1)
+            return st.integers(schema.get("minimum", -(2**63)), schema.get("maximum", 2**63 - 1))
         case "number":
             return st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6)
         case "array":
             least = schema.get("minItems", 0)
-            most = max(least, 2 if depth > 0 else 0)
+            most = min(max(least, 2 if depth > 0 else 0), schema.get("maxItems", 2))
             items = right(schema["items"], depth - 1)
-            return st.lists(items, min_size=least, max_size=most)
+            unique = repr if schema.get("uniqueItems") else None
+            return st.lists(items, min_size=least, max_size=most, unique_by=unique)
         case "object" if "properties" in schema:
             return _objects(schema, depth)
         case "object" if not _is_bare_object(schema):
@@ -107,12 +108,13 @@ def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
             return st.dictionaries(TEXT, ANY_JSON, max_size=2)
 
 
-def _strings(form: str | None) -> SearchStrategy[str]:
+def _strings(schema: Schema) -> SearchStrategy[str]:
+    form, least = schema.get("format"), schema.get("minLength", 0)
     if form == "date-time":
         return st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat())
     if form == "binary":
         return st.binary(max_size=8).map(lambda data: base64.b64encode(data).decode())
-    return TEXT
+    return TEXT.filter(lambda text: len(text) >= least)
 
 
 def _objects(schema: Schema, depth: int) -> SearchStrategy[Json]:
@@ -163,13 +165,26 @@ def wrong(schema: Schema) -> list[Json]:
         values.append("yesterday")
     if kind == "integer" and "minimum" in resolved:
         values.append(resolved["minimum"] - 1)
+    if kind == "integer" and "maximum" in resolved:
+        values.append(resolved["maximum"] + 1)
     if kind == "array" and resolved.get("minItems"):
         values.append([])
+    if kind == "array" and ("maxItems" in resolved or resolved.get("uniqueItems")):
+        item = _some(resolved["items"])
+        values.append([item] * (resolved.get("maxItems", 1) + 1))
+    if kind == "string" and resolved.get("minLength"):
+        values.append("")
     if kind == "array":
         values += [[value] for value in wrong(resolved["items"])]
     if kind == "object" and isinstance(resolved.get("additionalProperties"), Mapping):
         values += [{"key": value} for value in wrong(resolved["additionalProperties"])]
     return values
+
+
+def _some(schema: Schema) -> Json:
+    """Return a value that the schema of an item allows."""
+    resolved = _resolved(schema)
+    return {"string": "x", "integer": 1, "number": 1.5}[_type(resolved) or ""]
 
 
 # --- the normal form: the JSON that a model writes after it has read a value

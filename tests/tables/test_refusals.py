@@ -450,7 +450,7 @@ def test_forms_of_a_request_without_a_vector(
         (8, "get_table_tag_version", {"tag": "x"}, "tag 'x' does not exist"),
         (22, "delete_table_branch", {"name": "x"}, "branch 'x' does not exist"),
         (6, "drop_table_index", {"index_name": "x"}, "index 'x' does not exist"),
-        (12, "alter_table_drop_columns", {"columns": [""]}, "column '' does not exist"),
+        (12, "alter_table_drop_columns", {"columns": [" "]}, "column ' ' does not exist"),
         (
             13,
             "alter_table_drop_columns",
