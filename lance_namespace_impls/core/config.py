@@ -209,7 +209,7 @@ class Config:
         "ops_metrics_enabled": Foreign(
             "the server counts calls at /metrics; clients use OpenTelemetry", ("false",)
         ),
-        "dynamic_context_provider.": Foreign("set 'headers.*' to send headers with every request"),
+        "dynamic_context_provider.": Foreign("this backend sends no requests to a REST API"),
     }
     """Settings of the official packages without an equivalent; a key that ends with a dot is a
     group.

@@ -23,6 +23,7 @@ from .asyncio_backend import LoopBackend
 from .config import Config, Foreign, option, prefix_option, timeout_option
 from .errors import first_line
 from .instrumentation import upstream_call
+from .request_auth import request_auth
 
 __all__ = [
     "HttpConfig",
@@ -66,6 +67,29 @@ class HttpConfig(Config):
     )
     headers: dict[str, str] = prefix_option(
         "headers.", also=("header.",), secret=True, doc="headers sent with every request"
+    )
+    dynamic_context_provider: dict[str, str] = prefix_option(
+        "dynamic_context_provider.",
+        secret=True,
+        doc="'impl': class that provides headers for each request; other keys are its arguments",
+    )
+    sigv4: bool = option(
+        default=False,
+        also=("rest.sigv4-enabled", "sigv4-enabled"),
+        doc="whether requests are signed with AWS Signature Version 4, with the credentials of the "
+        "environment",
+    )
+    sigv4_region: str | None = option(
+        default=None,
+        also=("rest.signing-region", "signing-region"),
+        doc="AWS region of signatures; defaults to AWS_REGION, the profile's region, or that of an "
+        "AWS endpoint",
+    )
+    sigv4_service: str | None = option(
+        default=None,
+        also=("rest.signing-name", "signing-name"),
+        doc="AWS service of signatures, such as glue or s3tables; defaults to that of an AWS "
+        "endpoint, or execute-api",
     )
     connect_timeout: float = timeout_option(
         "connect_timeout", default=10.0, doc="maximum time to establish a connection"
@@ -120,6 +144,8 @@ class HttpConfig(Config):
         """Reject implausible values (code 13)."""
         if self.auth_token == "":
             raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; omit it")
+        if self.sigv4 and self.auth_token is not None:
+            raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'sigv4', not both")
         sent = {f"headers.{name}": value for name, value in self.headers.items()}
         for key, value in {**sent, "auth_token": self.auth_token or ""}.items():
             self.check_header(key, value)
@@ -189,7 +215,8 @@ def new_client(
             address.
     """
     transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
-    return _with_rules(httpx.Client, _BufferedResponses(transport, config.impl), config, headers)
+    buffered = _BufferedResponses(transport, config.impl)
+    return _with_rules(httpx.Client, buffered, config, uri, headers)
 
 
 def new_async_client(
@@ -208,7 +235,7 @@ def new_async_client(
 
     lanes = Lanes(lane, config.max_connections)
     whole = _BufferedAsyncResponses(lanes, config.impl)
-    return _with_rules(httpx.AsyncClient, whole, config, headers)
+    return _with_rules(httpx.AsyncClient, whole, config, uri, headers)
 
 
 def _transport(
@@ -235,6 +262,7 @@ def _with_rules(
     kind: type[Client],
     transport: httpx.BaseTransport | httpx.AsyncBaseTransport,
     config: HttpConfig,
+    uri: str,
     headers: Mapping[str, str] | None,
 ) -> Client:
     """Build a client that retries calls and stores no cookies."""
@@ -245,6 +273,7 @@ def _with_rules(
     options: Any = {
         "transport": RetryTransport(transport, Retry(total=0)),
         "headers": sent,
+        "auth": request_auth(config, uri),
         "timeout": config.timeout(),
         "trust_env": False,
     }

@@ -83,6 +83,10 @@ class IcebergRestConfig(HttpConfig):
             )
         if self.auth_token is not None:
             raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'credential', not both")
+        if self.sigv4 or self.dynamic_context_provider:
+            raise InvalidInputError(
+                f"{self.impl}: set 'credential', 'sigv4' or 'dynamic_context_provider', not several"
+            )
         if self.oauth2_server_uri is not None:
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 

@@ -12,6 +12,7 @@ from lance_namespace_client.model import Model, RequestLike
 
 from ..catalog.namespace import Configured, page_request
 from ..core.http import new_async_client, send_async
+from ..core.request_auth import OPERATION
 from .config import RestConfig
 from .rules import Rules
 
@@ -109,6 +110,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
         retry = self._rules.retry(self._client, operation)
+        request.extensions[OPERATION] = operation.method_name
         return await send_async(self._client, request, retry, stream=stream)
 
     async def _exchange(

@@ -13,6 +13,7 @@ from lance_namespace_client.model import Model, RequestLike
 from ..catalog.capabilities import Capabilities
 from ..catalog.namespace import Namespace
 from ..core.http import new_client, send
+from ..core.request_auth import OPERATION
 from .config import RestConfig
 from .rules import Rules
 
@@ -61,6 +62,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
         retry = self._rules.retry(self._client, operation)
+        request.extensions[OPERATION] = operation.method_name
         return send(self._client, request, retry, stream=stream)
 
     def _exchange(

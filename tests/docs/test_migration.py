@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +26,13 @@ NEEDED = {
     "polaris": {"endpoint": "http://localhost:8181"},
     "iceberg": {"endpoint": "http://localhost:8181"},
 }
+
+
+class Provider:
+    """The class that a row of the table names."""
+
+    def provide_context(self, info: dict[str, str]) -> dict[str, str]:
+        return {}
 
 
 def rows() -> list[tuple[str, str, str, str]]:
@@ -49,6 +58,7 @@ def test_a_row_is_correct(
     backend: str, key: str, value: str, here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "my", SimpleNamespace(Provider=Provider))
     (tmp_path / "lake").mkdir()
     given = {**NEEDED[backend], key: value}
     if backend == "rest" and key == "root":
