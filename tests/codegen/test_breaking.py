@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from codegen.__main__ import main
-
-from .conftest import HERE, Ran
+from .conftest import Ran
 
 Change = Callable[[str, str], None]
 Run = Callable[..., Ran]
@@ -216,11 +214,9 @@ BREAKING = {
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(small: Path) -> Path:
     """Return the published document of the small specification."""
-    out = tmp_path_factory.mktemp("released")
-    assert main(["--spec", str(HERE / "small.yaml"), "--out", str(out)]) == 0
-    return out / PUBLISHED
+    return small / PUBLISHED
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -17,7 +16,7 @@ import pytest
 from lance_namespace_client import OPERATIONS, LanceNamespace, RestNamespace, models
 from lance_namespace_client.errors import ErrorCode, InvalidInputError, UnsupportedError
 
-from .conftest import ROOT, Ran
+from .conftest import ROOT
 
 GENERATED = ROOT / "generated"
 RULES = (
@@ -186,12 +185,6 @@ def test_the_documentation_lists_the_error_codes() -> None:
 
 
 # --- the small specification
-
-
-@pytest.fixture
-def small(run: Callable[..., Ran], out: Path) -> Path:
-    assert run().status == 0
-    return out
 
 
 def test_fields_can_have_names_that_python_uses(small: Path) -> None:
