@@ -269,7 +269,8 @@ print(json.dumps([
 # --- checkers
 
 
-@pytest.mark.parametrize("which", ["whole", "small"])
+# The default run needs only one of them: the session "lint" checks the whole package as strictly.
+@pytest.mark.parametrize("which", [pytest.param("whole", marks=pytest.mark.slow), "small"])
 def test_type_checker_passes(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     cache = request.config.cache.mkdir(f"mypy-{which}")
     folder: Path = GENERATED if which == "whole" else request.getfixturevalue("small")
