@@ -8,7 +8,6 @@ import pytest
 from lance_namespace_client.errors import (
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     UnsupportedError,
@@ -189,14 +188,6 @@ def test_drop_returns_the_properties_and_is_final(unity: Unity, main: UnityNames
     with pytest.raises(NamespaceNotFoundError):
         main.drop_namespace({"id": ["main", "s"]})
     main.drop_namespace({"id": ["main", "s"], "mode": "Skip"})
-
-
-@pytest.mark.requirement("unity-drop-namespace-not-empty")
-def test_drop_of_a_nonempty_schema(unity: Unity, main: UnityNamespace) -> None:
-    unity.add_table(("main", "s", "theirs"), "MANAGED")
-    with pytest.raises(NamespaceNotEmptyError):
-        main.drop_namespace({"id": ["main", "s"]})
-    assert main.list_namespaces({"id": ["main"]}).namespaces == ["s"]
 
 
 @pytest.mark.requirement("unity-drop-namespace-cascade")
