@@ -31,6 +31,16 @@ def spec(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="package")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with the package of the small specification; do not change it."""
+    folder = tmp_path_factory.mktemp("small")
+    spec, out = folder / "spec.yaml", folder / "out"
+    shutil.copy(HERE / "small.yaml", spec)
+    assert main(["--spec", str(spec), "--out", str(out)]) == 0
+    return out
+
+
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"

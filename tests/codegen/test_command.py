@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,6 +36,12 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def made(small: Path, out: Path) -> Path:
+    """Return a copy of the package of the small specification in `out`."""
+    return shutil.copytree(small, out, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def test_the_committed_package_is_what_the_specification_makes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -48,14 +55,13 @@ def test_check_passes_after_generation(run: Run, out: Path) -> None:
     assert contents(out) == before
 
 
-def test_check_lists_differences_and_writes_nothing(run: Run, out: Path) -> None:
-    run()
-    package = out / PACKAGE
+def test_check_lists_differences_and_writes_nothing(run: Run, made: Path) -> None:
+    package = made / PACKAGE
     model = package / "models" / "mix.py"
     model.write_bytes(model.read_bytes().replace(b"Shades", b"shades"))
     (package / "rest.py").unlink()
     (package / "extra.py").write_text("", "utf-8")
-    before = contents(out)
+    before = contents(made)
 
     ran = run("--check")
 
@@ -66,12 +72,11 @@ def test_check_lists_differences_and_writes_nothing(run: Run, out: Path) -> None
         f"{package / 'extra.py'}: is not generated",
         "3 files differ; run python -m codegen",
     ]
-    assert contents(out) == before
+    assert contents(made) == before
 
 
-def test_check_detects_a_changed_line_ending(run: Run, out: Path) -> None:
-    run()
-    model = out / PACKAGE / "models" / "mix.py"
+def test_check_detects_a_changed_line_ending(run: Run, made: Path) -> None:
+    model = made / PACKAGE / "models" / "mix.py"
     model.write_bytes(model.read_bytes().replace(b"\n", b"\r\n"))
     assert run("--check").err == [f"{model}: differs", "1 file differs; run python -m codegen"]
 
@@ -83,9 +88,8 @@ def test_check_of_a_missing_package(run: Run, out: Path) -> None:
     assert not out.exists()
 
 
-def test_only_changed_files_are_written(run: Run, out: Path, change: Change) -> None:
-    run()
-    times = {path: path.stat().st_mtime_ns for path in out.rglob("*.py")}
+def test_only_changed_files_are_written(run: Run, made: Path, change: Change) -> None:
+    times = {path: path.stat().st_mtime_ns for path in made.rglob("*.py")}
     change(FROM, FROM.replace("first", "very first"))
 
     assert run().out.endswith("3 operations, 8 models, 2 files changed\n")
@@ -94,9 +98,8 @@ def test_only_changed_files_are_written(run: Run, out: Path, change: Change) -> 
     assert {path.name for path in touched} == {"list_colors_request.py"}
 
 
-def test_stale_files_are_deleted(run: Run, out: Path, change: Change) -> None:
-    run()
-    stale = out / PACKAGE / "models" / "mix.py"
+def test_stale_files_are_deleted(run: Run, made: Path, change: Change) -> None:
+    stale = made / PACKAGE / "models" / "mix.py"
     assert stale.exists()
     change("        mix: {$ref: '#/components/schemas/Mix', description: What is mixed in.}\n", "")
     text = "    Mix:\n      description: Another color"
@@ -104,7 +107,7 @@ def test_stale_files_are_deleted(run: Run, out: Path, change: Change) -> None:
     change("{$ref: '#/components/schemas/Mix'}, {type: 'null'}", "{type: string}, {type: 'null'}")
     assert run("--allow-breaking").status == 0
     assert not stale.exists()
-    assert (out / PACKAGE / "models" / "blend.py").exists()
+    assert (made / PACKAGE / "models" / "blend.py").exists()
 
 
 def test_an_object_without_fields_is_a_map(run: Run, out: Path, change: Change) -> None:
@@ -121,23 +124,21 @@ def test_an_object_without_fields_is_a_map(run: Run, out: Path, change: Change) 
         assert f'Wire("{name}", "{name}", mapping(anything))' in made
 
 
-def test_foreign_files_are_not_deleted(run: Run, out: Path) -> None:
-    run()
-    foreign = out / PACKAGE / "notes.py"
+def test_foreign_files_are_not_deleted(run: Run, made: Path) -> None:
+    foreign = made / PACKAGE / "notes.py"
     foreign.write_text("# mine\n", "utf-8")
-    (out / PACKAGE / "rest.py").unlink()
+    (made / PACKAGE / "rest.py").unlink()
 
     ran = run()
 
     assert ran == Ran(1, "", [f"{foreign}: was not generated; move it out of the package"])
     assert foreign.exists()
-    assert not (out / PACKAGE / "rest.py").exists()
+    assert not (made / PACKAGE / "rest.py").exists()
 
 
 def test_the_output_does_not_depend_on_the_environment(
-    spec: Path, out: Path, run: Run, tmp_path: Path
+    small: Path, spec: Path, tmp_path: Path
 ) -> None:
-    run()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     strange = {
@@ -159,12 +160,11 @@ def test_the_output_does_not_depend_on_the_environment(
         check=True,
         capture_output=True,
     )
-    assert contents(elsewhere / "made") == contents(out)
+    assert contents(elsewhere / "made") == contents(small)
 
 
-def test_the_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
-    run()
-    text = (out / PACKAGE / "namespace.py").read_text("utf-8")
+def test_the_order_of_the_specification_is_kept(small: Path) -> None:
+    text = (small / PACKAGE / "namespace.py").read_text("utf-8")
     places = [text.index(f"def {name}(") for name in ("paint_table", "list_colors", "pour_table")]
     assert places == sorted(places)
 

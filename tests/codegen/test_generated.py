@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -17,7 +16,7 @@ import pytest
 from lance_namespace_client import OPERATIONS, LanceNamespace, RestNamespace, models
 from lance_namespace_client.errors import ErrorCode, InvalidInputError, UnsupportedError
 
-from .conftest import ROOT, Ran
+from .conftest import ROOT
 
 GENERATED = ROOT / "generated"
 RULES = (
@@ -189,12 +188,6 @@ def test_the_documentation_lists_the_error_codes() -> None:
 # --- the small specification
 
 
-@pytest.fixture
-def small(run: Callable[..., Ran], out: Path) -> Path:
-    assert run().status == 0
-    return out
-
-
 def test_fields_can_have_names_that_python_uses(small: Path) -> None:
     """Keywords, builtins and names of decoders are valid field names."""
     code = """
@@ -277,7 +270,8 @@ print(json.dumps([
 # --- checkers
 
 
-@pytest.mark.parametrize("which", ["whole", "small"])
+# The default run needs only one of them: the session "lint" checks the whole package as strictly.
+@pytest.mark.parametrize("which", [pytest.param("whole", marks=pytest.mark.slow), "small"])
 def test_type_checker_passes(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     cache = request.config.cache.mkdir(f"mypy-{which}")
     folder: Path = GENERATED if which == "whole" else request.getfixturevalue("small")

@@ -59,6 +59,7 @@ OUTSIDE = (
     ("http://b/p/x", "s3://b/p"),
     ("/srv/lakes", "/srv/lake"),
     ("/srv/lake/../etc", "/srv/lake"),
+    ("/srv/lake/%2e%2e/etc", "/srv/lake"),
     ("file://elsewhere/srv/lake/x", "/srv/lake"),
     ("file://localhostile/srv/lake/x", "/srv/lake"),
     ("file:////srv/lake/x", "/srv/lake"),
@@ -226,18 +227,3 @@ def test_a_plain_subdirectory_is_checked_without_following_links(
         patched.setattr(confinement_module.os.path, "realpath", slow)
         assert is_within(f"{tmp_path}/t.lance", str(tmp_path))
     assert not is_within(f"{tmp_path}/u.lance", str(tmp_path))
-
-
-def test_a_link_inside_a_location_can_lead_outside(tmp_path: Path) -> None:
-    place, outside = tmp_path / "place", tmp_path / "outside"
-    place.mkdir(), outside.mkdir()
-    (place / "plain").mkdir()
-    (place / "link").symlink_to(outside)
-    (tmp_path / "alias").symlink_to(place)
-    assert is_within(str(place / "plain" / "t.lance"), str(place))
-    assert not is_within(str(place / "link" / "t.lance"), str(place))
-    assert not is_within(f"{place}/plain/../../outside", str(place))
-    assert not is_within(f"{place}/%2e%2e/outside", str(place))
-    assert not is_within(f"{place}beside/t", str(place))
-    assert is_within(f"{tmp_path}/alias/t", str(place))
-    assert is_within(f"{place}/t", f"{tmp_path}/alias")

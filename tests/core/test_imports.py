@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 # The two modules import each other. No thread may see a partially initialized module.
 PART = """
 import time
-time.sleep(0.3)
+time.sleep(0.05)
 import cyclic.{other} as other
-time.sleep(0.3)
+time.sleep(0.05)
 
 def value():
     return other.own()

@@ -80,21 +80,21 @@ def test_the_credentials_of_an_auth_object_are_sent(web: tuple[WebServer, list[A
         (Answer(status=302, body={"said": "there"}), 302, "(there)", None),
     ],
 )
-@pytest.mark.parametrize("call", CALLS)
 def test_a_failure_contains_the_request_and_the_servers_message(
     web: tuple[WebServer, list[Answer]],
-    call: str,
     answer: Answer,
     status: int,
     text: str,
     wait: float | None,
 ) -> None:
     server, script = web
-    script.append(answer)
-    with pytest.raises(HttpFailure) as refused:
-        CALLS[call](api_of(server))
-    assert (refused.value.status, refused.value.retry_after) == (status, wait)
-    assert str(refused.value) == f"{call} /t returned HTTP {status} {text}"
+    api = api_of(server)
+    for call in CALLS:
+        script.append(answer)
+        with pytest.raises(HttpFailure) as refused:
+            CALLS[call](api)
+        assert (refused.value.status, refused.value.retry_after) == (status, wait)
+        assert str(refused.value) == f"{call} /t returned HTTP {status} {text}"
 
 
 @pytest.mark.parametrize("body", [b"text", b"[]", b'"x"', b"null", b"7"])

@@ -14,7 +14,7 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
     error_for,
 )
-from lance_namespace_impls.core.errors import about, from_system_failure
+from lance_namespace_impls.core.errors import about
 
 ROWS = pa.table({"x": [1, 2, 3]})
 
@@ -33,9 +33,8 @@ def test_the_innermost_subject_is_kept() -> None:
     assert caught.value.message == "inner: no column x"
 
 
-def test_an_error_from_a_code_or_a_system_failure_has_the_subject() -> None:
+def test_an_error_from_a_code_has_the_subject() -> None:
     assert error_for(13, "wrong", subject="CreateTable t").message == "CreateTable t: wrong"
-    assert from_system_failure(OSError("gone"), "DropTable t").subject == "DropTable t"
 
 
 def broken(failure: Exception) -> RowStream:

@@ -8,14 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .snippets import prints, read
+from .snippets import TUTORIALS, prints, read
 from .test_shell_snippets import commands, environment, is_checked_only
-
-TUTORIALS = {
-    "docs/getting-started.md": "table numbers does not exist\n",
-    "docs/cookbook.md": "[{'city': 'Rome'}, {'city': 'Lima'}]\n",
-}
-"""The pages, and part of the output of their Python snippets."""
 
 
 @pytest.mark.parametrize("page", TUTORIALS)

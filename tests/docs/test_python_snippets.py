@@ -27,8 +27,7 @@ from tests.servers.ours import server_process
 from tests.servers.polaris_tables import PolarisTables
 from tests.servers.unity import UnityDouble
 
-from .snippets import ROOT, prints, read, snippets
-from .test_in_order import TUTORIALS
+from .snippets import ROOT, TUTORIALS, prints, read, snippets
 
 pytestmark = pytest.mark.xdist_group("spread")
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +25,9 @@ import pytest
 from lance_namespace_impls import connect
 from tests.servers.ours import first_line_of, server_process
 
-from .snippets import ROOT, Snippet, read, snippets
+from .snippets import ROOT, TUTORIALS, Snippet, read, snippets
+
+pytestmark = pytest.mark.xdist_group("spread")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"].keys()
@@ -65,7 +68,13 @@ def is_checked_only(command: str) -> bool:
 
 SHELL = [each for each in snippets("sh") if each.is_run]
 SESSION_PAGES = sorted({each.page for each in snippets("console")})
-RUN = [each for each in SHELL if not all(map(is_checked_only, commands(each)))]
+RUN = [
+    each
+    for each in SHELL
+    if not all(map(is_checked_only, commands(each)))
+    # test_in_order.py runs the others of these pages.
+    and (each.page not in TUTORIALS or " serve " in each.text)
+]
 
 
 @pytest.mark.parametrize("command", [c for s in SHELL for c in commands(s) if is_checked_only(c)])
@@ -132,14 +141,18 @@ def placed(text: str, folder: Path, uri: str) -> str:
     return text
 
 
-@pytest.fixture
-def server(folder: Path) -> Iterator[str]:
+@contextmanager
+def address_for(snippet: Snippet, folder: Path) -> Iterator[str]:
+    """Start a server if the snippet calls one; yield its address."""
+    if ":2333" not in snippet.text:
+        yield ""
+        return
     with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
         yield uri
 
 
 @pytest.mark.parametrize("snippet", RUN, ids=lambda each: f"{each.page}:{each.line}")
-def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: str) -> None:
+def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path) -> None:
     fill(folder, snippet.page)
     if "python -m codegen" in snippet.text:
         for name in ("codegen", "generated"):
@@ -152,18 +165,19 @@ def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: s
     if "--impl" not in snippet.text:
         properties = {"LANCE_NS_PROPERTIES": f"path={folder / 'lake'}"}
         surroundings |= {"LANCE_NS_IMPL": "dir", **properties}
-    lines = [
-        placed(line, folder, server) for line in commands(snippet) if not is_checked_only(line)
-    ]
-    script = [line for line in lines if " serve " not in line]
-    done = subprocess.run(
-        ["bash", "-e", "-c", "\n".join(script).replace("curl ", "curl --fail --silent ")],
-        cwd=folder,
-        env=surroundings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with address_for(snippet, folder) as uri:
+        lines = [
+            placed(line, folder, uri) for line in commands(snippet) if not is_checked_only(line)
+        ]
+        script = [line for line in lines if " serve " not in line]
+        done = subprocess.run(
+            ["bash", "-e", "-c", "\n".join(script).replace("curl ", "curl --fail --silent ")],
+            cwd=folder,
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     assert " WARN " not in done.stderr, "Lance warns of what an example does"
     for line in lines:

@@ -53,12 +53,6 @@ def namespace(way: Proxy, tmp_path: Path) -> Iterator[Namespace]:
         yield found
 
 
-def test_a_connection_is_reused(namespace: Namespace, way: Proxy) -> None:
-    for _ in range(5):
-        namespace.namespace_exists({"id": ["default"]})
-    assert way.opened == 1
-
-
 def test_no_connection_before_the_first_call(namespace: Namespace, way: Proxy) -> None:
     assert way.opened == 0
 

@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.core import http
 from lance_namespace_impls.iceberg import IcebergConfig
 from tests.servers.web import Answer, Asked, WebServer
 
@@ -75,7 +76,8 @@ def test_read_timeout_ends_the_wait() -> None:
 
 @pytest.mark.requirement("iceberg-config-max-retries")
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
-def test_max_retries(retries: int, requests: int) -> None:
+def test_max_retries(retries: int, requests: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
     with WebServer(lambda asked: Answer(status=503, body={})) as down:
         namespace = connect("iceberg", {"endpoint": down.uri, "max_retries": retries})
         with namespace, pytest.raises(ServiceUnavailableError):

@@ -28,7 +28,7 @@ def through(proxy: FaultProxy, connected: Connect, bare: BareApi) -> IcebergName
     """A connection to the real server through the proxy, with 30 tables."""
     for name in NAMES:
         bare.add_table(["db"], name, f"/tmp/{name}", {"table_type": "lance"})
-    return connected(endpoint=proxy.uri)
+    return connected(endpoint=proxy.uri, max_retries=1)
 
 
 def listing(asked: Asked) -> bool:
@@ -45,7 +45,7 @@ def test_a_fault_in_the_middle_of_a_listing(
 ) -> None:
     proxy.fail(where, fault)
     assert through.list_tables({"id": ["wh", "db"]}).tables == NAMES
-    proxy.fail(where, *[fault] * 4)
+    proxy.fail(where, fault, fault)
     with pytest.raises(ServiceUnavailableError):
         through.list_tables({"id": ["wh", "db"]})
 
@@ -69,15 +69,6 @@ def test_a_token_that_is_rejected_again_after_renewal(
     assert caught.value.code == 16
 
 
-def test_an_initially_unavailable_configuration(
-    proxy: FaultProxy, through: IcebergNamespace
-) -> None:
-    proxy.fail(lambda asked: asked.path == "/v1/config", *[BUSY] * 4)
-    with pytest.raises(ServiceUnavailableError):
-        through.list_tables({"id": ["wh", "db"]})
-    assert through.list_tables({"id": ["wh", "db"]}).tables == NAMES
-
-
 def test_a_server_that_restarts(
     server: IcebergFixture, iceberg: IcebergNamespace, bare: BareApi
 ) -> None:
@@ -97,13 +88,10 @@ def test_a_server_without_a_prefix_in_its_paths(connected: Connect) -> None:
     assert caught.value.message.endswith("set the property 'prefix' to an empty value")
 
 
-@pytest.mark.parametrize(("prefix", "is_told"), [(None, True), ("", False)])
-def test_an_unknown_route_is_reported(
-    proxy: FaultProxy, connected: Connect, bare: BareApi, prefix: str | None, is_told: bool
-) -> None:
+def test_an_unknown_route_is_reported(proxy: FaultProxy, connected: Connect) -> None:
     """The error is not mistaken for a missing namespace."""
     body = {"error": {"type": "NoSuchRouteException", "message": "No route for request: GET v1"}}
     proxy.fail(listing, Answer(status=404, body=body))
     with pytest.raises(LanceNamespaceError, match="No route for request") as caught:
-        connected(endpoint=proxy.uri, prefix=prefix).list_tables({"id": ["wh", "db"]})
-    assert ("'prefix' to an empty value" in caught.value.message) == is_told
+        connected(endpoint=proxy.uri, prefix="").list_tables({"id": ["wh", "db"]})
+    assert "'prefix'" not in caught.value.message

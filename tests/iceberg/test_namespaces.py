@@ -49,6 +49,40 @@ NO_TABLES = [[*DB, "x"], ["wh", "no", "x"], ["other", "db", "x"]]
 NOT_LANCE = [[*DB, "plain"], [*DB, "other"]]
 SET = {"set_properties": {"a": "b"}}
 RENAME = {"new_table_name": "u"}
+REJECTED: tuple[tuple[str, list[list[str]], dict[str, Any], int, str], ...] = (
+    ("create_namespace", [DB], {}, 2, ""),
+    ("create_namespace", [T], {}, 2, ""),  # a table has the name
+    ("create_namespace", [["wh", "missing", "a"]], {}, 1, ""),  # the server would create it
+    ("create_namespace", [["wh"]], {}, 13, ""),
+    ("alter_namespace", [["wh"]], SET, 13, ""),
+    ("alter_namespace", [["wh", "missing"]], SET, 1, ""),
+    ("drop_namespace", [["wh"]], {}, 13, ""),
+    ("drop_namespace", [DB, [*DB, "a"]], {}, 3, ""),
+    ("drop_namespace", [DB], {"behavior": "Cascade"}, 0, ""),
+    ("describe_namespace", NOWHERE, {}, 1, r"(wh\.(db\.)?missing|other)"),
+    ("namespace_exists", NOWHERE, {}, 1, ""),
+    ("list_namespaces", NOWHERE, {}, 1, ""),
+    ("list_tables", NOWHERE, {}, 1, ""),
+    ("declare_table", [["t"], ["wh", "t"]], {}, 13, "3 or more levels"),
+    ("declare_table", [["wh", "missing", "t"]], {}, 1, ""),  # the server would accept it
+    ("declare_table", [T, *NOT_LANCE], {}, 5, ""),
+    ("declare_table", [[*DB, "a"]], {}, 5, ""),  # a namespace has the name
+    ("describe_table", NO_TABLES, {}, 4, r"\w+\.\w+\.x"),
+    ("table_exists", NO_TABLES, {}, 4, ""),
+    ("deregister_table", NO_TABLES, {}, 4, ""),
+    ("describe_table", NOT_LANCE, {}, 13, "not a Lance table"),
+    ("deregister_table", NOT_LANCE, {}, 13, "not a Lance table"),
+    ("drop_table", NOT_LANCE, {}, 13, "not a Lance table"),
+    ("rename_table", [T], {"new_table_name": "plain"}, 5, ""),
+    ("rename_table", [T], {**RENAME, "new_namespace_id": ["wh", "missing"]}, 1, ""),
+    (
+        "rename_table",
+        [T],
+        {**RENAME, "new_namespace_id": ["wh2", "db"]},
+        0,
+        "a table out of wh;",
+    ),
+)
 
 
 @pytest.mark.requirement(
@@ -68,64 +102,22 @@ RENAME = {"new_table_name": "u"}
     "iceberg-describe-table-other",
     "iceberg-deregister-table-other",
 )
-@pytest.mark.parametrize(
-    ("operation", "ids", "more", "code", "said"),
-    [
-        ("create_namespace", [DB], {}, 2, ""),
-        ("create_namespace", [T], {}, 2, ""),  # a table has the name
-        ("create_namespace", [["wh", "missing", "a"]], {}, 1, ""),  # the server would create it
-        ("create_namespace", [["wh"]], {}, 13, ""),
-        ("alter_namespace", [["wh"]], SET, 13, ""),
-        ("alter_namespace", [["wh", "missing"]], SET, 1, ""),
-        ("drop_namespace", [["wh"]], {}, 13, ""),
-        ("drop_namespace", [DB, [*DB, "a"]], {}, 3, ""),
-        ("drop_namespace", [DB], {"behavior": "Cascade"}, 0, ""),
-        ("describe_namespace", NOWHERE, {}, 1, r"(wh\.(db\.)?missing|other)"),
-        ("namespace_exists", NOWHERE, {}, 1, ""),
-        ("list_namespaces", NOWHERE, {}, 1, ""),
-        ("list_tables", NOWHERE, {}, 1, ""),
-        ("declare_table", [["t"], ["wh", "t"]], {}, 13, "3 or more levels"),
-        ("declare_table", [["wh", "missing", "t"]], {}, 1, ""),  # the server would accept it
-        ("declare_table", [T, *NOT_LANCE], {}, 5, ""),
-        ("declare_table", [[*DB, "a"]], {}, 5, ""),  # a namespace has the name
-        ("describe_table", NO_TABLES, {}, 4, r"\w+\.\w+\.x"),
-        ("table_exists", NO_TABLES, {}, 4, ""),
-        ("deregister_table", NO_TABLES, {}, 4, ""),
-        ("describe_table", NOT_LANCE, {}, 13, "not a Lance table"),
-        ("deregister_table", NOT_LANCE, {}, 13, "not a Lance table"),
-        ("drop_table", NOT_LANCE, {}, 13, "not a Lance table"),
-        ("rename_table", [T], {"new_table_name": "plain"}, 5, ""),
-        ("rename_table", [T], {**RENAME, "new_namespace_id": ["wh", "missing"]}, 1, ""),
-        (
-            "rename_table",
-            [T],
-            {**RENAME, "new_namespace_id": ["wh2", "db"]},
-            0,
-            "a table out of wh;",
-        ),
-    ],
-)
-def test_rejected_calls_have_a_code_and_change_nothing(
-    connected: Connect,
-    bare: BareApi,
-    operation: str,
-    ids: list[list[str]],
-    more: dict[str, Any],
-    code: int,
-    said: str,
-) -> None:
+def test_rejected_calls_have_a_code_and_change_nothing(connected: Connect, bare: BareApi) -> None:
     bare.add_namespace(["db", "a"])
     bare.add_table(["db", "a"], "theirs", "/tmp/theirs", {})
     bare.add_table(["db"], "plain", "/tmp/plain", {})
     bare.add_table(["db"], "other", "/tmp/other", {"table_type": "iceberg"})
     bare.add_table(["db"], "t", "/tmp/t", {"table_type": "lance"})
-    call = getattr(connected(warehouses="wh,wh2"), operation)
-    for identifier in ids:
-        with pytest.raises(LanceNamespaceError, match=said or None) as refused:
-            call({"id": identifier, **more})
-        assert refused.value.code == code
-    assert (bare.namespaces(), bare.namespaces(["db"])) == ([("db",)], [("db", "a")])
-    assert (bare.tables(["db"]), bare.tables(["db", "a"])) == (["other", "plain", "t"], ["theirs"])
+    namespace = connected(warehouses="wh,wh2")
+    for operation, ids, more, code, said in REJECTED:
+        for identifier in ids:
+            with pytest.raises(LanceNamespaceError, match=said or None) as refused:
+                getattr(namespace, operation)({"id": identifier, **more})
+            assert refused.value.code == code, (operation, identifier)
+        held = (bare.namespaces(), bare.namespaces(["db"]))
+        assert held == ([("db",)], [("db", "a")]), (operation, ids)
+        held_tables = (bare.tables(["db"]), bare.tables(["db", "a"]))
+        assert held_tables == (["other", "plain", "t"], ["theirs"]), (operation, ids)
 
 
 def test_the_root_and_the_warehouses_exist(iceberg: IcebergNamespace) -> None:

@@ -16,7 +16,6 @@ from attrs import frozen
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
-    InternalError,
     InvalidInputError,
     PermissionDeniedError,
     UnauthenticatedError,
@@ -139,17 +138,6 @@ def test_a_half_rejected_change_changes_nothing(
     assert double.properties == before
 
 
-def test_changes_that_cannot_be_rolled_back_are_named(
-    recorded: Place, double: PolarisDouble
-) -> None:
-    double.properties |= {"old": "1"}
-    double.failing_removals += [Answer(status=403, body={}), Answer(status=403, body={})]
-    with pytest.raises(InternalError, match=r"halfway.*properties new, old"):
-        recorded.catalog.alter_namespace(
-            {"id": recorded.id, "set_properties": {"new": "3"}, "unset_properties": ["old"]}
-        )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_is_found_by_its_name(place: Place, name: str) -> None:
     identifier = [*place.id, name]
@@ -173,12 +161,6 @@ def test_a_name_does_not_resolve_to_its_decoded_form(place: Place) -> None:
         assert properties["is"] == name
     place.catalog.deregister_table({"id": [*place.id, "a+b"]})
     assert place.catalog.list_tables({"id": place.id}).tables == ["a b", "a%20b"]
-
-
-def test_decoding_of_polaris_is_probed_once(recorded: Place, double: PolarisDouble) -> None:
-    for name in ("a+b", "a%b"):
-        recorded.catalog.declare_table({"id": [*recorded.id, name]})
-    assert sum("zz" in asked.path for asked in double.asked) == 2
 
 
 @pytest.mark.parametrize("last", ["x y", "ü$", "%C3%BC%20", "a{1}"])

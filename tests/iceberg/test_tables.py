@@ -8,7 +8,6 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from lance_namespace_client.errors import (
-    ConcurrentModificationError,
     TableNotFoundError,
     UnsupportedError,
 )
@@ -16,7 +15,7 @@ from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.behaviour.home import MakeTable, makes_tables
 from tests.servers.iceberg import IcebergFixture, Nessie
 from tests.servers.s3 import GuardedS3
-from tests.servers.web import Answer, FaultProxy
+from tests.servers.web import FaultProxy
 
 from .conftest import Connect
 from .subject import BareApi
@@ -148,15 +147,6 @@ def test_overwrite_replaces_rows_and_properties(iceberg: IcebergNamespace) -> No
     assert found.items() >= {"kept": "2", "new": "3", "table_type": "lance"}.items()
     assert "old" not in found
     assert iceberg.count_table_rows({"id": T}).count == 1
-
-
-def test_a_change_that_loses_a_race(proxy: FaultProxy, connected: Connect) -> None:
-    namespace = connected(endpoint=proxy.uri)
-    namespace.declare_table({"id": T})
-    lost = {"error": {"type": "CommitFailedException", "message": "changed", "code": 409}}
-    proxy.fail(lambda asked: asked.method == "POST", Answer(status=409, body=lost))
-    with pytest.raises(ConcurrentModificationError):
-        namespace.alter_table({"id": T, "set_properties": {"a": "b"}})
 
 
 def test_register_overwrite_never_leaves_the_table_missing(

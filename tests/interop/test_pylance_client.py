@@ -129,19 +129,24 @@ def test_pylance_opens_and_writes_tables_through_the_server(client, root):
     assert (root / "t.lance").is_dir()
 
 
+@pytest.fixture(scope="module")
+def echo():
+    namespace = EchoNamespace()
+    with serving(namespace) as uri:
+        yield namespace, uri
+
+
 @pytest.mark.parametrize("name", ["a.b", "a/b", "a%b", "%2F", "a+b", "ünï", ".", ".."])
-def test_names_arrive_unchanged(name):
+def test_names_arrive_unchanged(echo, name):
     """Names with a space are not tested: this client sends a plus sign for a space."""
-    echo = EchoNamespace()
-    with serving(echo) as uri:
-        RestNamespace(uri=uri).describe_table(models.DescribeTableRequest(id=["ns", name]))
-    assert echo.last().id == ["ns", name]
+    namespace, uri = echo
+    RestNamespace(uri=uri).describe_table(models.DescribeTableRequest(id=["ns", name]))
+    assert namespace.last().id == ["ns", name]
 
 
 @pytest.mark.requirement("general-026")
-def test_another_delimiter():
-    echo = EchoNamespace()
-    with serving(echo) as uri:
-        client = RestNamespace(uri=uri, delimiter=".")
-        client.describe_table(models.DescribeTableRequest(id=["a$b", "c"]))
-    assert echo.last().id == ["a$b", "c"]
+def test_another_delimiter(echo):
+    namespace, uri = echo
+    client = RestNamespace(uri=uri, delimiter=".")
+    client.describe_table(models.DescribeTableRequest(id=["a$b", "c"]))
+    assert namespace.last().id == ["a$b", "c"]

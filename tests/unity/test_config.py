@@ -12,6 +12,7 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.core import http
 from lance_namespace_impls.unity import UnityConfig
 from tests.servers.web import Answer, Asked
 
@@ -98,7 +99,8 @@ def test_read_timeout_ends_the_wait() -> None:
 
 @pytest.mark.requirement("unity-config-max-retries")
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
-def test_max_retries(retries: int, requests: int) -> None:
+def test_max_retries(retries: int, requests: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
     down = answered(lambda asked: Answer(status=503, body={}), max_retries=retries)
     with down as (server, namespace), pytest.raises(ServiceUnavailableError):
         namespace.describe_namespace({"id": ["main", "s"]})
