@@ -278,28 +278,6 @@ def test_a_row_updates_all_rows_with_its_key(lake: Any) -> None:
     assert pairs_of(lake) == [(1, "new"), (1, "new"), (2, "c")]
 
 
-@FEW
-def test_merges_through_the_table_object(lake: Any) -> None:
-    lake.create_table(T, BEFORE)
-    users = lake.table("users")
-
-    def upsert(rows: list[dict[str, Any]]) -> Any:
-        merge = users.merge_insert("id")
-        return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
-
-    with pytest.raises(InvalidInputError, match="id = 7"):
-        upsert([{"id": 7, "name": "a"}, {"id": 7, "name": "b"}])
-    answers = at_once(
-        [
-            lambda n=n: upsert([{"id": 7, "name": f"{n}"}])  # type: ignore[misc]
-            for n in range(WRITERS)
-        ]
-    )
-    assert users.count_rows("id = 7") == 1
-    assert [e for e in answers if isinstance(e, LanceNamespaceError) and e.code != 14] == []
-    assert upsert([{"id": None, "name": "a"}]).num_inserted_rows == 1
-
-
 @pytest.mark.parametrize(
     "kind",
     [pa.list_(pa.int64()), pa.string(), pa.dictionary(pa.int8(), pa.string()), pa.binary(2)],
