@@ -13,14 +13,16 @@ from typing import Any
 import httpx
 import pytest
 
-from lance_namespace_client import decoding
+from lance_namespace_client import _async_transport, _transport, decoding
 from lance_namespace_client.async_rest import AsyncRestNamespace as GeneratedAsync
+from lance_namespace_client.decoding import MAX_ANSWER_BYTES
 from lance_namespace_client.errors import InternalError, LanceNamespaceError
 from lance_namespace_client.rest import RestNamespace as Generated
 from lance_namespace_impls import AsyncRestNamespace, connect
 from tests.servers.web import Answer, Asked, WebServer
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
+SMALL = 1 << 20
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -30,20 +32,20 @@ def raw_deflate(data: bytes) -> bytes:
 
 @cache
 def packed_zeros() -> bytes:
-    """Return 300 kB of gzip data that expand to 300 MB."""
+    """Return 65 kB of gzip data that expand to more than the maximum size of a response."""
     packed = zlib.compressobj(9, wbits=31)
     parts = [packed.compress(b'{"tables": [], "padding": "')]
-    parts += [packed.compress(bytes(1 << 20)) for _ in range(300)]
+    parts += [packed.compress(bytes(1 << 20)) for _ in range((MAX_ANSWER_BYTES >> 20) + 1)]
     return b"".join([*parts, packed.flush()])
 
 
 def bomb(status: int = 200) -> Answer:
-    assert len(packed_zeros()) < 400_000
+    assert len(packed_zeros()) < 100_000
     return Answer(status=status, body=packed_zeros(), headers={"Content-Encoding": "gzip"})
 
 
-@pytest.fixture
-def web() -> Iterator[tuple[WebServer, list[Answer]]]:
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[WebServer, list[Answer]]]:
     script: list[Answer] = []
 
     def respond(asked: Asked) -> Answer:
@@ -51,6 +53,24 @@ def web() -> Iterator[tuple[WebServer, list[Answer]]]:
 
     with WebServer(respond) as server:
         yield server, script
+
+
+@pytest.fixture
+def web(running: tuple[WebServer, list[Answer]]) -> tuple[WebServer, list[Answer]]:
+    """A server, and the list for its only response."""
+    server, script = running
+    server.asked.clear()
+    script.clear()
+    return server, script
+
+
+@pytest.fixture
+def small_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all clients read at most 1 MiB, which takes less time than the real maximum."""
+    for module in (_transport, _async_transport):
+        monkeypatch.setattr(module, "MAX_ANSWER_BYTES", SMALL)
+    monkeypatch.setattr(decoding.bound, "__defaults__", (SMALL,))
+    monkeypatch.setattr(decoding, "DECODED_ANYWAY", SMALL)
 
 
 async def awaited(namespace: Any, method: str, request: Any) -> Any:
@@ -85,6 +105,7 @@ Call = Callable[[str, str, Any], Any]
 CLIENTS: list[Call] = [generated, generated_async, ours, ours_async]
 
 
+@pytest.mark.usefixtures("small_maximum")
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("method", ["list_tables", "query_table"])
 @pytest.mark.parametrize("call", CLIENTS)
@@ -145,13 +166,24 @@ def test_an_encoding_that_cannot_be_read(
         call(server.uri, "list_tables", {"id": ["n"]})
 
 
+@pytest.mark.usefixtures("small_maximum")
 @pytest.mark.parametrize("call", CLIENTS)
 def test_a_response_that_is_too_large_without_compression(
-    web: tuple[WebServer, list[Answer]], call: Call, monkeypatch: pytest.MonkeyPatch
+    web: tuple[WebServer, list[Answer]], call: Call
 ) -> None:
     server, script = web
-    script.append(Answer(body=b" " * (decoding.MAX_ANSWER_BYTES + 1)))
-    with pytest.raises(InternalError, match="larger than"):
+    script.append(Answer(body=b" " * (SMALL + 1)))
+    with pytest.raises(InternalError, match=f"larger than {SMALL} bytes"):
+        call(server.uri, "list_tables", {"id": ["n"]})
+
+
+@pytest.mark.parametrize("call", [generated, ours])
+def test_the_real_maximum_applies_to_a_response(
+    web: tuple[WebServer, list[Answer]], call: Call
+) -> None:
+    server, script = web
+    script.append(Answer(body=b" " * (MAX_ANSWER_BYTES + 1)))
+    with pytest.raises(InternalError, match=f"larger than {MAX_ANSWER_BYTES} bytes"):
         call(server.uri, "list_tables", {"id": ["n"]})
 
 
@@ -162,6 +194,7 @@ BACKENDS: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.usefixtures("small_maximum")
 @pytest.mark.parametrize("impl", BACKENDS)
 @pytest.mark.parametrize("kind", ["bomb", "deep"])
 def test_every_backend_over_http(web: tuple[WebServer, list[Answer]], impl: str, kind: str) -> None:

@@ -151,14 +151,6 @@ def test_a_missing_route_is_not_a_missing_object(
         call(namespace)
 
 
-def test_a_message_of_many_lines_is_shortened_to_one(server: Script, namespace: Any) -> None:
-    trace = "no such schema\norg.example.NoSuchSchema: s\n\tat org.example.Main"
-    server.play(Answer(404, {"error": trace, "code": 1}))
-    with pytest.raises(LanceNamespaceError) as caught:
-        namespace.list_tables({"id": ["s"]})
-    assert (caught.value.message, caught.value.detail) == ("no such schema", trace)
-
-
 # --- the command line
 
 

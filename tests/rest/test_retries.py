@@ -127,7 +127,7 @@ def test_rows_are_sent_once(server, namespace):
 
 def test_rows_are_not_consumed_before_a_connection_exists(monkeypatch):
     """No row is read from the source while there is no connection."""
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.3)
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     produced = 0

@@ -14,7 +14,6 @@ import pytest
 from lance_namespace_client.async_rest import AsyncRestNamespace
 from lance_namespace_client.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lance_namespace_client.rest import RestNamespace
-from lance_namespace_impls import connect
 
 BATCHES = 50
 QUERY = {"id": ["t"], "vector": None, "k": 1000}
@@ -140,5 +139,3 @@ def test_an_empty_delimiter_is_invalid_for_every_client() -> None:
         RestNamespace(client, "http://server", delimiter="")
     with pytest.raises(InvalidInputError, match="must not be empty"):
         AsyncRestNamespace(httpx.AsyncClient(), "http://server", delimiter="")
-    with pytest.raises(InvalidInputError, match="delimiter"):
-        connect("rest", {"uri": "http://server", "delimiter": ""})

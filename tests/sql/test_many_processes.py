@@ -25,7 +25,7 @@ SECONDS_TO_END = 300
 
 @pytest.mark.parametrize(
     ("processes", "seconds"),
-    [(4, 4), pytest.param(16, 60, marks=pytest.mark.slow)],
+    [(4, 2), pytest.param(16, 60, marks=pytest.mark.slow)],
     ids=["short", "long"],
 )
 @pytest.mark.parametrize("properties", KINDS, indirect=True)
@@ -78,7 +78,8 @@ def test_one_order_explains_every_answer(
 def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) -> list[Path]:
     """Let processes make calls for some time, and return their logs.
 
-    One process is killed each second, and some are suspended for a moment, as on a busy machine.
+    Every half second, one process is killed, and some are suspended for a moment, as on a busy
+    machine.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["lance", "tests.sql.history"])
@@ -103,17 +104,17 @@ def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) 
                 time.sleep(moments.uniform(0, 0.15))
                 os.kill(number, signal.SIGCONT)
 
-    until = time.monotonic() + seconds
     running = [start(seconds) for _ in range(processes)]
+    until = time.monotonic() + seconds
     moments = random.Random(2)
     with ThreadPoolExecutor() as pool:
         still = pool.submit(suspend_processes)
-        while (left := until - time.monotonic()) > 1:
-            time.sleep(1)
+        while (left := until - time.monotonic()) > 0.5:
+            time.sleep(0.5)
             victim = chance.randrange(processes)
             running[victim].kill()
             running[victim].join()
-            running[victim] = start(max(left - 1, 0.1))
+            running[victim] = start(max(left - 0.5, 0.1))
         still.result()
     for process in running:
         process.join(SECONDS_TO_END)

@@ -41,7 +41,7 @@ def declared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespa
         yield namespace
 
 
-@pytest.fixture(params=["in process", "over REST"])
+@pytest.fixture
 def caller(request: pytest.FixtureRequest, declared: Namespace) -> Iterator[Namespace]:
     if request.param == "in process":
         yield declared
@@ -55,7 +55,15 @@ def rows_of(namespace: Namespace) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("mode", [None, "append", "Overwrite"])
+# Over REST, only the form of the response is different.
+@pytest.mark.parametrize(
+    ("caller", "mode"),
+    [
+        *(("in process", mode) for mode in (None, "append", "Overwrite")),
+        ("over REST", "Overwrite"),
+    ],
+    indirect=["caller"],
+)
 def test_an_insert_creates_the_table(caller: Namespace, mode: str | None) -> None:
     answer = caller.insert_into_table({**T, "mode": mode}, ROWS)
     assert (answer.num_inserted_rows, answer.version) == (3, 1)
@@ -65,9 +73,17 @@ def test_an_insert_creates_the_table(caller: Namespace, mode: str | None) -> Non
     assert len(rows_of(caller)) == 6
 
 
+ACTIONS = (
+    "when_matched_update_all",
+    "when_not_matched_insert_all",
+    "when_not_matched_by_source_delete",
+)
+
+
 @pytest.mark.parametrize(
-    "what",
-    ["when_matched_update_all", "when_not_matched_insert_all", "when_not_matched_by_source_delete"],
+    ("caller", "what"),
+    [*(("in process", action) for action in ACTIONS), ("over REST", ACTIONS[0])],
+    indirect=["caller"],
 )
 def test_a_merge_creates_the_table_with_all_rows_as_in_pylance(
     caller: Namespace, what: str
@@ -133,7 +149,7 @@ def test_no_concurrent_first_insert_is_lost_silently(
     def together(*args: Any) -> int:
         # If the catalog locks out the second insert, only one thread arrives.
         with contextlib.suppress(threading.BrokenBarrierError):
-            both.wait(2)
+            both.wait(0.5)
         return commit(*args)
 
     monkeypatch.setattr(write, "commit_onto", together)

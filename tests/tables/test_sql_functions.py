@@ -8,6 +8,7 @@ import re
 import string
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ def nearest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     path = str(tmp_path_factory.mktemp("functions"))
     dataset = lance.write_dataset(pa.table({"a": [1]}), path)
 
+    @cache
     def find(name: str) -> str:
         try:
             dataset.scanner(filter=f"{name}(a)").explain_plan()
@@ -112,11 +114,10 @@ def test_stored_texts_and_bytes_are_not_parsed(engine: Engine, text: str, remote
     assert found["outcome"] == "rejected", found
 
 
-def test_the_death_of_the_child_is_a_failure() -> None:
-    with Engine() as engine:
-        with pytest.raises(DiedError, match="ended with 1: 'a'"):
-            engine.run("a", table="one that the child does not have")
-        assert engine.run("a")["outcome"] == "completed"
+def test_the_death_of_the_child_is_a_failure(engine: Engine) -> None:
+    with pytest.raises(DiedError, match="ended with 1: 'a'"):
+        engine.run("a", table="one that the child does not have")
+    assert engine.run("a")["outcome"] == "completed"
 
 
 def run_random_expressions(
