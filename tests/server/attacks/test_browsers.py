@@ -58,7 +58,7 @@ FORMS = {
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize("empty", [True, False])
 @pytest.mark.parametrize("path", ["/v1/table/t/drop", "/DropTable?x=1", "/v1/table/u/create"])
-def test_a_form_changes_nothing_whatever_its_body(served, kind, empty, path):
+def test_html_forms_change_nothing(served, kind, empty, path):
     body = b"" if empty else FORMS[kind]
     assert "Content-Type" in refused(served, {"Content-Type": kind}, body, code=13, path=path)
 
@@ -86,7 +86,7 @@ def test_a_body_says_what_it_is(served, path, kind):
     ],
 )
 @pytest.mark.parametrize("body", [None, b"{}"])
-def test_another_site_is_denied(served, headers, body):
+def test_requests_of_other_sites_are_denied(served, headers, body):
     assert "other sites" in refused(served, headers, body, code=15)
 
 
@@ -104,7 +104,7 @@ def test_another_site_is_denied(served, headers, body):
         "",
     ],
 )
-def test_a_name_that_is_made_to_lead_here_is_denied(served, host):
+def test_unknown_host_names_are_denied(served, host):
     """DNS rebinding: an attacker's host name resolves to this machine."""
     assert "--allow-host" in refused(served, {"Host": host}, code=15)
 
@@ -205,7 +205,7 @@ def test_repeated_host_headers_are_rejected(served, hosts, target):
         "http://localhost.evil.example",
     ],
 )
-def test_a_name_in_the_request_line_stands_for_the_header(served, authority):
+def test_a_host_in_the_request_line_replaces_the_header(served, authority):
     """RFC 9112 requires a server to use this host and to ignore the header."""
     namespace, uri = served
     for host in ("Host: localhost\r\n", ""):

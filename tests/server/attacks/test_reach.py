@@ -123,7 +123,7 @@ WITH_OPTIONS = {
 
 
 @pytest.mark.parametrize("way", WITH_OPTIONS)
-def test_a_caller_names_no_storage_option(namespace: MemoryNamespace, way: str) -> None:
+def test_callers_cannot_set_storage_options(namespace: MemoryNamespace, way: str) -> None:
     before = state(namespace)
     with serving(namespace) as address:
         message = said(WITH_OPTIONS[way](Caller(address)))
@@ -140,7 +140,7 @@ def test_callers_can_set_allowed_storage_options(namespace: MemoryNamespace) -> 
         assert "aws_region" not in said(caller.json("/v1/table/ns$b/declare", body))
 
 
-def test_an_allowed_endpoint_takes_no_credentials_along(namespace: MemoryNamespace) -> None:
+def test_an_allowed_endpoint_does_not_receive_the_credentials(namespace: MemoryNamespace) -> None:
     with serving(
         namespace, ServerOptions(reach=Reach(storage_options=THEFT), vend_storage_options=True)
     ) as address:
@@ -189,7 +189,7 @@ def outside(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("location", OUTSIDE)
 @pytest.mark.parametrize("operation", ["declare", "register"])
-def test_a_caller_chooses_no_place_outside(
+def test_callers_cannot_choose_locations_outside(
     outside: Path, tmp_path: Path, operation: str, location: str
 ) -> None:
     root = tmp_path / "lake"
@@ -255,9 +255,7 @@ def test_a_registered_path_on_the_servers_disk_is_denied(outside: Path, tmp_path
             assert Caller(address).json("/v1/table/ns$t/count_rows", {}).json() == 3
 
 
-def test_a_directory_serves_no_table_that_a_link_leads_out_to(
-    outside: Path, tmp_path: Path
-) -> None:
+def test_tables_behind_links_that_lead_outside_are_denied(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     (root / "linked").symlink_to(outside / "victim")
     with connect("dir", {"path": str(root)}) as namespace, serving(namespace) as address:
@@ -350,7 +348,7 @@ def test_a_blob_uri_cannot_read_a_file_of_the_server(tmp_path: Path) -> None:
         assert list(namespace.iter_tables()) == ["t"]
 
 
-def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path) -> None:
+def test_responses_contain_only_harmless_options(tmp_path: Path) -> None:
     storage = {
         "aws_region": "eu-west-1",
         "metadata_endpoint": f"https://me:{SECRET}@store.example",
