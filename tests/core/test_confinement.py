@@ -80,7 +80,7 @@ def test_equivalent_spellings_of_a_location_are_inside(location: str, place: str
 
 
 @pytest.mark.parametrize(("location", "place"), OUTSIDE)
-def test_what_is_elsewhere_or_may_be_is_outside(location: str, place: str) -> None:
+def test_other_and_ambiguous_locations_are_outside(location: str, place: str) -> None:
     assert not is_within(location, place)
 
 

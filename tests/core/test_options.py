@@ -61,7 +61,7 @@ def test_a_table_cannot_redirect_the_operators_credentials(
         {"azure_storage_sas_key": "sv=1"},
     ],
 )
-def test_an_endpoint_goes_with_the_credentials_that_came_with_it(own: dict[str, str]) -> None:
+def test_an_endpoint_is_used_only_with_its_own_credentials(own: dict[str, str]) -> None:
     own = {"endpoint": "http://203.0.113.9", "allow_http": "true", **own}
     found = joined_options(OPERATORS, own, "table t")
     assert found["aws_region"] == "eu-west-1"
@@ -119,7 +119,7 @@ def test_a_catalog_entry_with_an_endpoint_gets_no_credentials(tmp_path: Path) ->
      "google_service_account_key", "sas_key", "bearer_token", "something_new", "encryption_key",
      "aws_azure_region"],
 )  # fmt: skip
-def test_what_is_not_known_to_be_harmless_is_a_secret(key: str) -> None:
+def test_options_are_secret_unless_known_to_be_harmless(key: str) -> None:
     assert redact({key: "hidden-one"}) == {key: "***"}
 
 

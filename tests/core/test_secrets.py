@@ -65,7 +65,7 @@ def test_unknown_properties_are_secret(impl: str) -> None:
 
 
 @pytest.mark.parametrize("impl", implementations())
-def test_a_group_of_headers_is_secret_as_a_whole(impl: str) -> None:
+def test_groups_of_headers_are_secret(impl: str) -> None:
     config: type[Config] = load(impl).config_type
     groups = [row for row in config.describe() if row["key"].endswith("*")]
     assert {row["key"] for row in groups if row["secret"]} == {

@@ -89,7 +89,7 @@ def refused(call: Callable[[], Any]) -> str:
         ".lance-properties.bak",
     ],
 )
-def test_a_table_with_a_file_of_somebody_stays_whole(place: Place, path: str) -> None:
+def test_a_table_with_a_foreign_file_is_not_dropped(place: Place, path: str) -> None:
     place.namespace.create_table(T, ROWS)
     place.put(f"t.lance/{path}")
     before = place.names()
@@ -99,7 +99,7 @@ def test_a_table_with_a_file_of_somebody_stays_whole(place: Place, path: str) ->
     assert place.namespace.count_table_rows(T).count == 3
 
 
-def test_a_folder_of_photos_stays_whole_when_all_tables_are_dropped(place: Place) -> None:
+def test_a_folder_of_photos_is_kept_when_all_tables_are_dropped(place: Place) -> None:
     place.put("photos/cat.jpg")
     place.put("photos/2026/dog.jpg")
     for name in place.namespace.iter_tables():

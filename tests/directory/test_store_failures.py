@@ -94,7 +94,7 @@ def test_failures_while_listing_and_reading_tables_of_any_catalog(s3: GuardedS3,
 
 
 @pytest.mark.parametrize("kind", ["unavailable", "cut"])
-def test_after_an_outage_calls_are_repeated_again(s3: GuardedS3, kind: str) -> None:
+def test_requests_are_retried_again_after_an_outage(s3: GuardedS3, kind: str) -> None:
     """pyarrow's standard retry strategy has a quota for the process, which an outage exhausts."""
 
     def away(asked: Asked) -> Canned | None:
@@ -128,7 +128,7 @@ def listed(root: Path, **properties: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["two directories", "no text"])
-def test_a_table_that_cannot_be_read_is_left_out_where_asked_for(tmp_path: Path, kind: str) -> None:
+def test_unreadable_tables_are_skipped_on_request(tmp_path: Path, kind: str) -> None:
     (tmp_path / "good.lance").mkdir()
     if kind == "two directories":
         (tmp_path / "bad").mkdir()
@@ -175,7 +175,7 @@ LINKED: dict[str, Callable[[Namespace], Any]] = {
 
 
 @pytest.mark.parametrize("change", LINKED)
-def test_nothing_is_marked_through_a_link(tmp_path: Path, change: str) -> None:
+def test_markers_are_not_written_through_a_link(tmp_path: Path, change: str) -> None:
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "root"
     root.mkdir()
     with connect("dir", {"path": str(elsewhere)}) as other:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,26 @@ def namespace(tmp_path: Path) -> Iterator[Namespace]:
         yield namespace
 
 
-def ask(namespace: Namespace, options: ServerOptions, source: str, **more: Any) -> tuple[int, Any]:
-    headers = more.pop("headers", HEADER)
+Ask = Callable[..., tuple[int, Any]]
+
+
+@contextmanager
+def serving_clones(namespace: Namespace, options: ServerOptions | None = None) -> Iterator[Ask]:
+    """Yield a function that clones a location into ``mine.copy`` and returns the response."""
     with serving(namespace, options) as address, http_client(address) as http:
-        body = {"source_location": source, "is_shallow": True, **more}
-        answer = http.post("/v1/table/copy/clone", json=body, headers=headers)
-    return answer.status_code, answer.json()
+
+        def ask(source: str, **more: Any) -> tuple[int, Any]:
+            body = {"source_location": source, "is_shallow": True, **more}
+            answer = http.post("/v1/table/copy/clone", json=body, headers=HEADER)
+            return answer.status_code, answer.json()
+
+        yield ask
+
+
+@pytest.fixture
+def ask(namespace: Namespace) -> Iterator[Ask]:
+    with serving_clones(namespace) as found:
+        yield found
 
 
 def place(namespace: Namespace, *identifier: str) -> str:
@@ -48,10 +63,10 @@ def place(namespace: Namespace, *identifier: str) -> str:
 @pytest.mark.parametrize("is_shallow", [True, False])
 @pytest.mark.parametrize("near", ["mine", "other"])
 def test_a_table_of_the_catalog_is_cloned(
-    namespace: Namespace, near: str, is_shallow: bool
+    namespace: Namespace, ask: Ask, near: str, is_shallow: bool
 ) -> None:
     source = place(namespace, near, "t")
-    status, answer = ask(namespace, ServerOptions(), source, is_shallow=is_shallow)
+    status, answer = ask(source, is_shallow=is_shallow)
     assert (status, answer["version"]) == (200, 1)
     copy = ["mine", "copy"]
     assert answer["location"] == place(namespace, *copy) != source
@@ -62,13 +77,13 @@ def test_a_table_of_the_catalog_is_cloned(
     assert lance.dataset(source).to_table() == ROWS
 
 
-def test_a_version_or_a_tag_is_cloned(namespace: Namespace) -> None:
+def test_a_version_or_a_tag_is_cloned(namespace: Namespace, ask: Ask) -> None:
     table = {"id": ["mine", "t"]}
     namespace.create_table_tag({**table, "tag": "first", "version": 1})
     namespace.delete_from_table({**table, "predicate": "id = 1"})
     source = place(namespace, "mine", "t")
     for chosen, rows in (({}, 2), ({"source_version": 1}, 3), ({"source_tag": "first"}, 3)):
-        assert ask(namespace, ServerOptions(), source, **chosen)[0] == 200
+        assert ask(source, **chosen)[0] == 200
         assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == rows
         namespace.drop_table({"id": ["mine", "copy"]})
     for wrong, code in (
@@ -77,29 +92,32 @@ def test_a_version_or_a_tag_is_cloned(namespace: Namespace) -> None:
         ({"source_version": 1, "source_tag": "first"}, 13),
         ({"source_version": "1"}, 13),
     ):
-        assert ask(namespace, ServerOptions(), source, **wrong)[1]["code"] == code
+        assert ask(source, **wrong)[1]["code"] == code
     assert namespace.list_tables({"id": ["mine"]}).tables == ["t"]
 
 
-def test_a_clone_does_not_replace_an_existing_table(namespace: Namespace) -> None:
+def test_a_clone_does_not_replace_an_existing_table(namespace: Namespace, ask: Ask) -> None:
     namespace.create_table({"id": ["mine", "copy"]}, ROWS.slice(0, 1))
-    status, answer = ask(namespace, ServerOptions(), place(namespace, "mine", "t"))
+    status, answer = ask(place(namespace, "mine", "t"))
     assert (status, answer["code"]) == (400, 5)
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 1
 
 
-def test_other_locations_are_cloned_only_if_allowed(namespace: Namespace, tmp_path: Path) -> None:
+def test_other_locations_are_cloned_only_if_allowed(
+    namespace: Namespace, ask: Ask, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     source = str(elsewhere / "t.lance")
     lance.write_dataset(ROWS, source)
     options = ServerOptions(reach=Reach(locations=[str(elsewhere)]))
     inside = place(namespace, "mine", "t")
     for wrong in (source, f"{inside}/../../../elsewhere/t.lance", inside[:-1], "", "s3://b/t"):
-        status, answer = ask(namespace, ServerOptions(), wrong)
+        status, answer = ask(wrong)
         assert (status, answer["code"]) == (403, 15), wrong
         assert "\n" not in answer["error"]
     assert namespace.list_tables({"id": ["mine"]}).tables == ["t"]
-    assert ask(namespace, options, source)[0] == 200
+    with serving_clones(namespace, options) as ask_allowed:
+        assert ask_allowed(source)[0] == 200
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
 
 
@@ -118,10 +136,12 @@ class OnlyMine:
 def test_a_policy_restricts_the_sources_of_clones(namespace: Namespace, tmp_path: Path) -> None:
     lance.write_dataset(ROWS, str(tmp_path / "free" / "t.lance"))
     options = ServerOptions(policy=OnlyMine(), reach=Reach(locations=[str(tmp_path)]))
-    for refused in (place(namespace, "other", "t"), str(tmp_path / "free" / "t.lance"), "/nowhere"):
-        status, answer = ask(namespace, options, refused)
-        assert (status, answer["code"]) == (403, 15), refused
-    assert ask(namespace, options, place(namespace, "mine", "t"))[0] == 200
+    free = str(tmp_path / "free" / "t.lance")
+    with serving_clones(namespace, options) as ask:
+        for refused in (place(namespace, "other", "t"), free, "/nowhere"):
+            status, answer = ask(refused)
+            assert (status, answer["code"]) == (403, 15), refused
+        assert ask(place(namespace, "mine", "t"))[0] == 200
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
 
 
@@ -159,8 +179,9 @@ def test_a_location_requires_a_policy_that_allows_everything(
     source = str(tmp_path / "free" / "t.lance")
     lance.write_dataset(ROWS, source)
     reach = Reach(locations=[str(tmp_path)])
-    for policy, status in ((Everything(), 200), (ReadOnly(), 403), (OnlyMine(), 403)):
-        assert ask(namespace, ServerOptions(policy=policy, reach=reach), source)[0] == status
+    for policy, status in ((Everything(), 200), (ReadOnly(), 403)):
+        with serving_clones(namespace, ServerOptions(policy=policy, reach=reach)) as ask:
+            assert ask(source)[0] == status
 
 
 class Everything:

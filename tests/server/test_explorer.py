@@ -62,11 +62,18 @@ HEADERS = {
 
 
 @contextmanager
-def filled(root: Path) -> Iterator[Namespace]:
+def without_tables(root: Path) -> Iterator[Namespace]:
     with connect("memory", {"root": str(root)}) as found:
         found.create_namespace({"id": ["prod"], "properties": {"owner": BAD}})
         found.create_namespace({"id": ["a & b/c?d"]})
         found.create_namespace({"id": ["secret"]})
+        yield found
+
+
+@contextmanager
+def filled(root: Path) -> Iterator[Namespace]:
+    with without_tables(root) as found:
+        found.declare_table({"id": ["top"]})
         table = found.table(["prod", "notes"]).create(
             {
                 "id": list(range(30)),
@@ -83,15 +90,35 @@ def filled(root: Path) -> Iterator[Namespace]:
         yield found
 
 
+@contextmanager
+def client_of(namespace: Namespace) -> Iterator[httpx.Client]:
+    with serving(namespace) as uri, httpx.Client(base_url=uri, follow_redirects=True) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def namespace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
+    """Yield a namespace with tables for tests that change nothing."""
+    with filled(tmp_path_factory.mktemp("filled")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser(namespace: Namespace) -> Iterator[httpx.Client]:
+    with client_of(namespace) as client:
+        yield client
+
+
 @pytest.fixture
-def namespace(tmp_path: Path) -> Iterator[Namespace]:
-    with filled(tmp_path) as found:
+def changed(tmp_path: Path) -> Iterator[Namespace]:
+    """Yield a namespace without tables for a test that adds objects."""
+    with without_tables(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
-def browser(namespace: Namespace) -> Iterator[httpx.Client]:
-    with serving(namespace) as uri, httpx.Client(base_url=uri, follow_redirects=True) as client:
+def changed_browser(changed: Namespace) -> Iterator[httpx.Client]:
+    with client_of(changed) as client:
         yield client
 
 
@@ -118,20 +145,20 @@ def test_the_tree(browser: httpx.Client) -> None:
     assert "&lt;script&gt;" in prod
 
 
-def test_names_are_searched(browser: httpx.Client, namespace: Namespace) -> None:
+def test_names_are_searched(browser: httpx.Client) -> None:
     assert "No names match" in page(browser, "/ui?id=prod&q=zzz")
     assert ">notes<" in page(browser, "/ui?id=prod&q=NOT")
     assert f'value="{"&lt;i&gt;"}"' in page(browser, "/ui?q=<i>")
 
 
-def test_many_tables_are_paged(browser: httpx.Client, namespace: Namespace) -> None:
+def test_many_tables_are_paged(changed_browser: httpx.Client, changed: Namespace) -> None:
     for number in range(230):
-        namespace.declare_table({"id": ["a & b/c?d", f"t{number:03}"]})
-    first = page(browser, "/ui?id=" + quote("a & b/c?d", safe=""))
+        changed.declare_table({"id": ["a & b/c?d", f"t{number:03}"]})
+    first = page(changed_browser, "/ui?id=" + quote("a & b/c?d", safe=""))
     names = re.findall(r">(t\d{3})<", first)
     assert len(names) == 200
     [more] = re.findall(r'rel="next" href="([^"]+)"', first)
-    names += re.findall(r">(t\d{3})<", page(browser, more.replace("&amp;", "&")))
+    names += re.findall(r">(t\d{3})<", page(changed_browser, more.replace("&amp;", "&")))
     assert names == [f"t{number:03}" for number in range(230)]
 
 
@@ -148,20 +175,20 @@ def test_a_table(browser: httpx.Client) -> None:
 
 
 def test_the_newest_versions_and_a_page_of_indices(
-    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+    changed_browser: httpx.Client, changed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = namespace.table(["prod", "other"]).create({"id": range(40), "a": range(40)})
+    table = changed.table(["prod", "other"]).create({"id": range(40), "a": range(40)})
     for column in ("id", "a"):
         table.create_index(column, index_type="BTREE")
     for number in range(20):
         table.delete(f"id = {number}")
     address = "/ui/table?id=prod&id=other"
     shown = ", ".join(str(number) for number in range(23, 3, -1))
-    text = page(browser, address)
+    text = page(changed_browser, address)
     assert f"<p>{shown}, …</p>" in text
     assert "id_idx" in text and "a_idx" in text and "More entries exist" not in text
     monkeypatch.setattr(explorer, "PAGE_NAMES", 1)
-    text = page(browser, address)
+    text = page(changed_browser, address)
     assert ("id_idx" in text) != ("a_idx" in text) and "More entries exist" in text
 
 
@@ -187,21 +214,21 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
         assert said in text.partition('role="alert">')[2].partition("</p>")[0]
 
 
-def test_one_of_several_vector_columns(browser: httpx.Client, namespace: Namespace) -> None:
+def test_one_of_several_vector_columns(changed_browser: httpx.Client, changed: Namespace) -> None:
     kind = pa.list_(pa.float32(), 2)
     near = {"v": [[0, 0], [9, 9], None], "w": [[0, 0], [9, 9], [0, 1]]}
     vectors = {name: pa.array(rows, kind) for name, rows in near.items()}
-    namespace.table(["prod", "both"]).create(pa.table({"id": [10, 11, 12], **vectors}))
-    namespace.table(["prod", "none"]).create({"id": [10]})
+    changed.table(["prod", "both"]).create(pa.table({"id": [10, 11, 12], **vectors}))
+    changed.table(["prod", "none"]).create({"id": [10]})
     for column, first_two in (("v", ["10", "11"]), ("w", ["10", "12"])):
-        text = page(browser, f"/ui/table?id=prod&id=both&near=0&column={column}")
+        text = page(changed_browser, f"/ui/table?id=prod&id=both&near=0&column={column}")
         assert re.findall(r"<tr><td>(\d+)</td>", text)[:2] == first_two
     for wrong, said in (
         ("id=both&near=0", "specify a vector column; available are v, w"),
         ("id=both&near=2&column=v", "there is no row 2 with a vector"),
         ("id=none&near=0", "specify a vector column; available are none"),
     ):
-        assert said in page(browser, f"/ui/table?id=prod&{wrong}")
+        assert said in page(changed_browser, f"/ui/table?id=prod&{wrong}")
 
 
 def test_a_table_that_does_not_exist(browser: httpx.Client) -> None:
@@ -209,9 +236,9 @@ def test_a_table_that_does_not_exist(browser: httpx.Client) -> None:
     page(browser, "/ui/table", 400)
 
 
-def test_a_table_without_data(browser: httpx.Client, namespace: Namespace) -> None:
-    namespace.declare_table({"id": ["prod", "later"]})
-    assert "has no data yet" in page(browser, "/ui/table?id=prod&id=later")
+def test_a_table_without_data(changed_browser: httpx.Client, changed: Namespace) -> None:
+    changed.declare_table({"id": ["prod", "later"]})
+    assert "has no data yet" in page(changed_browser, "/ui/table?id=prod&id=later")
 
 
 def test_a_failed_section_of_a_table_shows_its_error(
@@ -254,7 +281,6 @@ def test_a_failed_listing_of_namespaces_shows_its_error(
     def fail(_: Namespace, request: object) -> None:
         raise error("no namespaces today")
 
-    namespace.declare_table({"id": ["top"]})
     monkeypatch.setattr(type(namespace), "list_namespaces", fail)
     text = page(browser, f"/ui{at}", status)
     assert "no namespaces today" in text
@@ -276,16 +302,16 @@ def test_a_namespace_that_cannot_be_described_is_listed(
 
 
 def test_a_search_reads_many_names_and_links_to_the_rest(
-    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+    changed_browser: httpx.Client, changed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(1005):
-        namespace.declare_table({"id": ["secret", f"t{number:04}"]})
-    assert ">t1004<" in page(browser, "/ui?id=secret&q=T1004")
+        changed.declare_table({"id": ["secret", f"t{number:04}"]})
+    assert ">t1004<" in page(changed_browser, "/ui?id=secret&q=T1004")
     monkeypatch.setattr(explorer, "SEARCHED_NAMES", 500)
-    first = page(browser, "/ui?id=secret&q=T1004")
+    first = page(changed_browser, "/ui?id=secret&q=T1004")
     assert ">t1004<" not in first
     [more] = re.findall(r'rel="next" href="([^"]+)"', first)
-    second = page(browser, more.replace("&amp;", "&"))
+    second = page(changed_browser, more.replace("&amp;", "&"))
     assert ">t1004<" in second and ">t1003<" not in second
 
 
@@ -413,20 +439,23 @@ def test_the_pictures_of_vectors_and_images() -> None:
     assert cell(PNG + b"0" * (1 << 20)).picture == ""
 
 
-def test_many_namespaces_are_paged(browser: httpx.Client, namespace: Namespace) -> None:
+def test_many_namespaces_are_paged(changed_browser: httpx.Client, changed: Namespace) -> None:
     for number in range(230):
-        namespace.create_namespace({"id": ["prod", f"n{number:03}"]})
-    first = page(browser, "/ui?id=prod")
+        changed.create_namespace({"id": ["prod", f"n{number:03}"]})
+    changed.declare_table({"id": ["prod", "notes"]})
+    first = page(changed_browser, "/ui?id=prod")
     names = re.findall(r">(n\d{3})<", first)
     assert len(names) == 200 and ">notes<" in first
     [more] = re.findall(r'rel="next" href="([^"]+)"', first)
-    second = page(browser, more.replace("&amp;", "&"))
+    second = page(changed_browser, more.replace("&amp;", "&"))
     names += re.findall(r">(n\d{3})<", second)
     assert names == [f"n{number:03}" for number in range(230)]
     assert ">notes<" not in second, "the tables stand on their own pages"
 
 
-def test_values_without_a_python_equivalent(browser: httpx.Client, namespace: Namespace) -> None:
+def test_values_without_a_python_equivalent(
+    changed_browser: httpx.Client, changed: Namespace
+) -> None:
     odd = pa.table(
         {
             "id": [1],
@@ -436,24 +465,24 @@ def test_values_without_a_python_equivalent(browser: httpx.Client, namespace: Na
             "ns": pa.array([1], pa.int64()).cast(pa.timestamp("ns")),
         }
     )
-    namespace.create_table({"id": ["prod", "odd"]}, odd)
-    text = page(browser, "/ui/table?id=prod&id=odd")
+    changed.create_table({"id": ["prod", "odd"]}, odd)
+    text = page(changed_browser, "/ui/table?id=prod&id=odd")
     assert "<td>1</td>" in text and text.count("cannot be shown") >= 2
 
 
-def test_an_unknown_time_zone(browser: httpx.Client, namespace: Namespace) -> None:
+def test_an_unknown_time_zone(changed_browser: httpx.Client, changed: Namespace) -> None:
     """Other tools can store any string as the time zone of a column."""
-    location = namespace.declare_table({"id": ["prod", "mars"]}).location
+    location = changed.declare_table({"id": ["prod", "mars"]}).location
     zoned = pa.array([1], pa.timestamp("s", tz="Mars/Olympus"))
     lance.write_dataset(pa.table({"id": [1], "time": zoned}), location)
-    text = page(browser, "/ui/table?id=prod&id=mars")
+    text = page(changed_browser, "/ui/table?id=prod&id=mars")
     assert "<td>1</td>" in text
     assert "cannot be shown" in text
 
 
-def test_a_command_is_safe_to_paste(browser: httpx.Client, namespace: Namespace) -> None:
-    namespace.declare_table({"id": ["prod", "it's; $(touch x)"]})
-    text = unescape(page(browser, "/ui/table?id=prod&id=" + quote("it's; $(touch x)")))
+def test_a_command_is_safe_to_paste(changed_browser: httpx.Client, changed: Namespace) -> None:
+    changed.declare_table({"id": ["prod", "it's; $(touch x)"]})
+    text = unescape(page(changed_browser, "/ui/table?id=prod&id=" + quote("it's; $(touch x)")))
     [line] = [each for each in text.splitlines() if "curl -X" in each]
     *_, given = shlex.split(line.removeprefix("<pre><code>"))
     assert json.loads(given) == {"id": ["prod", "it's; $(touch x)"]}
@@ -467,24 +496,25 @@ def test_snippets_open_the_table(browser: httpx.Client) -> None:
 
 
 def test_rows_too_large_for_a_page(
-    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+    changed_browser: httpx.Client, changed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.LARGEST_ROWS", 100_000)
     wide = pa.table({"id": range(10), "blob": [bytes(60_000)] * 10})
-    namespace.create_table({"id": ["prod", "wide"]}, wide)
-    text = page(browser, "/ui/table?id=prod&id=wide")
+    changed.create_table({"id": ["prod", "wide"]}, wide)
+    text = page(changed_browser, "/ui/table?id=prod&id=wide")
     assert "rows exceed" in text and "<p>1</p>" in text
-    assert "rows exceed" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
+    assert "rows exceed" not in page(changed_browser, "/ui/table?id=prod&id=wide&where=id < 1")
 
 
 def test_too_many_tags(
-    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+    changed_browser: httpx.Client, changed: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = namespace.table(["prod", "notes"])
+    table = changed.table(["prod", "notes"]).create({"id": [1]})
+    table.tags.create("first", table.version)
     for number in range(5):
         table.tags.create(f"tag{number}", table.version)
-    assert "More entries exist" not in page(browser, "/ui/table?id=prod&id=notes")
+    assert "More entries exist" not in page(changed_browser, "/ui/table?id=prod&id=notes")
     monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.PAGE_NAMES", 3)
-    text = page(browser, "/ui/table?id=prod&id=notes")
+    text = page(changed_browser, "/ui/table?id=prod&id=notes")
     assert "More entries exist" in text
     assert re.findall(r"<dt>((?:first|tag)\d?)</dt>", text) == ["first", "tag0", "tag1"]

@@ -145,7 +145,8 @@ def test_a_caller_without_a_token_or_grant_is_rejected(namespace, tmp_path, monk
     given = {"authorization": f"Bearer {ana.token}"}
     with served(namespace, callers=[TokenFile(tokens)], policy=PolicyFile(policy)) as client:
         assert [client.post(DESCRIBE, **given)[0] for _ in range(5)] == [200] * 5
-        assert client.post(DESCRIBE)[0] == 401
+        status, _, text = client.post(DESCRIBE)
+        assert (status, json.loads(text)["code"]) == (401, 16)
         assert client.post(DESCRIBE, authorization=f"Bearer {ben.token}")[0] == 403
         policy.write_text(grant % "another")
         assert client.post(DESCRIBE, **given)[0] == 403

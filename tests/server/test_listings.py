@@ -36,12 +36,20 @@ class Slow(MemoryNamespace):
         return super().list_tables(request)
 
 
-@pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Slow]:
-    with Slow.from_properties({"name": str(tmp_path), "root": str(tmp_path)}) as namespace:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slow]:
+    root = str(tmp_path_factory.mktemp("filled"))
+    with Slow.from_properties({"name": root, "root": root}) as namespace:
         for name in NAMES:
             namespace.declare_table({"id": [name]})
         yield namespace
+
+
+@pytest.fixture
+def slow(filled: Slow) -> Slow:
+    filled.fails = False
+    filled.may_go_on.clear()
+    return filled
 
 
 def test_the_first_page_is_sent_before_the_others_are_read(slow: Slow) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import gzip
 import hmac
 import json
@@ -32,11 +33,17 @@ from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
 
+@functools.cache
+def first_key() -> RSAKey:
+    """Return the first key of every issuer; it takes long to generate one."""
+    return RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)
+
+
 class Issuer:
     """An OpenID Connect issuer on a free local port."""
 
     def __init__(self) -> None:
-        self.keys = [RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)]
+        self.keys = [first_key()]
         self.asked = 0
         self.down = False
         self.hangs = threading.Event()
@@ -76,7 +83,7 @@ class Issuer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
 
     @property

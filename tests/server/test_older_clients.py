@@ -37,15 +37,6 @@ def test_rows_without_a_content_type(http: httpx.Client) -> None:
     assert counted.json() == 2
 
 
-@pytest.mark.parametrize("header", [{"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}])
-def test_browsers_must_send_the_content_type_of_rows(
-    http: httpx.Client, header: dict[str, str]
-) -> None:
-    answer = http.post("/v1/table/t/create", content=rows(), headers=header)
-    assert answer.status_code in (400, 403)
-    assert http.post("/v1/table/t/exists", json={}).status_code == 404
-
-
 def test_json_without_a_content_type_is_rejected(http: httpx.Client) -> None:
     assert http.post("/v1/table/t/drop", content=b"{}").status_code == 400
 

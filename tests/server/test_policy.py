@@ -80,15 +80,15 @@ def by(name, **more):
     return {"headers": {"x-api-key": name, **more}}
 
 
-@pytest.fixture
-def policy(tmp_path):
-    file = tmp_path / "policy.toml"
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    file = tmp_path_factory.mktemp("policy") / "policy.toml"
     file.write_text(GRANTS)
     return PolicyFile(file)
 
 
-@pytest.fixture
-def served(policy):
+@contextlib.contextmanager
+def serving_objects(policy):
     with connect("memory") as namespace:
         for names in (["prod"], ["prod", "in"], ["shared"], ["other"], ["deep"], ["deep", "x"]):
             namespace.create_namespace({"id": names})
@@ -98,6 +98,20 @@ def served(policy):
         namespace.declare_table({"id": ["deep", "x", "y", "t"]})
         with client_of(namespace, policy) as client:
             yield namespace, client
+
+
+@pytest.fixture(scope="module")
+def served(policy):
+    """Yield a namespace and a client of its server for tests that change nothing."""
+    with serving_objects(policy) as found:
+        yield found
+
+
+@pytest.fixture
+def changed(policy):
+    """Yield a namespace and a client of its server for a test that changes objects."""
+    with serving_objects(policy) as found:
+        yield found
 
 
 def decides(tmp_path, *patterns):
@@ -217,11 +231,6 @@ def test_every_operation_is_denied_on_every_route(served, name):
     assert len(seen) <= 2, seen
 
 
-def test_an_unauthenticated_caller_gets_code_16(served):
-    _, client = served
-    assert client.post("/v1/table/other%24t/drop").json()["code"] == 16
-
-
 def test_the_existence_of_a_database_is_not_disclosed(served):
     _, client = served
     texts = [
@@ -253,8 +262,8 @@ def test_listings_contain_only_readable_objects(served):
     assert is_denied(client.post("/v1/namespace/deep/describe", json={}, **by("rita")))
 
 
-def test_pages_do_not_disclose_hidden_objects(served):
-    namespace, client = served
+def test_pages_do_not_disclose_hidden_objects(changed):
+    namespace, client = changed
     for number in range(20):
         namespace.declare_table({"id": ["shared", f"s{number:02}"]})
     page = client.get("/v1/table?limit=1", **by("willy")).json()
@@ -274,8 +283,8 @@ def test_pages_do_not_disclose_hidden_objects(served):
         ("/v1/table", "tables", ["deep$x$y$t", "prod$s", "prod$t", "prod$u"]),
     ],
 )
-def test_a_filtered_listing_is_paged(served, path, key, names):
-    namespace, client = served
+def test_a_filtered_listing_is_paged(changed, path, key, names):
+    namespace, client = changed
     for name in "us":
         namespace.declare_table({"id": ["prod", name]})
     found, more = [], {}
@@ -313,8 +322,8 @@ def test_a_failed_listing_names_no_hidden_objects(served, monkeypatch):
     assert "other" not in answer.text
 
 
-def test_a_rename_needs_grants_on_both_names_and_adds_no_rights(served):
-    _, client = served
+def test_a_rename_needs_grants_on_both_names_and_adds_no_rights(changed):
+    _, client = changed
 
     def rename(who, source, target):
         body = {"new_table_name": target[-1], "new_namespace_id": target[:-1]}
@@ -405,8 +414,8 @@ def test_a_batch_needs_every_object(served):
     assert namespace.list_tables({"id": ["prod"]}).tables == ["t"]
 
 
-def test_a_location_of_another_table_is_denied(served):
-    namespace, client = served
+def test_a_location_of_another_table_is_denied(changed):
+    namespace, client = changed
     secret = namespace.describe_table({"id": ["other", "t"]}).location
     for what in ("register", "declare"):
         answer = client.post(f"/v1/table/prod%24x/{what}", json={"location": secret}, **by("willy"))
@@ -440,8 +449,8 @@ class Mondays:
         return False
 
 
-def test_a_policy_class(served):
-    namespace, _ = served
+def test_a_policy_class(changed):
+    namespace, _ = changed
     namespace.declare_table({"id": ["monday"]})
     namespace.declare_table({"id": ["tuesday"]})
     with client_of(namespace, find_policy(f"{__name__}:Mondays")) as client:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import itertools
 import re
 from functools import cache
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import PolicyFile
+from lance_namespace_impls.server import PolicyFile, ServerOptions, create_app
 
-from .test_policy import by, client_of, is_denied
+from .test_policy import Names, by, is_denied
 
 NAMES = ("a", "b", "*")
 IDENTIFIERS = [names for n in (1, 2, 3) for names in itertools.product(NAMES, repeat=n)]
@@ -97,11 +100,24 @@ def state(namespace):
     return found
 
 
-def pages(client, who, name, names, limit):
+@contextlib.contextmanager
+def application(namespace, policy):
+    """Yield a function that posts a request to the application; a server would start slowly."""
+    app = create_app(namespace, ServerOptions(callers=[Names()], policy=policy))
+    lifespan = app.router.lifespan_context(app)
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+    with asyncio.Runner() as runner:
+        runner.run(lifespan.__aenter__())
+        yield lambda path, **sent: runner.run(client.post(path, **sent))
+        runner.run(client.aclose())
+        runner.run(lifespan.__aexit__(None, None, None))
+
+
+def pages(post, who, name, names, limit):
     found, token = [], None
     while True:
         body = {"id": list(names), "limit": limit, "page_token": token}
-        answer = client.post(f"/{name}", json=body, **by(who))
+        answer = post(f"/{name}", json=body, **by(who))
         if answer.status_code != 200:
             return answer
         data = answer.json()
@@ -128,12 +144,12 @@ def check_sequence(folder, given_grants, sequence):
             namespace.create_namespace(made)
         for names in (("a", "a"), ("a", "*"), ("a", "b", "a"), ("b", "b"), ("*", "a")):
             namespace.declare_table({"id": list(names), "properties": {"mark": mark_of(names)}})
-        with client_of(namespace, PolicyFile(file)) as client:
+        with application(namespace, PolicyFile(file)) as post:
             for call in sequence:
-                check_call(namespace, client, given_grants, call)
+                check_call(namespace, post, given_grants, call)
 
 
-def check_call(namespace, client, given_grants, call):
+def check_call(namespace, post, given_grants, call):
     who, name, names, other, flag, limit = call
 
     def may(action, names, fitting=fits):
@@ -143,7 +159,7 @@ def check_call(namespace, client, given_grants, call):
     action = OPERATIONS[name].action.value
     if name.startswith("List"):
         parent = () if name == "ListAllTables" or flag else names[:1]
-        found = pages(client, who, name, parent, limit)
+        found = pages(post, who, name, parent, limit)
         kind = "namespace" if name == "ListNamespaces" else "table"
         fitting = fits_below if name == "ListNamespaces" else fits
         shown = [
@@ -176,7 +192,7 @@ def check_call(namespace, client, given_grants, call):
         )
     elif name.startswith("Alter"):
         body["set_properties"] = {"n": str(limit)}
-    answer = client.post(f"/{name}", json=body, **by(who))
+    answer = post(f"/{name}", json=body, **by(who))
     # Code 15 can also mean that a moved table is outside the locations that callers can access.
     by_policy = is_denied(answer) and "ask the operator for a grant" in answer.text
     assert by_policy is not allowed, (call, answer.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -13,12 +12,6 @@ from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.execution.context import MAX_REQUEST_ID_LENGTH
 from tests.servers.echo import EchoNamespace
-
-
-@pytest.fixture
-def uri() -> Iterator[str]:
-    with serving(EchoNamespace()) as uri:
-        yield uri
 
 
 def fail(uri: str, headers: dict[str, str | bytes]) -> str:

@@ -81,14 +81,7 @@ def allowed(policy, asked):
 
 @pytest.fixture(scope="module")
 def store():
-    with GuardedS3() as found:
-        yield found
-
-
-@pytest.fixture
-def guarded_store(store):
-    """Yield the store; it restricts temporary keys to the permissions of their session policy."""
-    store.clear()
+    """Yield a store that restricts temporary keys to the permissions of their session policy."""
 
     def refuses(asked):
         if asked.access_key is None:
@@ -96,9 +89,9 @@ def guarded_store(store):
         policy = session_policy_of(asked.access_key)
         return policy is not None and not allowed(policy, asked)
 
-    store.refuses = refuses
-    yield store
-    store.refuses = lambda asked: False
+    with GuardedS3() as found:
+        found.refuses = refuses
+        yield found
 
 
 GRANTS = """
@@ -119,31 +112,32 @@ on = [["**"]]
 """
 
 
-@pytest.fixture
-def served(guarded_store, tmp_path):
-    root = f"s3://{guarded_store.bucket}/tables"
+@pytest.fixture(scope="module")
+def served(store, tmp_path_factory):
+    root = f"s3://{store.bucket}/tables"
     properties = {
         "path": root,
-        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
+        **{f"storage.{k}": v for k, v in store.options(OPERATOR).items()},
     }
     made = {name: new_token(name) for name in ("reader", "writer", "manager")}
-    tokens, grants = tmp_path / "tokens.toml", tmp_path / "grants.toml"
+    files = tmp_path_factory.mktemp("files")
+    tokens, grants = files / "tokens.toml", files / "grants.toml"
     tokens.write_text("\n".join(each.entry for each in made.values()))
     grants.write_text(GRANTS)
     options = ServerOptions(
         callers=[TokenFile(tokens)],
         policy=PolicyFile(grants),
-        vend_role=AssumeRole(ROLE, endpoint=guarded_store.uri),
+        vend_role=AssumeRole(ROLE, endpoint=store.uri),
     )
     with connect("dir", properties) as namespace:
-        for name in ("mine", "mine2", "a*b", "axb"):
+        for name in ("mine", "mine2", "a*b", "axb", "written"):
             namespace.create_table({"id": [name]}, pa.table({"a": [1, 2]}))
         with serving(namespace, options) as uri:
 
             def client(name):
                 return connect("rest", {"uri": uri, "auth_token": made[name].token})
 
-            yield client, guarded_store, root
+            yield client, store, root
 
 
 def described(client, who, table):
@@ -157,6 +151,7 @@ def test_a_reader_reads_its_table_and_nothing_else(served):
     location, options = described(client, "reader", "mine")
     assert options["aws_access_key_id"] != OPERATOR
     assert options["aws_session_token"]
+    store.asked.clear()
     assert lance.dataset(location, storage_options=options).to_table()["a"].to_pylist() == [1, 2]
     used = {asked.access_key for asked in store.asked}
     assert options["aws_access_key_id"] in used
@@ -171,7 +166,7 @@ def test_a_reader_reads_its_table_and_nothing_else(served):
 
 def test_a_writer_writes_only_its_table(served):
     client, store, root = served
-    location, options = described(client, "writer", "mine")
+    location, options = described(client, "writer", "written")
     lance.write_dataset(pa.table({"a": [3]}), location, mode="append", storage_options=options)
     assert lance.dataset(location, storage_options=options).count_rows() == 3
     before = store.objects()
@@ -218,10 +213,10 @@ def test_credentials_are_vended_only_on_request_and_with_read_access(served):
         assert location.startswith("fresh2")
 
 
-def test_an_unavailable_token_service_is_code_17(guarded_store, tmp_path):
+def test_an_unavailable_token_service_is_code_17(store):
     properties = {
-        "path": f"s3://{guarded_store.bucket}/tables",
-        **{f"storage.{k}": v for k, v in guarded_store.options(OPERATOR).items()},
+        "path": f"s3://{store.bucket}/other",
+        **{f"storage.{k}": v for k, v in store.options(OPERATOR).items()},
     }
     with connect("dir", properties) as namespace:
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))

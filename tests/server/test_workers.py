@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import re
 import signal
 import socket
@@ -24,7 +23,7 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
-from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, run, serve
+from lance_namespace_impls.server import ServerOptions, new_token, run, serve
 from lance_namespace_impls.server.run import _Server
 from lance_namespace_impls.server.workers.supervisor import Job, Listeners, check_workers
 from tests.servers.certificates import Authority
@@ -75,37 +74,59 @@ def table(path):
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
 
 
-def describe(uri):
+def call(uri, operation="describe"):
     with http_client(uri, timeout=PATIENCE) as client:
-        return client.post("/v1/table/t/describe", json={}).status_code
+        return client.post(f"/v1/table/t/{operation}", json={}).status_code
 
 
-def test_workers_share_the_port_and_the_metrics(tmp_path):
-    table(tmp_path)
-    with running(tmp_path, workers=3) as (process, uri):
-        assert len(children(process)) == 3
-        with ThreadPoolExecutor(16) as threads:
-            assert set(threads.map(describe, [uri] * 60)) == {200}
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Yield the process and the address of a server with two workers.
 
-        def count():
-            text = httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
-            samples = [s for f in text_string_to_metric_families(text) for s in f.samples]
-            # The samples have no label with a worker's process id.
-            assert not any("pid" in sample.labels for sample in samples)
-            return sum(
-                s.value
-                for s in samples
-                if s.name == "lance_ns_requests_total" and s.labels["code"] == "ok"
-            )
-
-        for _ in range(6):
-            wait_until(lambda: count() == 60)
+    A test that counts calls uses an operation that no other test uses.
+    """
+    path = tmp_path_factory.mktemp("shared")
+    table(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("TOKIO_WORKER_THREADS", raising=False)
+        with running(path) as found:
+            yield found
 
 
-def test_a_taken_port_is_rejected(tmp_path):
+def workers_of(process):
+    """Wait until a server has two workers, and return their process ids."""
+    wait_until(lambda: len(children(process)) == 2)
+    return children(process)
+
+
+def test_workers_share_the_port_and_the_metrics(shared):
+    process, uri = shared
+    assert len(workers_of(process)) == 2
+    with ThreadPoolExecutor(16) as threads:
+        assert set(threads.map(call, [uri] * 60, ["count_rows"] * 60)) == {200}
+
+    def count():
+        text = httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
+        samples = [s for f in text_string_to_metric_families(text) for s in f.samples]
+        # The samples have no label with a worker's process id.
+        assert not any("pid" in sample.labels for sample in samples)
+        return sum(
+            s.value
+            for s in samples
+            if s.name == "lance_ns_requests_total"
+            and s.labels["code"] == "ok"
+            and s.labels["operation"] == "CountTableRows"
+        )
+
+    for _ in range(6):
+        wait_until(lambda: count() == 60)
+
+
+def test_a_taken_port_is_rejected(shared, tmp_path):
     namespace = connect("dir", {"path": str(tmp_path)})
-    with running(tmp_path) as (_, uri), pytest.raises(InvalidInputError, match="cannot listen on"):
-        serve(namespace, port=int(uri.rpartition(":")[2]), workers=2)
+    port = int(shared[1].rpartition(":")[2])
+    with pytest.raises(InvalidInputError, match="cannot listen on"):
+        serve(namespace, port=port, workers=2)
 
 
 def test_a_worker_accepts_from_the_sockets_of_dead_workers():
@@ -154,64 +175,59 @@ def counted(uri, calls):
     return figure in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
 
 
-@pytest.mark.parametrize("given", [None, "3"])
-def test_workers_divide_the_cores(given, tmp_path, monkeypatch):
-    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
-    if given is not None:
-        monkeypatch.setenv("TOKIO_WORKER_THREADS", given)
-    with running(tmp_path, workers=2) as (process, _):
-        share = given or str(max(1, len(os.sched_getaffinity(0)) // 2))
-        for pid in children(process):
-            with open(f"/proc/{pid}/environ") as file:
-                assert f"TOKIO_WORKER_THREADS={share}" in file.read().split("\0")
+def threads_of(pid):
+    """Return the number of threads of a worker's tokio runtime, as set in its environment."""
+    with open(f"/proc/{pid}/environ") as file:
+        variables = dict(line.partition("=")[::2] for line in file.read().split("\0"))
+    return variables["TOKIO_WORKER_THREADS"]
 
 
-def test_a_dead_worker_is_replaced_and_metrics_are_preserved(tmp_path):
-    table(tmp_path)
-    with running(tmp_path) as (process, uri):
-        for _ in range(10):
-            assert describe(uri) == 200
-        # A call is counted after its response, so a worker that is killed between them loses it.
-        wait_until(lambda: counted(uri, 10))
-        before = children(process)
-        os.kill(before[0], signal.SIGKILL)
-        for _ in range(20):
-            assert describe(uri) == 200, "the others take its connections"
-        wait_until(lambda: len(children(process)) == 2 and before[0] not in children(process))
-        wait_until(lambda: counted(uri, 30))
+def test_workers_divide_the_cores(shared):
+    share = str(max(1, len(os.sched_getaffinity(0)) // 2))
+    assert [threads_of(pid) for pid in workers_of(shared[0])] == [share] * 2
 
 
-def test_all_workers_are_replaced_after_being_killed(tmp_path):
-    table(tmp_path)
-    with running(tmp_path) as (process, uri):
-        before = children(process)
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
-        assert describe(uri) == 200, "a connection waits for a worker"
-        assert not set(before) & set(children(process))
+def test_a_dead_worker_is_replaced_and_metrics_are_preserved(shared):
+    process, uri = shared
+    before = workers_of(process)
+    for _ in range(10):
+        assert call(uri) == 200
+    # A call is counted after its response, so a worker that is killed between them loses it.
+    wait_until(lambda: counted(uri, 10))
+    os.kill(before[0], signal.SIGKILL)
+    for _ in range(20):
+        assert call(uri) == 200, "the others take its connections"
+    wait_until(lambda: len(children(process)) == 2 and before[0] not in children(process))
+    wait_until(lambda: counted(uri, 30))
 
 
-def test_hangup_replaces_each_worker_and_no_call_fails(tmp_path):
-    table(tmp_path)
-    with running(tmp_path) as (process, uri):
-        before = children(process)
-        stop, statuses = threading.Event(), []
+def test_all_workers_are_replaced_after_being_killed(shared):
+    process, uri = shared
+    before = workers_of(process)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    assert call(uri, "exists") == 200, "a connection waits for a worker"
+    assert not set(before) & set(children(process))
 
-        def call():
-            while not stop.is_set():
-                statuses.append(describe(uri))
 
-        thread = threading.Thread(target=call)
-        thread.start()
-        try:
-            process.send_signal(signal.SIGHUP)
-            wait_until(
-                lambda: not set(before) & set(children(process)) and len(children(process)) == 2
-            )
-        finally:
-            stop.set()
-            thread.join()
-        assert set(statuses) == {200}
+def test_hangup_replaces_each_worker_and_no_call_fails(shared):
+    process, uri = shared
+    before = workers_of(process)
+    stop, statuses = threading.Event(), []
+
+    def call_repeatedly():
+        while not stop.is_set():
+            statuses.append(call(uri, "exists"))
+
+    thread = threading.Thread(target=call_repeatedly)
+    thread.start()
+    try:
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: not set(before) & set(children(process)) and len(children(process)) == 2)
+    finally:
+        stop.set()
+        thread.join()
+    assert set(statuses) == {200}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -301,12 +317,3 @@ def test_the_namespace_of_the_pickle_check_is_closed(tmp_path, monkeypatch):
     check_workers(Job(namespace, ServerOptions(), print), 1)
     assert len(closed) == 1 and closed[0] is not namespace
     check_workers(Job(Plain(), ServerOptions(), print), 1)
-
-
-def test_caller_sources_can_be_pickled(tmp_path):
-    made = new_token("ana")
-    file = tmp_path / "tokens.toml"
-    file.write_text(made.entry)
-    options = ServerOptions(callers=[TokenFile(file), OidcIssuer("https://issuer.example", "me")])
-    tokens, issuer = pickle.loads(pickle.dumps(options)).callers
-    assert isinstance(tokens, TokenFile) and isinstance(issuer, OidcIssuer)

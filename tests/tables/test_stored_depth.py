@@ -50,7 +50,7 @@ def lake() -> Iterator[Any]:
         ("g", "plain", False),
     ],
 )
-def test_an_update_stores_no_value_of_unknown_depth(
+def test_an_update_cannot_store_values_of_unknown_depth(
     lake: Any, column: str, expression: str, is_accepted: bool
 ) -> None:
     request = {**T, "updates": [[column, expression]]}

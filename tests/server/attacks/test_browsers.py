@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import socket
@@ -17,12 +18,26 @@ from tests.server.attacks.hostile_arrow import good, stream_of
 STREAM = "application/vnd.apache.arrow.stream"
 
 
-@pytest.fixture
-def served(tmp_path):
-    with connect("dir", {"path": str(tmp_path)}) as namespace:
+@contextlib.contextmanager
+def serving_a_table(root):
+    with connect("dir", {"path": str(root)}) as namespace:
         namespace.create_table({"id": ["t"]}, pa.Table.from_batches([good()]))
         with serving(namespace) as uri:
             yield namespace, uri
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Yield a namespace and its server for tests that change nothing."""
+    with serving_a_table(tmp_path_factory.mktemp("tables")) as found:
+        yield found
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Yield a namespace and its server for a test that changes tables."""
+    with serving_a_table(tmp_path) as found:
+        yield found
 
 
 def ask(uri, path, headers, body=None, method="POST"):
@@ -55,10 +70,16 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        *[("/v1/table/t/drop", kind) for kind in FORMS],
+        ("/DropTable?x=1", "text/plain"),
+        ("/v1/table/u/create", "text/plain"),
+    ],
+)
 @pytest.mark.parametrize("empty", [True, False])
-@pytest.mark.parametrize("path", ["/v1/table/t/drop", "/DropTable?x=1", "/v1/table/u/create"])
-def test_a_form_changes_nothing_whatever_its_body(served, kind, empty, path):
+def test_html_forms_change_nothing(served, kind, empty, path):
     body = b"" if empty else FORMS[kind]
     assert "Content-Type" in refused(served, {"Content-Type": kind}, body, code=13, path=path)
 
@@ -86,7 +107,7 @@ def test_a_body_says_what_it_is(served, path, kind):
     ],
 )
 @pytest.mark.parametrize("body", [None, b"{}"])
-def test_another_site_is_denied(served, headers, body):
+def test_requests_of_other_sites_are_denied(served, headers, body):
     assert "other sites" in refused(served, headers, body, code=15)
 
 
@@ -104,7 +125,7 @@ def test_another_site_is_denied(served, headers, body):
         "",
     ],
 )
-def test_a_name_that_is_made_to_lead_here_is_denied(served, host):
+def test_unknown_host_names_are_denied(served, host):
     """DNS rebinding: an attacker's host name resolves to this machine."""
     assert "--allow-host" in refused(served, {"Host": host}, code=15)
 
@@ -154,16 +175,16 @@ def test_no_cors_headers_are_sent(served):
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_posts_without_body_and_content_type_are_accepted(served):
-    namespace, uri = served
+def test_posts_without_body_and_content_type_are_accepted(changed):
+    namespace, uri = changed
     assert ask(uri, "/v1/table/t/tags/list", {})[0] == 200
     assert ask(uri, "/v1/table/t/version/list", {})[0] == 200
     assert ask(uri, "/v1/table/t/drop", {})[0] == 200
     assert list(namespace.iter_tables()) == []
 
 
-def test_posts_with_a_valid_content_type_are_accepted(served):
-    namespace, uri = served
+def test_posts_with_a_valid_content_type_are_accepted(changed):
+    namespace, uri = changed
     body = io.BytesIO(stream_of(good())).getvalue()
     assert ask(uri, "/v1/table/u/create", {"Content-Type": STREAM}, body)[0] == 200
     assert ask(uri, "/v1/table/u/drop", {"Content-Type": "application/json"}, b"{}")[0] == 200
@@ -205,7 +226,7 @@ def test_repeated_host_headers_are_rejected(served, hosts, target):
         "http://localhost.evil.example",
     ],
 )
-def test_a_name_in_the_request_line_stands_for_the_header(served, authority):
+def test_a_host_in_the_request_line_replaces_the_header(served, authority):
     """RFC 9112 requires a server to use this host and to ignore the header."""
     namespace, uri = served
     for host in ("Host: localhost\r\n", ""):

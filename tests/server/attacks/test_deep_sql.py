@@ -109,7 +109,7 @@ def answers(chains, ways=WAYS):
     return found
 
 
-def test_every_text_is_refused_everywhere():
+def test_deep_sql_is_rejected_by_every_operation():
     found = answers(CHAINS)
     assert len(found) == len(CHAINS) * len(WAYS)
     assert {code for _, _, code, _ in found} == {13}, [f for f in found if f[2] != 13]

@@ -12,7 +12,6 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.errors import first_line
 from lance_namespace_impls.server import serving
@@ -37,7 +36,7 @@ FILLS = ("x", "/", "rust/", ", ", " ", "src/", "Not found: ", "column ", "locati
 
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize("text", TEXTS)
-def test_messages_are_read_in_time_that_grows_no_faster_than_they_do(text, fill):
+def test_messages_are_not_parsed_in_quadratic_time(text, fill):
     def seconds(size):
         error = OSError(TEXTS[text].format(fill * (size // len(fill))))
         best = float("inf")
@@ -98,10 +97,10 @@ def boolean(depth):
     return query
 
 
-@pytest.mark.parametrize("depth", [33, 100, 300])
+@pytest.mark.parametrize("depth", [33, 300])
 @pytest.mark.parametrize("make", [boost, boolean])
 @pytest.mark.parametrize("operation", ["query", "explain_plan", "analyze_plan"])
-def test_a_full_text_query_within_a_full_text_query(served, make, depth, operation):
+def test_deeply_nested_full_text_queries_are_rejected(served, make, depth, operation):
     query = {"structured_query": {"query": make(depth)}}
     request = {"id": ["t"], "vector": {}, "k": 1, "full_text_query": query}
     if operation == "explain_plan":
@@ -111,16 +110,7 @@ def test_a_full_text_query_within_a_full_text_query(served, make, depth, operati
     assert "\n" not in response.json()["error"]
 
 
-def test_a_full_text_query_in_process(tmp_path):
-    with connect("dir", {"path": str(tmp_path)}) as namespace:
-        namespace.create_table({"id": ["t"]}, pa.table({"s": ["apple"]}))
-        query = {"structured_query": {"query": boost(300)}}
-        with pytest.raises(LanceNamespaceError) as caught:
-            namespace.query_table({"id": ["t"], "vector": None, "k": 1, "full_text_query": query})
-        assert caught.value.code == 13
-
-
-@pytest.mark.parametrize("depth", [500, 5_000, 50_000])
+@pytest.mark.parametrize("depth", [500, 50_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 @pytest.mark.parametrize(
     "path", ["/v1/table/t/describe", "/QueryTable", "/CreateNamespace", "/v1/table/t/update"]

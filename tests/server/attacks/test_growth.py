@@ -59,7 +59,7 @@ def ways(expression):
 
 
 @pytest.mark.parametrize("expression", GROWING)
-def test_what_grows_without_bound_is_refused(http, expression):
+def test_expressions_with_unbounded_results_are_rejected(http, expression):
     for name, body in ways(expression):
         answer = http.post(f"/v1/table/t/{name}", content=json.dumps(body), headers={
             "content-type": "application/json"})  # fmt: skip

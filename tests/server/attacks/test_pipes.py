@@ -50,7 +50,7 @@ def test_properties_in_a_pipe_are_rejected_immediately(client, tmp_path):
         ("exists", {"version": 2}),
     ],
 )
-def test_who_waits_at_a_pipe_waits_alone(client, tmp_path, path, body):
+def test_a_call_that_blocks_on_a_pipe_does_not_block_others(client, tmp_path, path, body):
     [manifest] = (tmp_path / "t.lance" / "_versions").glob("*.manifest")
     with pipe_at(manifest):
         waiting = threading.Thread(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ import pytest
 from lance_namespace_client.models import ListOperationsResponse, RegisterTableResponse
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import Reach, ServerOptions, serving
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
 from tests.servers.echo import EchoNamespace
@@ -35,9 +37,8 @@ def arrow_bytes() -> bytes:
     return bytes(sink.getvalue())
 
 
-@pytest.fixture
-def namespace(tmp_path: Path) -> Iterator[MemoryNamespace]:
-    root = tmp_path / "lake"
+@contextmanager
+def with_a_table(root: Path) -> Iterator[MemoryNamespace]:
     root.mkdir()
     storage = {
         "aws_access_key_id": "id",
@@ -47,6 +48,12 @@ def namespace(tmp_path: Path) -> Iterator[MemoryNamespace]:
     with Mixed(MemoryConfig(root=str(root), storage=storage)) as found:
         found.create_namespace({"id": ["ns"]})
         found.create_table({"id": ["ns", "t"]}, ROWS)
+        yield found
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[MemoryNamespace]:
+    with with_a_table(tmp_path / "lake") as found:
         yield found
 
 
@@ -122,11 +129,21 @@ WITH_OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MemoryNamespace, Caller]]:
+    """Yield a namespace and a client of its server for requests that are rejected."""
+    root = tmp_path_factory.mktemp("unchanged") / "lake"
+    with with_a_table(root) as namespace, serving(namespace) as address:
+        yield namespace, Caller(address)
+
+
 @pytest.mark.parametrize("way", WITH_OPTIONS)
-def test_a_caller_names_no_storage_option(namespace: MemoryNamespace, way: str) -> None:
+def test_callers_cannot_set_storage_options(
+    unchanged: tuple[MemoryNamespace, Caller], way: str
+) -> None:
+    namespace, caller = unchanged
     before = state(namespace)
-    with serving(namespace) as address:
-        message = said(WITH_OPTIONS[way](Caller(address)))
+    message = said(WITH_OPTIONS[way](caller))
     assert "storage options" in message and "--allow-storage-option" in message
     assert state(namespace) == before
 
@@ -140,7 +157,7 @@ def test_callers_can_set_allowed_storage_options(namespace: MemoryNamespace) -> 
         assert "aws_region" not in said(caller.json("/v1/table/ns$b/declare", body))
 
 
-def test_an_allowed_endpoint_takes_no_credentials_along(namespace: MemoryNamespace) -> None:
+def test_an_allowed_endpoint_does_not_receive_the_credentials(namespace: MemoryNamespace) -> None:
     with serving(
         namespace, ServerOptions(reach=Reach(storage_options=THEFT), vend_storage_options=True)
     ) as address:
@@ -176,35 +193,47 @@ OUTSIDE = (
 )
 
 
+def put_outside(folder: Path) -> Path:
+    """Create a dataset outside the namespace, and a link to its folder inside the namespace."""
+    found = folder / "outside"
+    lance.write_dataset(ROWS, str(found / "victim"))
+    (folder / "lake").mkdir(exist_ok=True)
+    (folder / "lake" / "link").symlink_to(found)
+    (folder / "lakebeside").mkdir()
+    return found
+
+
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """Create a dataset outside the namespace, and a link to its folder inside the namespace."""
-    found = tmp_path / "outside"
-    lance.write_dataset(ROWS, str(found / "victim"))
-    (tmp_path / "lake").mkdir(exist_ok=True)
-    (tmp_path / "lake" / "link").symlink_to(found)
-    (tmp_path / "lakebeside").mkdir()
-    return found
+    return put_outside(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Namespace, Caller]]:
+    """Yield a folder with a namespace and an outside dataset, the namespace, and a client."""
+    folder = tmp_path_factory.mktemp("beside")
+    put_outside(folder)
+    config = MemoryConfig(root=str(folder / "lake"))
+    with Mixed(config) as namespace, serving(namespace) as address:
+        namespace.create_namespace({"id": ["ns"]})
+        yield folder, namespace, Caller(address)
 
 
 @pytest.mark.parametrize("location", OUTSIDE)
 @pytest.mark.parametrize("operation", ["declare", "register"])
-def test_a_caller_chooses_no_place_outside(
-    outside: Path, tmp_path: Path, operation: str, location: str
+def test_callers_cannot_choose_locations_outside(
+    beside: tuple[Path, Namespace, Caller], operation: str, location: str
 ) -> None:
-    root = tmp_path / "lake"
-    with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
-        namespace.create_namespace({"id": ["ns"]})
-        before = contents(tmp_path)
-        where = location.format(outside=outside, root=root)
-        caller = Caller(address)
-        for body in ({"location": where}, {"location": where, "mode": "Overwrite"}):
-            if operation == "declare" and "mode" in body:
-                continue
-            message = said(caller.json(f"/v1/table/ns$new/{operation}", body))
-            assert "--allow-location" in message
-        assert contents(tmp_path) == before
-        assert list(namespace.iter_tables(["ns"])) == []
+    folder, namespace, caller = beside
+    before = contents(folder)
+    where = location.format(outside=folder / "outside", root=folder / "lake")
+    for body in ({"location": where}, {"location": where, "mode": "Overwrite"}):
+        if operation == "declare" and "mode" in body:
+            continue
+        message = said(caller.json(f"/v1/table/ns$new/{operation}", body))
+        assert "--allow-location" in message
+    assert contents(folder) == before
+    assert list(namespace.iter_tables(["ns"])) == []
 
 
 def test_callers_can_use_locations_inside_the_namespace(tmp_path: Path) -> None:
@@ -255,9 +284,7 @@ def test_a_registered_path_on_the_servers_disk_is_denied(outside: Path, tmp_path
             assert Caller(address).json("/v1/table/ns$t/count_rows", {}).json() == 3
 
 
-def test_a_directory_serves_no_table_that_a_link_leads_out_to(
-    outside: Path, tmp_path: Path
-) -> None:
+def test_tables_behind_links_that_lead_outside_are_denied(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     (root / "linked").symlink_to(outside / "victim")
     with connect("dir", {"path": str(root)}) as namespace, serving(namespace) as address:
@@ -350,7 +377,7 @@ def test_a_blob_uri_cannot_read_a_file_of_the_server(tmp_path: Path) -> None:
         assert list(namespace.iter_tables()) == ["t"]
 
 
-def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path) -> None:
+def test_responses_contain_only_harmless_options(tmp_path: Path) -> None:
     storage = {
         "aws_region": "eu-west-1",
         "metadata_endpoint": f"https://me:{SECRET}@store.example",

@@ -77,7 +77,7 @@ QUERY_REQUEST = (
 )
 
 
-def test_queries_leave_room_for_metadata_and_are_bounded():
+def test_queries_have_a_limit_and_do_not_block_metadata_calls():
     namespace = Slow()
     with (
         served(namespace, queries=2, waiting=2, waiting_seconds=0.5) as (_, client),
@@ -159,7 +159,7 @@ def test_a_client_that_reads_nothing_is_disconnected():
                 pass
 
 
-def test_uploads_that_trickle_hold_up_no_other():
+def test_slow_uploads_do_not_block_other_uploads():
     namespace = EchoNamespace()
     with (
         served(namespace, uploads=2, upload_window_seconds=1) as (uri, client),
@@ -205,7 +205,7 @@ def test_an_upload_has_a_total_deadline():
 @pytest.mark.parametrize(
     "sent", [b"", b"POST /v1/table/t", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nx-a: "]
 )
-def test_half_a_request_has_a_deadline(sent):
+def test_an_incomplete_request_has_a_deadline(sent):
     namespace = EchoNamespace()
     with served(namespace, header_seconds=0.5) as (uri, client):
         with open_connection(uri, sent) as connection:

@@ -105,7 +105,7 @@ def calls(depth: int) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_deep_values_of_other_tools_do_not_end_the_server(tmp_path: Path, depth: int) -> None:
+def test_deep_values_of_other_tools_do_not_crash_the_server(tmp_path: Path, depth: int) -> None:
     write(tmp_path / "t.lance", depth)
     with running(tmp_path, workers=1) as (process, uri), http_client(uri, timeout=300) as client:
         codes = set()

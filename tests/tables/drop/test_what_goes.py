@@ -76,7 +76,7 @@ def _foreign(lake: Lake, location: str) -> None:
         put_file(lake, f"{location}/{folder}", name, "keep me")
 
 
-def test_files_that_lance_did_not_write_stay_among_its_own(lake: Lake, ns: MemoryNamespace) -> None:
+def test_a_drop_keeps_files_that_lance_did_not_write(lake: Lake, ns: MemoryNamespace) -> None:
     location = str(ns.declare_table({"id": ["ns", "all"]}).location)
     everything(location, lake.storage)
     _foreign(lake, location)
