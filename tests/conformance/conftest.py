@@ -11,3 +11,9 @@ from .trace import Trace, record
 def recording() -> Trace:
     """All calls of every check on a correct target, with their answers."""
     return record("mixed")
+
+
+@pytest.fixture(scope="session")
+def managed_recording() -> Trace:
+    """The same on a catalog that manages table versions."""
+    return record("managed")

@@ -29,9 +29,11 @@ class Namespace:
 '''
 
 
-@pytest.fixture
-def pylance(tmp_path):
-    target = ProcessTarget(PYLANCE, {"root": str(tmp_path)}, sys.executable)
+@pytest.fixture(scope="module")
+def pylance(tmp_path_factory):
+    """One interpreter for all tests, since importing pylance takes long."""
+    root = tmp_path_factory.mktemp("pylance")
+    target = ProcessTarget(PYLANCE, {"root": str(root)}, sys.executable)
     yield target
     target.close()
 
@@ -55,8 +57,8 @@ def test_a_method_with_a_dict_parameter_receives_a_dict(pylance):
 
 
 def test_an_answer_can_be_a_dict(pylance):
-    assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
-    reply = pylance.call(Step("DescribeTableVersion", {"id": ["t"], "version": 1}))
+    assert pylance.call(Step("CreateTable", {"id": ["described"]}, plain(1))).succeeded
+    reply = pylance.call(Step("DescribeTableVersion", {"id": ["described"], "version": 1}))
     assert (reply.answer or {})["version"]["version"] == 1, reply.outcome()
 
 
@@ -66,8 +68,8 @@ def test_a_request_rejected_by_the_official_model_is_code_13(pylance):
 
 
 def test_a_list_field_of_the_official_model_is_passed_as_a_list(pylance):
-    assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
-    request = {"id": ["t"], "on": "x", "when_not_matched_insert_all": True}
+    assert pylance.call(Step("CreateTable", {"id": ["merged"]}, plain(1))).succeeded
+    request = {"id": ["merged"], "on": "x", "when_not_matched_insert_all": True}
     reply = pylance.call(Step("MergeInsertIntoTable", request, plain(3)))
     assert reply.succeeded, reply.outcome()
 

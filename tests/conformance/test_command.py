@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -39,8 +40,19 @@ def pylance_class(tmp_path):
     return ["--class", "lance.namespace:DirectoryNamespace", "-p", f"root={tmp_path / 'tables'}"]
 
 
-def test_a_run_without_failures_exits_with_status_0(tmp_path):
-    found = invoke(*impl(tmp_path), *ONLY)
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory):
+    """A run without failures, and the paths of its reports by format."""
+    folder = tmp_path_factory.mktemp("passed")
+    paths = {kind: folder / f"r.{kind}" for kind in ("json", "xml", "html", "svg")}
+    reports = [word for path in paths.values() for word in ("--report", path)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        return invoke(*impl(folder), *ONLY, *reports), paths
+
+
+def test_a_run_without_failures_exits_with_status_0(passed):
+    found, _ = passed
     assert found.exit_code == 0, found.output
     assert " 0 fail" in found.output
 
@@ -128,23 +140,20 @@ def test_a_wrong_command_line_exits_with_status_2(arguments):
     assert invoke(*arguments).exit_code == 2
 
 
-def test_reports_are_written_in_every_format(tmp_path):
-    paths = [tmp_path / f"r.{kind}" for kind in ("json", "xml", "html", "svg")]
-    found = invoke(*impl(tmp_path), *ONLY, *(w for p in paths for w in ("--report", p)))
-    assert found.exit_code == 0, found.output
-    report = json.loads(paths[0].read_text())
+def test_reports_are_written_in_every_format(passed):
+    _, paths = passed
+    report = json.loads(paths["json"].read_text())
     entry = next(e for e in report["checks"] if e["id"] == "LN-TABLE-DECLARE-001")
     assert (entry["result"], entry["level"]) == ("pass", "MUST")
     assert sum(report["summary"].values()) == len(report["checks"])
-    assert int(ET.parse(paths[1]).getroot().get("tests")) == len(report["checks"])
-    assert "LN-TABLE-DECLARE-001" in paths[2].read_text()
-    assert "passed" in paths[3].read_text()
+    assert int(ET.parse(paths["xml"]).getroot().get("tests")) == len(report["checks"])
+    assert "LN-TABLE-DECLARE-001" in paths["html"].read_text()
+    assert "passed" in paths["svg"].read_text()
 
 
-def test_the_report_conforms_to_its_schema(tmp_path):
-    path = tmp_path / "r.json"
-    invoke(*impl(tmp_path), *ONLY, "--report", path)
-    report, form = json.loads(path.read_text()), schema()
+def test_the_report_conforms_to_its_schema(passed):
+    _, paths = passed
+    report, form = json.loads(paths["json"].read_text()), schema()
     assert set(report) == set(form["required"]) == set(form["properties"])
     check = form["$defs"]["check"]
     for entry in report["checks"]:
@@ -153,10 +162,11 @@ def test_the_report_conforms_to_its_schema(tmp_path):
     assert {r.value for r in Result} == set(form["properties"]["summary"]["required"])
 
 
-def test_reports_are_compared(tmp_path):
+def test_reports_are_compared(passed, tmp_path):
+    _, reports = passed
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     for path in paths:
-        invoke(*impl(tmp_path), *ONLY, "--report", path)
+        shutil.copy(reports["json"], path)
     found = invoke("compare", *paths, "--report", tmp_path / "both.html")
     assert found.exit_code == 0, found.output
     assert (tmp_path / "both.html").read_text().count("LN-TABLE-DECLARE-001") >= 1

@@ -20,7 +20,7 @@ ONLY = ("LN-SEQUENCE-*",)
 
 
 @pytest.mark.parametrize("name", ["dir", "mixed", "three-levels"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
 def test_a_correct_target_passes_every_sequence(name, seed, tmp_path):
     with correct(name, tmp_path) as target:
         outcome = run(target, Options(only=ONLY, seed=seed, max_seconds=600))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .trace import Trace, record, touched, verdict
+from .trace import Trace, touched, verdict
 from .wrong.sets import FAULTS, OPEN, left_open
 
 pytestmark = [
@@ -19,8 +19,8 @@ SAMPLE = [name for name in RUN if " answer " in name or " request " in name][::7
 
 
 @pytest.fixture(scope="module")
-def traces(recording) -> dict[str, Trace]:
-    return {"mixed": recording, "managed": record("managed")}
+def traces(recording, managed_recording) -> dict[str, Trace]:
+    return {"mixed": recording, "managed": managed_recording}
 
 
 @pytest.mark.parametrize("name", SAMPLE)

@@ -71,29 +71,31 @@ def measured(html, folder, width, *arguments):
     return json.loads(unescape(title[1]))
 
 
-@pytest.mark.parametrize("width", [400, 1200])
-def test_the_page_fits_its_window(html, width, tmp_path):
-    found = measured(html, tmp_path, width)
-    assert found["width"] == width
-    assert found["needed"] <= width
+@pytest.fixture(scope="module")
+def wide(html, tmp_path_factory):
+    """The measurements of the page in a wide window, with the light color scheme."""
+    return measured(html, tmp_path_factory.mktemp("wide"), 1200)
 
 
-def test_the_matrix_is_filtered_and_links_to_a_failure(html, tmp_path):
-    found = measured(html, tmp_path, 1200)
-    assert found["headings"] == ["Operation", "ours", "pylance"]
-    assert min(found["all"].values()) > 0
-    assert found["without_passed"] == {**found["all"], "pass": 0}
-    assert found["link"] == f"#{found['id']}"
-    assert found["open"] > 2 * found["closed"]
-    assert "Expected: " in found["text"] and "Python" in found["text"]
+def test_the_page_fits_its_window(html, wide, tmp_path):
+    for width, found in ((1200, wide), (400, measured(html, tmp_path, 400))):
+        assert found["width"] == width
+        assert found["needed"] <= width
 
 
-def test_the_page_follows_the_color_scheme_of_the_system(html, tmp_path):
+def test_the_matrix_is_filtered_and_links_to_a_failure(wide):
+    assert wide["headings"] == ["Operation", "ours", "pylance"]
+    assert min(wide["all"].values()) > 0
+    assert wide["without_passed"] == {**wide["all"], "pass": 0}
+    assert wide["link"] == f"#{wide['id']}"
+    assert wide["open"] > 2 * wide["closed"]
+    assert "Expected: " in wide["text"] and "Python" in wide["text"]
+
+
+def test_the_page_follows_the_color_scheme_of_the_system(html, wide, tmp_path):
     def brightness(color):
         return sum(map(int, re.findall(r"\d+", color)[:3]))
 
-    for arguments, light in (((), True), (("--force-dark-mode",), False)):
-        folder = tmp_path / str(light)
-        folder.mkdir()
-        found = measured(html, folder, 1200, *arguments)
+    dark = measured(html, tmp_path, 1200, "--force-dark-mode")
+    for found, light in ((wide, True), (dark, False)):
         assert (brightness(found["background"]) > brightness(found["foreground"])) is light

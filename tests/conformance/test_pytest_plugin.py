@@ -26,11 +26,18 @@ def run(pytester, *arguments):
     return pytester.runpytest_subprocess("-p", PLUGIN, *arguments)
 
 
-def test_each_check_is_a_test_with_its_id(pytester, tmp_path):
+def test_each_check_is_a_test_that_runs_it(pytester, tmp_path):
+    pytester.makeconftest(
+        """
+        def pytest_runtest_teardown(item):
+            print("done", item.name, len(item.parent._session.outcome.findings))
+        """
+    )
     with serving(memory(tmp_path, "mixed")) as uri:
-        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-DECLARE", "-v")
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-DECLARE", "-vs")
     assert found.ret == 0
     found.stdout.fnmatch_lines(["lance-namespace::LN-TABLE-DECLARE-001 PASSED*"])
+    found.stdout.fnmatch_lines([f"*done LN-TABLE-DECLARE-00{n} {n}*" for n in (1, 2, 3, 4)])
     outcomes = found.parseoutcomes()
     assert outcomes["passed"] > 5 and outcomes["deselected"] > 300
 
@@ -82,18 +89,6 @@ def test_without_the_option_the_kit_is_not_imported(pytester):
 def test_the_entry_point_is_named_like_the_module():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
-
-
-def test_each_check_runs_during_its_own_test(pytester, tmp_path):
-    pytester.makeconftest(
-        """
-        def pytest_runtest_teardown(item):
-            print("done", item.name, len(item.parent._session.outcome.findings))
-        """
-    )
-    with serving(memory(tmp_path, "mixed")) as uri:
-        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-EXISTS", "-s")
-    found.stdout.fnmatch_lines([f"*done LN-TABLE-EXISTS-00{n} {n}*" for n in (1, 2, 3, 4)])
 
 
 def test_a_failed_cleanup_does_not_hide_a_failure(pytester, tmp_path):

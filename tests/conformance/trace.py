@@ -14,7 +14,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ from lance_namespace_impls.conformance.runner import (
 
 from .targets import memory
 from .wrong.mechanical import Fault
-from .wrong.python import WrongTarget
+from .wrong.python import Act, WrongTarget
 
-__all__ = ["Trace", "caught", "copied", "record", "target_of"]
+__all__ = ["Trace", "affected", "caught", "copied", "record", "target_of"]
 
 SEED = 3
 
@@ -168,6 +168,53 @@ class Caught(Exception):
 def _stop(finding: Finding) -> None:
     if finding.result is Result.FAIL:
         raise Caught(finding.check.id)
+
+
+class _OtherCall(Exception):
+    """A fault made another call than the recorded one."""
+
+
+class _Recorded:
+    """A target that knows one call."""
+
+    kind = name = "recorded"
+
+    def __init__(self, step: Step, reply: Reply) -> None:
+        self.step, self.reply = step, reply
+
+    def call(self, step: Step) -> Reply:
+        if step != self.step:
+            raise _OtherCall
+        return self.reply
+
+    def close(self) -> None:
+        """Do nothing, since no resource is open."""
+
+
+def affected(act: Act, trace: Trace) -> Iterator[str]:
+    """Yield the checks with a call that an act may answer otherwise, fastest first."""
+    for id in sorted(trace.benches, key=trace.seconds.__getitem__):
+        calls = trace.calls[id]
+        target = WrongTarget(_Recorded(*calls[0]), act) if calls else None
+        if target and any(_changes(target, *call) for call in calls):
+            yield id
+
+
+def _changes(target: WrongTarget, step: Step, reply: Reply) -> bool:
+    target.correct = _Recorded(step, reply)
+    try:
+        found = target.act(target, step)
+    except (
+        _OtherCall,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        OSError,
+        TypeError,
+        ValueError,
+    ):
+        return True  # most faults cannot go on without the state of a server
+    return found is not None and found is not reply and found != reply
 
 
 def caught(target: Target, ids: Iterable[str]) -> str | None:

@@ -23,7 +23,6 @@ from .python import (
     body_instead,
     code_instead,
     some_rows,
-    with_field,
     without,
 )
 from .wire import copy, on_failure, on_success, refusing
@@ -135,15 +134,6 @@ add("Skip with Cascade fails where nothing is", lambda t, s: evolve(t.correct.ca
     if s.operation == "DropNamespace" and has("behavior", "cascade")(s) else None)  # fmt: skip
 
 
-@fresh("RegisterTable Overwrite deletes the data of the old table")
-def register_deletes(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation == "RegisterTable" and has("mode", "overwrite")(step):
-        old = (target.ask("DescribeTable", id=id_of(step)).answer or {}).get("location")
-        if old and old.rstrip("/") != str(step.request.get("location")).rstrip("/"):
-            target.ask("DropTable", id=id_of(step))
-    return None
-
-
 def reserves(operation: str) -> Act:
     """Return an act that keeps a name reserved after an operation freed it."""
 
@@ -214,19 +204,6 @@ add("a thousand rows at most are inserted",
     body_instead("InsertIntoTable", some_rows(lambda t: t.slice(0, 1000))))  # fmt: skip
 
 
-@fresh("columns that the table does not have are left out")
-def extra_columns(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "InsertIntoTable" or not step.data or has("mode", "overwrite")(step):
-        return None
-    found = target.ask("DescribeTable", id=id_of(step), load_detailed_metadata=True).answer or {}
-    known = [field["name"] for field in (found.get("schema") or {}).get("fields", ())]
-
-    def change(table: Any) -> Any:
-        return table.select([n for n in table.column_names if n in known]) if known else table
-
-    return evolve(target.correct.call(evolve(step, data=some_rows(change)(step.data))), step=step)
-
-
 @fresh("overwriting with no rows keeps those that are there")
 def keeps_rows(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "InsertIntoTable" or not has("mode", "overwrite")(step) or not step.data:
@@ -266,7 +243,6 @@ add("a filter takes the offset away", without("QueryTable", "offset", when=has("
 add("distances are negative", on_rows(lambda t: t.set_column(
     t.column_names.index("_distance"), "_distance", pc.negate(t.column("_distance")))
     if "_distance" in t.column_names else t))  # fmt: skip
-add("rows beside an index are never searched", with_field("QueryTable", fast_search=True))
 add("a plan of what is not there is a plan", lambda t, s: evolve(
     r, code=None, answer={"plan": "nothing"}) if s.operation == "ExplainTableQueryPlan" and (
         r := t.correct.call(s)).code is not None else None)  # fmt: skip
@@ -289,7 +265,6 @@ add("a negative version is the newest", lambda t, s: without(s.operation, "versi
     if isinstance(s.request.get("version"), int) and s.request["version"] < 0 else None)  # fmt: skip
 add("dots in tags are underscores", request("", lambda r: {
     **r, "tag": r["tag"].replace(".", "_")} if isinstance(r.get("tag"), str) else r))  # fmt: skip
-add("a tag moves along the main line alone", without("UpdateTableTag", "branch"))
 add("tags are listed without their branch", answer("ListTableTags", lambda a: {**a, "tags": {
     n: {k: v for k, v in t.items() if k != "branch"} for n, t in a["tags"].items()}}))  # fmt: skip
 

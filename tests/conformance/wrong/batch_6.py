@@ -22,7 +22,6 @@ from .python import (
     answer,
     code_instead,
     succeeds_instead,
-    with_field,
     without,
 )
 from .wire import coded, copy, ends, on_failure, on_success
@@ -45,7 +44,7 @@ add("renamed tables are listed by both names", after(
 for _operation, _old, _new in (
     ("CreateTableTag", 9, 13), ("CreateTableBranch", 23, 9), ("RestoreTable", 11, 13),
     ("InsertIntoTable", 4, 18), ("DropTableIndex", 6, 4), ("QueryTable", 12, 18),
-    ("RenameTable", 4, 5), ("DeclareTable", 5, 2), ("DropNamespace", 3, 19),
+    ("RenameTable", 4, 5), ("DropNamespace", 3, 19),
 ):  # fmt: skip
     add(f"{_operation} answers {_new} for {_old}", code_instead(_operation, _old, _new))
 add("a bad filter is no filter", lambda t, s: without("QueryTable", "filter")(t, s)
@@ -59,11 +58,6 @@ add("DropTable drops the namespace when it is empty", after("DropTable", lambda 
 add("overwriting a table moves it", lambda t, s: evolve(r, answer={
     **r.answer, "location": r.answer["location"] + "_v2"}) if s.operation == "CreateTable"
     and has("mode", "overwrite")(s) and (r := t.correct.call(s)).answer else None)  # fmt: skip
-add("AlterTable replaces all properties", lambda t, s: evolve(t.correct.call(evolve(s, request={
-    **s.request, "unset_properties": sorted({*(s.request.get("unset_properties") or ()), *(
-        k for k in ((t.ask("DescribeTable", id=id_of(s)).answer or {}).get("properties") or {})
-        if k not in (s.request.get("set_properties") or {}))})})), step=s)
-    if s.operation == "AlterTable" else None)  # fmt: skip
 add("properties are lost when a declared table is filled", after("CreateTable", lambda t, s: (
     [t.ask("AlterTable", id=id_of(s), unset_properties=["owner"])]
     if not s.request.get("properties") and not s.request.get("mode") else None) and None))  # fmt: skip
@@ -90,10 +84,6 @@ add("nulls are stored as empty texts", stored(
 add("AND is OR", filters(lambda f: f.replace(" AND ", " OR ") if "BETWEEN" not in f else f))
 add("a filter on texts ignores case", filters(lambda f: f.replace("name = ", "lower(name) = ")))
 add("k is at most a thousand", request("QueryTable", lambda r: {**r, "k": min(r["k"], 1000)}))
-add(
-    "merges without flags insert",
-    with_field("MergeInsertIntoTable", when_not_matched_insert_all=True),
-)
 add(
     "updates of several columns take the first value",
     request(

@@ -10,7 +10,7 @@ from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from .batch_3 import id_of, refused
 from .batch_4 import names
-from .batch_7 import in_text_queries, newest, searched, then, told
+from .batch_7 import in_text_queries, newest, then, told
 from .fresh import add, add_wire, after, fresh, has, request
 from .managed import add as add_managed
 from .managed import each_version
@@ -82,8 +82,6 @@ def in_boosts(change: Any) -> Any:
                            if k == "query" and isinstance(v, dict) and "boost" in v else v)  # fmt: skip
 
 
-add("a negative query leaves rows out", in_boosts(lambda b: {
-    "boolean": {"must": [b["positive"]], "must_not": [b["negative"]], "should": []}}))  # fmt: skip
 add("a negative query is ignored", in_boosts(lambda b: b["positive"]))
 
 
@@ -104,14 +102,10 @@ add("of two vectors one is searched", then("QueryTable", 13, act=lambda t, s: t.
 add("a missing branch is made by an insert", then("InsertIntoTable", 4, act=lambda t, s: (
     t.ask("CreateTableBranch", id=id_of(s), name=s.request["branch"]), t.correct.call(s))[1]
     if s.request.get("branch") else None))  # fmt: skip
-add("bounds are of the root of a distance", searched(lambda r: {
-    **r, "upper_bound": r["upper_bound"] ** 2} if r.get("upper_bound") else r))  # fmt: skip
 add("all columns come with a filter", without("QueryTable", "columns", when=has("filter")))
-add("prefilter=true is false", searched(lambda r: {**r, "prefilter": False}))
 add("a deletion deletes the versions before", after("DeleteFromTable", lambda t, s: t.ask(
     "BatchDeleteTableVersions", id=id_of(s), ranges=[
         {"start_version": 0, "end_version": newest(t, s)}]) and None))  # fmt: skip
-add("a plan is made of the main line", without("AnalyzeTableQueryPlan", "branch"))
 add("what comes of a column is its expression alone", then("AlterTableAddColumns", 13, act=lambda t, s:
     t.correct.call(evolve(s, request={**s.request, "new_columns": [
         {"name": c["name"], "expression": c["expression"]} for c in s.request["new_columns"]]}))
@@ -119,26 +113,9 @@ add("what comes of a column is its expression alone", then("AlterTableAddColumns
 
 # --- versions, tags, branches, indices
 
-add("a tag is of the main line", without("CreateTableTag", "branch"))
-add("a tag moves on the main line", without("UpdateTableTag", "branch"))
 add("a tag that is missing is code 11", code_instead("DeleteTableTag", 8, 11))
 add("branches have no limit from three on", request("ListTableBranches", lambda r: {
     k: v for k, v in r.items() if k != "limit" or v < 3}))  # fmt: skip
-add(
-    "the main line is listed as a branch",
-    answer(
-        "ListTableBranches",
-        lambda a: {
-            **a,
-            "branches": {
-                "main": {"parentVersion": 1, "createAt": 0, "manifestSize": 0},
-                **a["branches"],
-            },
-        },
-    ),
-)
-add("branches have no parents", answer("ListTableBranches", lambda a: {**a, "branches": {
-    k: {f: v for f, v in b.items() if f != "parentBranch"} for k, b in a["branches"].items()}}))  # fmt: skip
 add("manifests are a byte longer", answer("ListTableVersions", lambda a: {**a, "versions": [
     {**v, "manifest_size": v["manifest_size"] + 1} if v.get("manifest_size") else v
     for v in a["versions"]]}))  # fmt: skip

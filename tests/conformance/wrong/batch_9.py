@@ -10,10 +10,9 @@ from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from .batch_3 import id_of, refused
 from .batch_7 import fields, in_tree, newest, ranges, then, told
-from .fresh import add, add_wire, after, fresh, has, request
+from .fresh import add, after, fresh, has, request
 from .managed import add as add_managed
 from .python import WrongTarget, answer, code_instead, succeeds_instead, with_field, without
-from .wire import copy, ends
 
 # --- branches
 
@@ -26,8 +25,6 @@ def elsewhere(operation: str, *codes: int) -> None:
 
 for _operation in ("RestoreTable", "DeleteFromTable", "DropTableIndex", "CreateTableTag"):
     elsewhere(_operation, 4, 6, 11, 13, 22)
-add("from_version is one of the main line",
-    without("CreateTableBranch", "from_branch", when=has("from_version")))  # fmt: skip
 add("a branch starts a version back", lambda t, s: with_field(
     "CreateTableBranch", from_version=newest(t, s) - 1)(t, s) if s.operation == "CreateTableBranch"
     and not s.request.get("from_version") and not s.request.get("from_branch")
@@ -103,7 +100,6 @@ add("a token of another table's tags starts at the beginning", then("ListTableTa
 add("the start of a range stays", ranges(lambda rs: [
     {**r, "start_version": r["start_version"] + 1} if r["end_version"] > r["start_version"] + 1 else r
     for r in rs]))  # fmt: skip
-add("a tag to a missing version is code 8", code_instead("UpdateTableTag", 11, 8))
 add("no indices is nothing", answer("ListTableIndices", lambda a: {
     k: v for k, v in a.items() if k != "indexes" or v}))  # fmt: skip
 add("every index is for cosine", answer("DescribeTableIndexStats", lambda a: {
@@ -136,7 +132,6 @@ for _operation, _old, _new in (
     ("UpdateTableSchemaMetadata", 4, 13), ("CreateTable", 20, 18),
 ):  # fmt: skip
     add(f"{_operation} is code {_new} for {_old}", code_instead(_operation, _old, _new))
-add("new columns make version 1", answer("AlterTableAddColumns", lambda a: {**a, "version": 1}))
 add("a stream without rows declares a table", lambda t, s: evolve(t.ask("DeclareTable", id=id_of(s)), step=s)
     if s.operation == "CreateTable" and not s.request.get("mode") and s.data and len(s.data) < 1200
     and _no_rows(s) else None)  # fmt: skip
@@ -212,26 +207,11 @@ add("properties of an update are refused", refused("UpdateTable", has("propertie
 
 # --- HTTP and managed versions
 
-add_wire("counts are decimals", lambda r, send: copy(a, body=a.content + b".0")
-         if (a := send(r)).is_success and ends(r, "/count_rows") else a)  # fmt: skip
 add_managed("an unknown mode of a property is Overwrite", then("AlterTransaction", 13, act=lambda t, s:
     t.correct.call(evolve(s, request={**s.request, "actions": [
         {k: {f: v for f, v in x.items() if f != "mode"} for k, x in each.items()}
         for each in s.request.get("actions") or ()]}))))  # fmt: skip
 
 
-def creates_one_by_one(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "BatchCreateTableVersions":
-        return None
-    made = []
-    for entry in step.request["entries"]:
-        reply = target.ask("CreateTableVersion", **entry)
-        if not reply.succeeded:
-            return evolve(reply, step=step)
-        made.append((reply.answer or {}).get("version"))
-    return Reply(step=step, answer={"versions": made})
-
-
-add_managed("what fits of a batch of versions is recorded", creates_one_by_one)
 add_managed("what fits of a batch is done", then("BatchCommitTables", 4, 5, 13, 14, act=lambda t, s: [
     t.ask("BatchCommitTables", operations=[each]) for each in s.request["operations"]] and None))  # fmt: skip

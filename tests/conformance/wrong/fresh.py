@@ -131,31 +131,21 @@ for _operation in (
     "RestoreTable",
     "DescribeTable",
     "ListTableIndices",
-    "GetTableStats",
     "DropTableIndex",
-    "UpdateTableSchemaMetadata",
     "UpdateFieldMetadata",
     "DescribeTableVersion",
 ):
     add(f"{_operation} ignores branch", without(_operation, "branch"))
-add("from_branch is ignored", without("CreateTableBranch", "from_branch"))
 add("a branch is made of version 1", with_field("CreateTableBranch", from_version=1))
 
 # --- fields that are ignored
 
 for _operation, _key in (
-    ("CountTableRows", "predicate"),
-    ("CountTableRows", "version"),
-    ("QueryTable", "version"),
-    ("QueryTable", "offset"),
     ("QueryTable", "distance_type"),
     ("QueryTable", "upper_bound"),
     ("QueryTable", "lower_bound"),
     ("QueryTable", "vector_column"),
-    ("QueryTable", "with_row_id"),
-    ("QueryTable", "columns"),
     ("DescribeTable", "tag"),
-    ("TableExists", "version"),
     ("ListNamespaces", "limit"),
     ("ListNamespaces", "page_token"),
     ("ListAllTables", "limit"),
@@ -165,13 +155,9 @@ for _operation, _key in (
     ("ListTableIndices", "version"),
     ("RegisterTable", "properties"),
     ("CreateTableScalarIndex", "name"),
-    ("ListTables", "include_declared"),
     ("ListAllTables", "include_declared"),
-    ("DropNamespace", "behavior"),
     ("MergeInsertIntoTable", "when_not_matched_by_source_delete_filt"),
     ("DescribeTable", "load_detailed_metadata"),
-    ("AlterNamespace", "unset_properties"),
-    ("QueryTable", "filter"),
     ("ListTableVersions", "limit"),
 ):
     add(f"{_operation} ignores {_key}", without(_operation, _key))
@@ -479,15 +465,3 @@ add(
         ),
     ),
 )
-
-
-@fresh("UpdateTableTag makes a missing tag")
-def makes_tag(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "UpdateTableTag":
-        return None
-    reply = target.correct.call(step)
-    return (
-        evolve(target.ask("CreateTableTag", **step.request), step=step)
-        if reply.code == 8
-        else reply
-    )

@@ -83,13 +83,6 @@ add(
         lambda a: {**a, "stats": {**a["stats"], "num_fragments": 99}} if a.get("stats") else a,
     ),
 )
-add(
-    "deleted rows are not counted in stats",
-    answer(
-        "DescribeTable",
-        lambda a: {**a, "stats": {**a["stats"], "num_deleted_rows": 0}} if a.get("stats") else a,
-    ),
-)
 add("stats count no indices", answer("GetTableStats", lambda a: {**a, "num_indices": 0}))
 add("stats count no bytes", answer("GetTableStats", lambda a: {**a, "total_bytes": 0}))
 add(

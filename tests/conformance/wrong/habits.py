@@ -213,16 +213,6 @@ def throws_away(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-@habit("mode ExistOk adds the rows to the table that is there")
-def adds(target: WrongTarget, step: Step) -> Reply | None:
-    mode = str(step.request.get("mode")).lower().replace("_", "")
-    if step.operation != "CreateTable" or mode != "existok":
-        return None
-    if target.ask("TableExists", id=step.request["id"]).succeeded:
-        target.ask("InsertIntoTable", step.data, id=step.request["id"])
-    return None
-
-
 @habit("a merge without a match in the source deletes only when the filter is given")
 def needs_filter(target: WrongTarget, step: Step) -> Reply | None:
     request = step.request
@@ -372,16 +362,6 @@ def bare_lists(target: WrongTarget, step: Step) -> Reply | None:
 def from_the_first(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("from_version") is None and step.request.get("from_branch"):
         return asked(target, step, from_version=1)
-    return None
-
-
-@habit("DeregisterTable deletes the data", "DeregisterTable")
-def deletes(target: WrongTarget, step: Step) -> Reply | None:
-    told = target.ask("DescribeTable", id=step.request["id"])
-    reply = target.ask("DropTable", id=step.request["id"])
-    if reply.succeeded:
-        location = (told.answer or {}).get("location")
-        return Reply(step=step, answer={"id": step.request["id"], "location": location})
     return None
 
 

@@ -228,10 +228,6 @@ def changed_answer(reply: Reply, **more: Any) -> Reply:
     return evolve(reply, answer={**(reply.answer or {}), **more})
 
 
-def without_key(reply: Reply, *keys: str) -> Reply:
-    return evolve(reply, answer={k: v for k, v in (reply.answer or {}).items() if k not in keys})
-
-
 def indexes_of(target: WrongTarget, ident: Any, branch: Any = None) -> list[Any]:
     more = {"branch": branch} if branch else {}
     token: str | None = None
@@ -270,15 +266,15 @@ def latest_of(target: WrongTarget, step: Step) -> int | None:
     return (told.get("version") or {}).get("version")
 
 
-def written(rows: Any, *, batches: Any = None) -> bytes:
-    """Return rows as an Arrow IPC stream, in the given batches if any."""
+def written(rows: Any) -> bytes:
+    """Return rows as an Arrow IPC stream in their own batches."""
     import io
 
     import pyarrow as pa
 
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
-        for batch in rows.to_batches() if batches is None else batches:
+        for batch in rows.to_batches():
             writer.write_batch(batch)
     return sink.getvalue()
 

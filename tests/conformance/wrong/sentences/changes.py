@@ -12,7 +12,6 @@ from lance_namespace_impls.conformance.exchange import Reply, Step
 from ..python import WrongTarget
 from .asking import (
     asked,
-    changed_answer,
     columns_of,
     habit,
     less,
@@ -24,12 +23,6 @@ from .asking import (
 
 def plain(step: Step) -> bool:
     return not step.request.get("vector") and not step.request.get("full_text_query")
-
-
-def all_rows(target: WrongTarget, step: Step, **more: Any) -> Any:
-    """Return all rows of the branch of a request."""
-    place = {k: step.request[k] for k in ("id", "branch") if step.request.get(k) is not None}
-    return target.ask("QueryTable", k=0, vector=None, **place, **more).rows
 
 
 def sent(target: WrongTarget, step: Step, rows: Any) -> Reply:
@@ -46,21 +39,6 @@ WRITES = ("CreateTable", "InsertIntoTable", "MergeInsertIntoTable")
 
 
 # --- writing rows
-
-
-# InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body"; CreateTable: "writes the
-# rows of the Arrow IPC stream in the body as its first version" (rest.yaml, paths).
-@habit("only the first record batch of a stream is written", "CreateTable", "InsertIntoTable")
-def first_batch(target: WrongTarget, step: Step) -> Reply | None:
-    rows = stream_of(step)
-    if rows is None:
-        return None
-    batches = rows.to_batches()
-    if len(batches) < 2:
-        return None
-    return evolve(
-        target.correct.call(evolve(step, data=written(rows, batches=batches[:1]))), step=step
-    )
 
 
 # InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body into the table".
@@ -114,32 +92,6 @@ def always_upsert(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# MergeInsertIntoTable.when_matched_update_all: "a table row that has a match takes all column
-# values of its source row", including nulls.
-@habit(
-    "a null in the rows of a merge leaves the old value of a matched row", "MergeInsertIntoTable"
-)
-def keeps_for_null(target: WrongTarget, step: Step) -> Reply | None:
-    import pyarrow as pa
-
-    rows, on = stream_of(step), step.request.get("on")
-    on = [on] if isinstance(on, str) else on
-    if rows is None or not isinstance(on, list) or not step.request.get("when_matched_update_all"):
-        return None
-    held = all_rows(target, step)
-    if held is None or not set(on) <= set(held.column_names) & set(rows.column_names):
-        return None
-    old = {tuple(repr(row[name]) for name in on): row for row in held.to_pylist()}
-    new = rows.to_pylist()
-    for row in new:
-        match = old.get(tuple(repr(row[name]) for name in on))
-        for name in rows.column_names if match else ():
-            if row[name] is None and match.get(name) is not None:
-                row[name] = match[name]
-    changed = pa.Table.from_pylist(new, schema=rows.schema)
-    return None if changed.equals(rows) else sent(target, step, changed)
-
-
 # MergeInsertIntoTable.when_not_matched_by_source_delete_filt: "Unused without
 # `when_not_matched_by_source_delete`".
 @habit(
@@ -157,37 +109,6 @@ def filter_is_flag(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # --- updating and deleting
-
-
-# UpdateTable.updated_rows: "Number of rows that met the condition and were updated".
-@habit("updated_rows leaves out rows that had the new values already", "UpdateTable")
-def only_changed(target: WrongTarget, step: Step) -> Reply | None:
-    from collections import Counter
-
-    before = all_rows(target, step)
-    reply = target.correct.call(step)
-    after = all_rows(target, step)
-    if not reply.succeeded or before is None or after is None:
-        return reply
-    new = Counter(map(repr, after.to_pylist())) - Counter(map(repr, before.to_pylist()))
-    return changed_answer(
-        reply, updated_rows=min(sum(new.values()), (reply.answer or {})["updated_rows"])
-    )
-
-
-# UpdateTable: "A column that is not there answers TableColumnNotFound"; what succeeds "commits that
-# as a new version": a failed call commits none.
-@habit("an update that names a missing column has set the others", "UpdateTable")
-def sets_the_others(target: WrongTarget, step: Step) -> Reply | None:
-    updates = step.request.get("updates")
-    reply = target.correct.call(step)
-    if reply.code != 12 or not isinstance(updates, list):
-        return reply
-    columns = columns_of(target, step.request.get("id"))
-    good = [pair for pair in updates if pair and pair[0] in columns]
-    if good and len(good) < len(updates):
-        asked(target, step, updates=good)
-    return reply
 
 
 # DeleteFromTable: "Deletes every row that the SQL predicate selects": SQL selects no row for which
@@ -222,27 +143,6 @@ def or_ten(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# QueryTable.offset: "Number of rows to skip before the first one returned": the skipped
-# rows meet the filter.
-@habit("the offset counts rows that the filter leaves out", "QueryTable")
-def skips_before_filter(target: WrongTarget, step: Step) -> Reply | None:
-    request = step.request
-    offset, k = request.get("offset"), request.get("k")
-    if not plain(step) or not request.get("filter") or not whole(offset) or offset < 1:
-        return None
-    if not whole(k):
-        return None
-    fitting = asked(target, step, offset=0, k=0, with_row_id=True)
-    every = evolve(step, request={k: v for k, v in request.items() if k != "filter"})
-    order = asked(target, every, offset=0, k=0, with_row_id=True, columns=None)
-    if fitting.rows is None or order.rows is None:
-        return None
-    left = set(order.rows.column("_rowid").to_pylist()[offset:])
-    ids = fitting.rows.column("_rowid").to_pylist()
-    rows = fitting.rows.take([at for at, each in enumerate(ids) if each in left])
-    return without_ids(fitting, rows if k == 0 else rows.slice(0, k), step)
-
-
 # QueryTable.offset: "Number of rows to skip before the first one returned; 0 by default": an offset
 # past the end returns no rows.
 @habit("an offset at or past the last row is invalid input", "QueryTable")
@@ -272,17 +172,6 @@ def filters_projection(target: WrongTarget, step: Step) -> Reply | None:
     if used <= set(names):
         return reply
     return Reply(step=step, code=12, message="no such column")
-
-
-# QueryTable.with_row_id: "Whether the rows come with their row id in a column `_rowid`".
-@habit("there is no _rowid where columns are chosen", "QueryTable")
-def no_ids(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.rows is None or not step.request.get("with_row_id") or not step.request.get("columns"):
-        return reply
-    if "_rowid" not in reply.rows.column_names:
-        return reply
-    return evolve(reply, rows=reply.rows.drop_columns(["_rowid"]))
 
 
 # QueryTable.columns: "Which columns to return; absent or null returns all of them".

@@ -141,31 +141,6 @@ def replaced_anyway(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, CreateTable: "a schema that Lance cannot store TableSchemaValidationError, a body that
-# is no such stream ... InvalidInput": such a call creates no table; TableExists: "TableNotFound
-# when the table ... is missing".
-@habit("CreateTable with a body that cannot be read leaves a declared table", "CreateTable")
-def leaves_declared(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.code not in (13, 20) or step.data is None:
-        return reply
-    if word(step.request.get("mode")) not in ("", "create", "existok", "overwrite"):
-        return reply
-    if reply.code == 20 or stream_of(step) is None:
-        target.ask("DeclareTable", id=step.request.get("id"))
-    return reply
-
-
-# rest.yaml, UpdateTableTag: "a version that is not there TableVersionNotFound"; only
-# DeleteTableTag "Removes a tag".
-@habit("a tag is gone after it could not be moved", "UpdateTableTag")
-def deletes_tag_on_error(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.code == 11:
-        target.ask("DeleteTableTag", id=step.request.get("id"), tag=step.request.get("tag"))
-    return reply
-
-
 # --- two concurrent calls
 
 
@@ -363,17 +338,6 @@ def index_of_nothing(target: WrongTarget, step: Step) -> Reply | None:
     if reply.code != 4 or target.ask("TableExists", id=step.request.get("id")).succeeded:
         return reply
     return evolve(reply, code=6)
-
-
-# rest.yaml, InsertIntoTableRequest.branch: "One that does not exist is TableNotFound (4)".
-@habit("an insert into a missing branch makes the branch", "InsertIntoTable")
-def makes_branch(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    branch = step.request.get("branch")
-    if reply.code != 4 or not branch:
-        return reply
-    made = target.ask("CreateTableBranch", id=step.request.get("id"), name=branch)
-    return target.correct.call(step) if made.succeeded else reply
 
 
 # --- error codes

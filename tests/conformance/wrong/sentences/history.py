@@ -19,7 +19,6 @@ from .asking import (
     less,
     numbers_of,
     whole,
-    without_key,
 )
 
 # --- versions
@@ -75,13 +74,6 @@ def later_tags(target: WrongTarget, step: Step) -> Reply | None:
         if not told.get("branch") and told["version"] > step.request["version"]:
             target.ask("DeleteTableTag", id=step.request["id"], tag=name)
     return reply
-
-
-# ListTableVersions: "a page token while more follow"; PageToken: absent "means the end".
-@habit("a listing of versions that limit cuts off has no token to go on with", "ListTableVersions")
-def cut_versions(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    return without_key(reply, "page_token") if reply.succeeded else reply
 
 
 # semantics.md, Paging: "Walking pages yields each name once".
@@ -441,17 +433,6 @@ def version_of_main(target: WrongTarget, step: Step) -> Reply | None:
         return None
     branches = known(target, "ListTableBranches", id=step.request.get("id")).get("branches") or {}
     return less(target, step, "from_branch") if source in branches else None
-
-
-# BranchContents.createAt: "Time the branch was made, in seconds since 1970-01-01 UTC".
-@habit("createAt of a branch is in milliseconds", "ListTableBranches")
-def milliseconds(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    found = reply.answer or {}
-    told = {n: {**b, "createAt": b["createAt"] * 1000} for n, b in found["branches"].items()}
-    return evolve(reply, answer={**found, "branches": told})
 
 
 # CreateTableBranch: a branch "starts from the latest version" at its creation, not at each read.

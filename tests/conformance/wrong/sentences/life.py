@@ -90,16 +90,6 @@ def must_insert(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# AlterTable: "The dataset is not touched and gets no new version".
-@habit("AlterTable writes the properties into the dataset too, as a new version", "AlterTable")
-def into_dataset(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.succeeded:
-        held = json.dumps((reply.answer or {}).get("properties") or {}, sort_keys=True)
-        target.ask("UpdateTableSchemaMetadata", id=step.request["id"], metadata={"catalog": held})
-    return reply
-
-
 # DescribeTable.table: "The table's own name, the last level of its identifier".
 @habit("after a rename DescribeTable gives the name the table was made with")
 def first_name(target: WrongTarget, step: Step) -> Reply | None:
@@ -303,15 +293,6 @@ def appends(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# CreateTableResponse.version: "Version number of the table after the call".
-@habit("CreateTable answers version 1, also for a table that ExistOk keeps", "CreateTable")
-def always_one(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.succeeded and word(step.request.get("mode")) == "existok":
-        return evolve(reply, answer={**(reply.answer or {}), "version": 1})
-    return reply
-
-
 # AlterTable: "Sets the properties in `set_properties` ...; other properties stay".
 @habit("set_properties of AlterTable replaces all properties", "AlterTable")
 def replaces_all(target: WrongTarget, step: Step) -> Reply | None:
@@ -421,16 +402,6 @@ def declared_is_none(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.succeeded and only_declared(target, step.request.get("id")):
         return Reply(step=step, code=4, message="the table does not exist")
-    return reply
-
-
-# TableExistsRequest.version: "A missing one is answered like a missing table, with TableNotFound
-# (4)".
-@habit("a version that is not there is version not found, of a table that is there", "TableExists")
-def exists_version(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.code == 4 and step.request.get("version") is not None:
-        return evolve(reply, code=11) if taken(target, step.request.get("id")) else reply
     return reply
 
 

@@ -55,21 +55,6 @@ def metadata_stays(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# rest.yaml, DescribeTableVersionRequest: version "the latest if left out", branch "Branch of the
-# table to work on".
-@habit(
-    "the latest version of a branch is looked up by the main branch's number",
-    "DescribeTableVersion",
-)
-def number_of_main(target: WrongTarget, step: Step) -> Reply | None:
-    if not step.request.get("branch") or step.request.get("version") is not None:
-        return None
-    told = known(target, "DescribeTableVersion", id=step.request.get("id")).get("version") or {}
-    if not told or not has_branch(target, step.request.get("id"), step.request["branch"]):
-        return None
-    return asked(target, step, version=told["version"])
-
-
 # --- tags
 
 
@@ -160,18 +145,6 @@ def parent_now(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**(reply.answer or {}), "branches": found})
 
 
-# rest.yaml, CreateTableBranchRequest.from_version: "Version number on that branch to start from;
-# its latest if left out".
-@habit("a branch from a branch starts where that one started", "CreateTableBranch")
-def branch_start(target: WrongTarget, step: Step) -> Reply | None:
-    source = step.request.get("from_branch")
-    if not source or step.request.get("from_version") is not None:
-        return None
-    versions = known(target, "ListTableVersions", id=step.request.get("id"), branch=source)
-    numbers = [told["version"] for told in versions.get("versions") or ()]
-    return asked(target, step, from_version=min(numbers)) if numbers else None
-
-
 # --- columns and metadata
 
 
@@ -187,19 +160,6 @@ def first_alteration(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, alterations=entries[:1])
 
 
-# rest.yaml, UpdateFieldMetadataEntry.metadata: "a null value removes the key".
-@habit("a null in the metadata of a column is stored as an empty text", "UpdateFieldMetadata")
-def null_stored(target: WrongTarget, step: Step) -> Reply | None:
-    entries = given(step, "updates")
-    if not all(isinstance(e, dict) and isinstance(e.get("metadata"), dict) for e in entries):
-        return None
-    changed = [
-        {**e, "metadata": {k: "" if v is None else v for k, v in e["metadata"].items()}}
-        for e in entries
-    ]
-    return asked(target, step, updates=changed) if changed != entries else None
-
-
 # rest.yaml, UpdateTableSchemaMetadataRequest.branch: "Branch of the table to work on".
 @habit(
     "UpdateTableSchemaMetadata of a branch writes to the main branch", "UpdateTableSchemaMetadata"
@@ -209,32 +169,6 @@ def metadata_of_main(target: WrongTarget, step: Step) -> Reply | None:
     if branch and has_branch(target, step.request.get("id"), branch):
         return less(target, step, "branch")
     return None
-
-
-# --- indices and statistics
-
-
-# rest.yaml, DropTableIndex: "An index that is not there answers TableIndexNotFound, so a repeat of
-# a call that went through answers that too".
-@habit("DropTableIndex of an index that is not there succeeds", "DropTableIndex")
-def drops_nothing(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    return Reply(step=step, answer={}) if reply.code == 6 else reply
-
-
-# rest.yaml, FragmentSummary.mean: "Mean number of rows, rounded down".
-@habit("the mean length of a table's fragments is rounded up", "GetTableStats")
-def rounded_up(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    found = reply.answer or {}
-    stats = found["fragment_stats"]
-    count, rows = stats["num_fragments"], found["num_rows"]
-    if not count or rows // count != stats["lengths"]["mean"]:
-        return reply
-    lengths = {**stats["lengths"], "mean": -(-rows // count)}
-    return evolve(reply, answer={**found, "fragment_stats": {**stats, "lengths": lengths}})
 
 
 # --- transactions

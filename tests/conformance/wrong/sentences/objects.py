@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from attrs import evolve
@@ -12,7 +11,6 @@ from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from ..python import WrongTarget
 from .asking import (
-    LOCK,
     asked,
     habit,
     key_of,
@@ -20,7 +18,6 @@ from .asking import (
     less,
     names_of,
     only_declared,
-    whole,
     word,
 )
 
@@ -66,16 +63,6 @@ def skip_needs_parent(target: WrongTarget, step: Step) -> Reply | None:
     if target.ask("NamespaceExists", id=ident[:-1]).code == 1:
         return Reply(step=step, code=1, message="the parent does not exist")
     return None
-
-
-# rest.yaml, NamespaceExists: "success when [the namespace is in the catalog], NamespaceNotFound
-# when it is not".
-@habit("NamespaceExists says yes for a table", "NamespaceExists")
-def any_object(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.code == 1 and target.ask("TableExists", id=step.request.get("id")).succeeded:
-        return Reply(step=step, answer={})
-    return reply
 
 
 # rest.yaml, DropNamespace: "`Cascade`, which removes every child from the catalog as well".
@@ -146,94 +133,6 @@ def empty_removes(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# rest.yaml, AlterNamespace: "Sets the properties in `set_properties` ...; other properties stay";
-# and "a change made by someone else meanwhile [answers] ConcurrentModification".
-@habit("of two changes of a namespace's properties at once one is lost", "AlterNamespace")
-def lost_update(target: WrongTarget, step: Step) -> Reply | None:
-    sets, unsets = (
-        step.request.get("set_properties") or {},
-        step.request.get("unset_properties") or [],
-    )
-    ident = step.request.get("id")
-    if not isinstance(sets, dict) or not isinstance(unsets, list) or set(sets) & set(unsets):
-        return None
-    if not ident or not all(isinstance(v, str) for v in sets.values()):
-        return None
-    before = target.ask("DescribeNamespace", id=ident)
-    if not before.succeeded:
-        return None
-    old = dict((before.answer or {}).get("properties") or {})
-    new = {key: value for key, value in {**old, **sets}.items() if key not in unsets}
-    time.sleep(0.01)
-    with LOCK:
-        now = known(target, "DescribeNamespace", id=ident).get("properties") or {}
-        gone = [key for key in now if key not in new]
-        return evolve(
-            target.ask("AlterNamespace", id=ident, set_properties=new, unset_properties=gone),
-            step=step,
-        )
-
-
-OFFSET = "offset:"
-
-
-# semantics.md, Paging: "Walking pages yields each name once, in order, also when names are added or
-# removed between pages."
-@habit("a page of ListNamespaces starts at an offset, so that a drop in between skips one")
-def by_offset(target: WrongTarget, step: Step) -> Reply | None:
-    token, limit = step.request.get("page_token"), step.request.get("limit")
-    mine = isinstance(token, str) and token.startswith(OFFSET)
-    if step.operation != "ListNamespaces":
-        return Reply(step=step, code=13, message="another listing's token") if mine else None
-    if token and not mine:
-        return None
-    reply = less(target, step, "page_token", "limit")
-    if not reply.succeeded or (limit is not None and (not whole(limit) or limit < 1)):
-        return None
-    where = json.dumps(step.request.get("id") or [])
-    start = 0
-    if mine:
-        number, of = token[len(OFFSET) :].split(":", 1)
-        if of != where:
-            return Reply(step=step, code=13, message="another listing's token")
-        start = int(number)
-    names = names_of(target, "ListNamespaces", "namespaces", id=step.request.get("id"))
-    end = len(names) if limit is None else start + limit
-    more = {"page_token": f"{OFFSET}{end}:{where}"} if end < len(names) else {}
-    return Reply(step=step, answer={"namespaces": names[start:end], **more})
-
-
-# --- listings of tables
-
-
-# rest.yaml, ListAllTables: "Lists all Lance tables that the server can see, in whatever namespace".
-@habit("ListAllTables does not look below the first level of namespaces", "ListAllTables")
-def two_levels(target: WrongTarget, step: Step) -> Reply | None:
-    limit = step.request.get("limit")
-    found: list[str] = []
-    reply = target.correct.call(step)
-    while reply.succeeded:
-        page = reply.answer or {}
-        found += [name for name in page["tables"] if name.count("$") < 2]
-        token = page.get("page_token")
-        left = limit - len(found) if whole(limit) else None
-        if not token or left is None or left < 1:
-            more = {"page_token": token} if token else {}
-            return Reply(step=step, answer={"tables": found, **more})
-        reply = asked(target, step, page_token=token, limit=left)
-    return reply
-
-
-# rest.yaml, PageToken: "absent or null ... means the end in a response, where it is never an empty
-# string".
-@habit("the last page of ListTables has an empty text as its token", "ListTables")
-def empty_token(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded or (reply.answer or {}).get("page_token"):
-        return reply
-    return evolve(reply, answer={**(reply.answer or {}), "page_token": ""})
-
-
 # --- tables as objects
 
 
@@ -249,17 +148,6 @@ def deregister_deletes(target: WrongTarget, step: Step) -> Reply | None:
         ).succeeded:
             target.ask("DropTable", id=trash)
     return reply
-
-
-# rest.yaml, AlterTableResponse.properties: "All properties of the table after the change, not only
-# those that changed".
-@habit("AlterTable answers the properties that it set and no others", "AlterTable")
-def only_changed(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    sets = step.request.get("set_properties") or {}
-    return evolve(reply, answer={**(reply.answer or {}), "properties": dict(sets)})
 
 
 # rest.yaml, TableExistsRequest.version: "Version that must be there too ... A missing one is
@@ -293,13 +181,6 @@ def still_declared(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# rest.yaml, RenameTable: "a missing target namespace [answers] NamespaceNotFound".
-@habit("a rename into a missing namespace is table not found", "RenameTable")
-def rename_target(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    return evolve(reply, code=4) if reply.code == 1 else reply
-
-
 # rest.yaml, RenameTable: "A name that is taken answers TableAlreadyExists and changes nothing".
 @habit(
     "a refused move to another namespace has given the table its new name already", "RenameTable"
@@ -320,15 +201,6 @@ def two_steps(target: WrongTarget, step: Step) -> Reply | None:
 def drops_no_declared(target: WrongTarget, step: Step) -> Reply | None:
     if only_declared(target, step.request.get("id")):
         return Reply(step=step, code=4, message="no dataset at the table's location")
-    return None
-
-
-# rest.yaml, DeclareTableRequest.properties: "Properties to store with the table in the catalog",
-# with or without a location.
-@habit("DeclareTable forgets the properties where a location is given", "DeclareTable")
-def placed_without(target: WrongTarget, step: Step) -> Reply | None:
-    if step.request.get("location") and step.request.get("properties"):
-        return less(target, step, "properties")
     return None
 
 

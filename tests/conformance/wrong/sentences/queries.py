@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from attrs import evolve
@@ -12,7 +11,6 @@ from lance_namespace_impls.conformance.exchange import Reply, Step
 from ..python import WrongTarget
 from .asking import (
     asked,
-    changed_answer,
     columns_of,
     habit,
     known,
@@ -161,35 +159,12 @@ def skips_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-# QueryTableRequest.filter: "SQL condition that the returned rows must meet", on the table's
-# columns; code 12 is for "an unknown column".
-@habit("a filter may only name columns that are returned", "QueryTable")
-def filters_returned(target: WrongTarget, step: Step) -> Reply | None:
-    names = (step.request.get("columns") or {}).get("column_names")
-    condition = step.request.get("filter")
-    if not names or not isinstance(condition, str):
-        return None
-    used = set(re.findall(r"\w+", re.sub(r"'[^']*'", "", condition)))
-    others = set(columns_of(target, step.request.get("id"))) - set(names)
-    if used & others:
-        return Reply(step=step, code=12, message="the filter names a column that is not read")
-    return None
-
-
 # QueryTableRequest.with_row_id: "Whether the rows come with their row id in a column `_rowid`".
 @habit("with_row_id is forgotten where columns are named", "QueryTable")
 def no_row_id(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("columns") and step.request.get("with_row_id"):
         return asked(target, step, with_row_id=False)
     return None
-
-
-# QueryTableRequest.version: "A version that does not exist is TableVersionNotFound (11)"; versions
-# are "counted from 1".
-@habit("version 0 is the latest", "QueryTable", "CountTableRows")
-def falsy_version(target: WrongTarget, step: Step) -> Reply | None:
-    version = step.request.get("version")
-    return less(target, step, "version") if whole(version) and version == 0 else None
 
 
 # QueryTableRequest.upper_bound: "Distance that every returned row must stay below, exclusive, in
@@ -323,18 +298,6 @@ def hybrid_unfiltered(target: WrongTarget, step: Step) -> Reply | None:
 # --- counts, plans and statistics
 
 
-# CountTableRowsResponse.count: "Number of rows counted, not including deleted ones".
-@habit("a count without a predicate holds deleted rows", "CountTableRows")
-def counts_deleted(target: WrongTarget, step: Step) -> Reply | None:
-    if step.request.get("predicate"):
-        return None
-    reply = target.correct.call(step)
-    gone = (latest(target, step).get("stats") or {}).get("num_deleted_rows")
-    if not reply.succeeded or not gone:
-        return reply
-    return changed_answer(reply, count=(reply.answer or {})["count"] + gone)
-
-
 # CountTableRowsRequest.branch: "One that does not exist is TableVersionNotFound (11)".
 @habit("a count on a missing branch is namespace not found", "CountTableRows")
 def branch_is_table(target: WrongTarget, step: Step) -> Reply | None:
@@ -360,21 +323,6 @@ def plan_of_version(target: WrongTarget, step: Step) -> Reply | None:
 @habit("an analysis is of the main branch, whichever is named", "AnalyzeTableQueryPlan")
 def analyzes_main(target: WrongTarget, step: Step) -> Reply | None:
     return less(target, step, "branch") if step.request.get("branch") else None
-
-
-# FragmentSummary.mean: "Mean number of rows, rounded down".
-@habit("the mean length of fragments is rounded up", "GetTableStats")
-def rounded_up(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    found = reply.answer or {}
-    figures = found["fragment_stats"]
-    if not figures["num_fragments"]:
-        return reply
-    mean = -(-found["num_rows"] // figures["num_fragments"])
-    lengths = {**figures["lengths"], "mean": mean}
-    return changed_answer(reply, fragment_stats={**figures, "lengths": lengths})
 
 
 # GetTableStats: "for the current version of the main branch or of the branch named in the request".

@@ -28,19 +28,6 @@ from .asking import (
 # --- stored data
 
 
-# CreateTable: "writes the rows of the Arrow IPC stream in the body as its first version": all
-# batches.
-@habit("of a stream of several batches CreateTable stores the first", "CreateTable")
-def first_batch(target: WrongTarget, step: Step) -> Reply | None:
-    import pyarrow as pa
-
-    rows = stream_of(step)
-    if rows is None:
-        return None
-    batches = list(pa.ipc.open_stream(step.data))
-    return resent(target, step, pa.Table.from_batches(batches[:1])) if len(batches) > 1 else None
-
-
 # JsonArrowDataType.timezone: "Time zone of a timestamp, such as `UTC` or `+02:00`", for each
 # column.
 @habit(
@@ -117,15 +104,6 @@ def nan_is_null(target: WrongTarget, step: Step) -> Reply | None:
         return None
     made = with_columns(rows, change)
     return None if made is rows else resent(target, step, made)
-
-
-# CreateTableResponse.version: "Version number of the table after the call, counted from 1".
-@habit("ExistOk of a table that is there answers version 1", "CreateTable")
-def version_one(target: WrongTarget, step: Step) -> Reply | None:
-    if word(step.request.get("mode")) != "existok":
-        return None
-    reply = target.correct.call(step)
-    return changed_answer(reply, version=1) if reply.succeeded else reply
 
 
 # --- writing rows
@@ -249,30 +227,6 @@ def overwrites_history(target: WrongTarget, step: Step) -> Reply | None:
 # --- merges
 
 
-# MergeInsertIntoTableRequest.when_not_matched_by_source_delete_filt: "Unused without
-# `when_not_matched_by_source_delete`".
-@habit("a filter for unmatched rows deletes all of them without the flag", "MergeInsertIntoTable")
-def filter_deletes(target: WrongTarget, step: Step) -> Reply | None:
-    request = step.request
-    if not request.get("when_not_matched_by_source_delete_filt"):
-        return None
-    if request.get("when_not_matched_by_source_delete"):
-        return None
-    every = {"when_not_matched_by_source_delete_filt": "true"}
-    return asked(target, step, when_not_matched_by_source_delete=True, **every)
-
-
-# MergeInsertIntoTableResponse.num_deleted_rows: "rows rewritten by an update do not count".
-@habit("num_deleted_rows counts the rows that an update rewrote", "MergeInsertIntoTable")
-def rewritten_deleted(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    found = reply.answer or {}
-    both = (found.get("num_deleted_rows") or 0) + (found.get("num_updated_rows") or 0)
-    return changed_answer(reply, num_deleted_rows=both)
-
-
 # MergeInsertIntoTableRequest.use_index: "Whether a scalar index on the key column may be used";
 # UseIndex: "It changes how fast the merge is, not its result".
 @habit("a merge with use_index needs an index on its key", "MergeInsertIntoTable")
@@ -369,18 +323,6 @@ def changed_rows(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, updated_rows=(count.answer or {})["count"])
 
 
-# UpdateTable: "A column that is not there answers TableColumnNotFound" and sets nothing.
-@habit("an update of a column that is not there has set the other columns", "UpdateTable")
-def sets_others(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    updates = step.request.get("updates")
-    if reply.code != 12 or not isinstance(updates, list) or len(updates) < 2:
-        return reply
-    for pair in updates:
-        asked(target, step, updates=[pair])
-    return reply
-
-
 # DeleteFromTableRequest.predicate: "`true` deletes all of them. One that is empty ... is
 # InvalidInput".
 @habit("an empty predicate deletes all rows", "DeleteFromTable")
@@ -388,24 +330,6 @@ def deletes_all(target: WrongTarget, step: Step) -> Reply | None:
     if step.request.get("predicate") == "":
         return asked(target, step, predicate="true")
     return None
-
-
-# DeleteFromTable: "Deletes every row that the SQL predicate selects", not those for which it is
-# unknown.
-@habit(
-    "rows for which the predicate is neither true nor false are deleted as well", "DeleteFromTable"
-)
-def deletes_unknown(target: WrongTarget, step: Step) -> Reply | None:
-    predicate = step.request.get("predicate")
-    if not isinstance(predicate, str) or not predicate.strip():
-        return None
-    where = {"branch": step.request["branch"]} if step.request.get("branch") else {}
-    if not target.ask(
-        "CountTableRows", id=step.request.get("id"), predicate=predicate, **where
-    ).succeeded:
-        return None
-    reply = asked(target, step, predicate=f"({predicate}) IS NOT FALSE")
-    return reply if reply.succeeded else None
 
 
 # DeleteFromTableResponse.version: "Version of the table after the delete".

@@ -50,19 +50,6 @@ def starts_at_start(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, from_version=there[0]) if there else None
 
 
-# BranchContents.parentVersion: "Version number of the parent at which the branch starts".
-@habit("parentVersion follows the latest version of the parent", "ListTableBranches")
-def parent_of_now(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    told = {}
-    for name, found in (reply.answer or {})["branches"].items():
-        above = numbers_of(target, step.request.get("id"), found.get("parentBranch"))
-        told[name] = {**found, "parentVersion": above[-1]} if above else found
-    return changed_answer(reply, branches=told)
-
-
 # CreateTableBranch: only "A branch of that name answers TableBranchAlreadyExists";
 # DeleteTableBranch: "Removes a branch".
 @habit(
@@ -89,24 +76,11 @@ def name_taken(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-# ListTableBranchesResponse: "One page of a table's branches, the main branch left out".
-@habit("the main branch is listed beside the others", "ListTableBranches")
-def lists_main(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    branches = (reply.answer or {}).get("branches")
-    if not branches or step.request.get("page_token") or (reply.answer or {}).get("page_token"):
-        return reply
-    main = {"parentVersion": 1, "createAt": 0, "manifestSize": 0}
-    return changed_answer(reply, branches={**branches, "main": main})
-
-
 # --- indices
 
 
 # CreateTableIndex.name: "A name already in use is TableIndexAlreadyExists (7)".
-@habit(
-    "an index of a name in use replaces the old one", "CreateTableIndex", "CreateTableScalarIndex"
-)
+@habit("an index of a name in use replaces the old one", "CreateTableScalarIndex")
 def replaces_index(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code != 7 or not step.request.get("name"):
@@ -214,20 +188,6 @@ def drops_some(target: WrongTarget, step: Step) -> Reply | None:
         for column in columns:
             asked(target, step, columns=[column])
     return reply
-
-
-# AlterColumnsEntry: one entry can change both the name and the nullability of a column.
-@habit("an entry that renames a column does not change its nullability", "AlterTableAlterColumns")
-def only_renames(target: WrongTarget, step: Step) -> Reply | None:
-    entries = step.request.get("alterations")
-    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-        return None
-    if not any(e.get("rename") and e.get("nullable") is not None for e in entries):
-        return None
-    changed = [
-        {k: v for k, v in e.items() if k != "nullable" or not e.get("rename")} for e in entries
-    ]
-    return asked(target, step, alterations=changed)
 
 
 # AddColumnsEntry: "with exactly one of `expression`, `computed` and `virtual_column` ..., else

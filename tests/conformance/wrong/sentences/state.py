@@ -18,7 +18,6 @@ from .asking import (
     less,
     path_of,
     unicode_form,
-    whole,
     word,
     writes,
 )
@@ -63,25 +62,6 @@ def main_first(target: WrongTarget, step: Step) -> Reply | None:
         return reply
     main = less(target, step, "branch")
     return main if main.succeeded else reply
-
-
-# rest.yaml, CountTableRowsRequest.version: "Version to count in"; DropTable: "deletes its data on
-# storage, all versions ... included".
-@habit(
-    "versions are cached by table name and number, and outlive the table",
-    "QueryTable",
-    "CountTableRows",
-)
-def outlives(target: WrongTarget, step: Step) -> Reply | None:
-    request = step.request
-    if not whole(request.get("version")) or request.get("branch"):
-        return None
-    cache = target.memory.setdefault("contents", {})
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    kept = cache.setdefault((step.operation, json.dumps(dict(request), sort_keys=True)), reply)
-    return evolve(kept, step=step)
 
 
 # rest.yaml, NamespaceExists: "success when it is, NamespaceNotFound when it is not".

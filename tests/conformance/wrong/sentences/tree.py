@@ -61,16 +61,6 @@ def declared_is_nothing(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DropNamespace.mode: "`Skip` succeeds without doing anything" if it is missing, not if it
-# holds objects: behavior "`Restrict` (default) fails with NamespaceNotEmpty (3)".
-@habit("mode Skip skips a namespace that is not empty as well", "DropNamespace")
-def skips_full(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.code == 3 and word(step.request.get("mode")) == "skip":
-        return Reply(step=step, answer={})
-    return reply
-
-
 # CreateNamespace.properties: "Properties to store with the new namespace, none by default".
 @habit(
     "a namespace that is made again has the properties of the dropped one",
@@ -114,20 +104,6 @@ def half_altered(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-# DescribeNamespace.properties: "All properties of the namespace; an empty map where none are set".
-@habit("a nested namespace inherits the properties of its parent", "DescribeNamespace")
-def inherits(target: WrongTarget, step: Step) -> Reply | None:
-    ident = step.request.get("id")
-    if not isinstance(ident, list) or len(ident) < 2:
-        return None
-    reply = target.correct.call(step)
-    above = known(target, "DescribeNamespace", id=ident[:-1]).get("properties")
-    if not reply.succeeded or not above:
-        return reply
-    own = (reply.answer or {}).get("properties") or {}
-    return evolve(reply, answer={**(reply.answer or {}), "properties": {**above, **own}})
-
-
 # CreateNamespaceRequest.properties: "`ExistOk` does not apply them to a namespace that is kept".
 @habit("ExistOk adds the properties that the kept namespace lacks", "CreateNamespace")
 def fills_in(target: WrongTarget, step: Step) -> Reply | None:
@@ -141,18 +117,6 @@ def fills_in(target: WrongTarget, step: Step) -> Reply | None:
         target.ask("AlterNamespace", id=step.request["id"], set_properties=lacking)
         return evolve(reply, answer={**(reply.answer or {}), "properties": {**held, **lacking}})
     return reply
-
-
-# CreateNamespace: "A missing parent answers NamespaceNotFound".
-@habit("CreateNamespace makes the parents that are missing", "CreateNamespace")
-def with_parents(target: WrongTarget, step: Step) -> Reply | None:
-    ident = strings(step)
-    reply = target.correct.call(step)
-    if reply.code != 1 or ident is None:
-        return reply
-    for level in range(1, len(ident)):
-        target.ask("CreateNamespace", id=ident[:level], mode="ExistOk")
-    return target.correct.call(step)
 
 
 # DropNamespace: "`Cascade`, which removes every child from the catalog as well".
@@ -178,20 +142,6 @@ def orphans(target: WrongTarget, step: Step) -> Reply | None:
         return Reply(
             step=step, answer={} if step.operation == "TableExists" else left[key_of(step)]
         )
-    return None
-
-
-# DropNamespace: "Data on storage is never deleted, not even with `Cascade`".
-@habit("Cascade deletes the data of the tables", "DropNamespace")
-def cascade_deletes(target: WrongTarget, step: Step) -> Reply | None:
-    ident = strings(step)
-    if not ident or word(step.request.get("behavior")) != "cascade" or not space(target, ident):
-        return None
-    if word(step.request.get("mode")) not in ("", "fail", "skip"):
-        return None
-    for level in [ident, *nested(target, ident)]:
-        for table in tables_in(target, level):
-            target.ask("DropTable", id=table)
     return None
 
 
@@ -231,24 +181,6 @@ def answers_old(target: WrongTarget, step: Step) -> Reply | None:
     if reply.succeeded and held is not None:
         return evolve(reply, answer={**(reply.answer or {}), "properties": held})
     return reply
-
-
-# CreateNamespaceRequest.properties: "Properties to store with the new namespace" (strings; an empty
-# string is a value), AlterNamespaceResponse: "All properties of the namespace after the change".
-@habit("a property of empty text is not stored", "CreateNamespace", "AlterNamespace")
-def no_empty(target: WrongTarget, step: Step) -> Reply | None:
-    field = "properties" if step.operation == "CreateNamespace" else "set_properties"
-    given = step.request.get(field)
-    if not isinstance(given, dict) or "" not in given.values():
-        return None
-    empty = [k for k, v in given.items() if v == ""]
-    unset = step.request.get("unset_properties")
-    if unset is not None and (not isinstance(unset, list) or set(given) & set(unset)):
-        return None
-    kept = {k: v for k, v in given.items() if v != ""}
-    if step.operation == "CreateNamespace":
-        return asked(target, step, properties=kept)
-    return asked(target, step, set_properties=kept, unset_properties=[*(unset or ()), *empty])
 
 
 # --- identifiers
@@ -376,21 +308,6 @@ def page_turned(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, answer={**found, "versions": list(found["versions"])[::-1]})
 
 
-# ListTableVersions: "newest first with `descending=true`"; `branch` only selects the versions.
-@habit("descending is ignored on a branch", "ListTableVersions")
-def ascending_branch(target: WrongTarget, step: Step) -> Reply | None:
-    if step.request.get("branch") and step.request.get("descending") is True:
-        return asked(target, step, descending=False)
-    return None
-
-
-# ListTables: "a missing one [namespace] answers NamespaceNotFound".
-@habit("ListTables of a missing namespace is empty", "ListTables")
-def nothing_there(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    return Reply(step=step, answer={"tables": []}) if reply.code == 1 else reply
-
-
 # ListNamespaces: "walking the pages yields each name once and in order".
 @habit("every page of namespaces after the first begins one too late", "ListNamespaces")
 def one_late(target: WrongTarget, step: Step) -> Reply | None:
@@ -452,15 +369,6 @@ def page_a_space(target: WrongTarget, step: Step) -> Reply | None:
         (i for i, name in enumerate(names) if name.rpartition("$")[0] != first), len(names)
     )
     return asked(target, step, limit=count) if count < len(names) else reply
-
-
-# PageToken: "means the end in a response, where it is never an empty string".
-@habit("the last page has an empty token", "ListTables", "ListAllTables")
-def empty_token(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if reply.succeeded and not (reply.answer or {}).get("page_token"):
-        return evolve(reply, answer={**(reply.answer or {}), "page_token": ""})
-    return reply
 
 
 # ListTables: "Lists the Lance tables directly in the given namespace"; RenameTable: "Gives the
