@@ -231,6 +231,8 @@ class _Messages:
         self._sizes = sizes
         self._piece: Any = b""
         self._metadata: bytes | None = None
+        """Metadata of the message whose body is read next."""
+        self._ended = False
 
     def close(self) -> None:
         self.closed = True
@@ -253,9 +255,10 @@ class _Messages:
 
     def check(self) -> None:
         """Check all messages up to the end of the stream, without returning them."""
-        while self._head() and (metadata := self._metadata) is not None:
-            self._metadata = None
-            self._body(metadata)
+        while self._head() and not self._ended:
+            metadata, self._metadata = self._metadata, None
+            if metadata is not None:
+                self._body(metadata)
 
     def _next(self) -> Any:
         """Return the next part of the stream: the metadata or the body of a message."""
@@ -283,17 +286,22 @@ class _Messages:
         if len(prefix) % 4 or not prefix:
             return prefix
         (length,) = struct.unpack_from("<i", prefix, len(prefix) - 4)
-        if length == 0:  # the end of the stream
+        if length == 0:
+            self._ended = True
             return prefix
         if not 0 < length <= MAX_METADATA_BYTES:
             raise _invalid(
                 f"a message has {length} bytes of metadata; check that the data is an Arrow IPC "
                 f"stream"
             )
-        self._metadata = bytes(self._read_bytes(length))
-        if len(self._metadata) < length:
+        metadata = bytes(self._read_bytes(length))
+        if len(metadata) < length:
             raise _invalid("the stream ends within a message")
-        return prefix + self._metadata
+        if _may_have_body(metadata):
+            self._metadata = metadata
+        else:
+            self._body(metadata)  # Arrow decodes a message without a body immediately
+        return prefix + metadata
 
     def _read_bytes(self, size: int) -> Any:
         """Read up to `size` bytes, without allocating more memory than the received bytes need."""
@@ -308,6 +316,13 @@ class _Messages:
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
+
+
+def _may_have_body(metadata: bytes) -> bool:
+    try:
+        return _body_length(metadata) != 0
+    except struct.error:
+        return True  # reported when the body is read
 
 
 # --- decoding of the FlatBuffers fields that contain the sizes, which pyarrow does not expose
