@@ -275,14 +275,6 @@ def test_a_failure_becomes_a_protocol_error(
         assert str(caught.value).startswith("DescribeTable ns$t: ")
 
 
-def test_a_failure_does_not_show_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Failing, "failure", RuntimeError("bad key hunter2hunter2"))
-    storage = {"aws_secret_access_key": "hunter2hunter2"}
-    with connected(Failing, tmp_path, storage=storage) as namespace:
-        _, message = code_of(lambda: namespace.describe_table({"id": ["ns", "t"]}))
-    assert message.endswith("bad key ***")
-
-
 # --- storage options and properties
 
 

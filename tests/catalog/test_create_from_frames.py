@@ -173,8 +173,10 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "form"),
+    [*((way, "dicts") for way in WAYS), *(("append", form) for form in [*FORMS][1:])],
+)
 def test_plain_lists_become_vectors_of_the_existing_type(
     tmp_path: Path, way: str, form: str
 ) -> None:
@@ -210,14 +212,24 @@ def test_an_overwrite_with_vectors_replaces_the_type(tmp_path: Path) -> None:
 LISTS = [[1.0, 2.5], None, [3, 4]]
 
 
-@pytest.fixture(params=["dir", "rest"])
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    with connect("dir", {"path": str(tmp_path / "lake")}) as directory:
+@pytest.fixture(scope="module", params=["dir", "rest"])
+def directory(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    with connect("dir", {"path": str(tmp_path_factory.mktemp("lake"))}) as directory:
         if request.param == "dir":
             yield directory
             return
         with serving(directory) as uri, connect("rest", {"uri": uri}) as client:
             yield client
+
+
+@pytest.fixture
+def lake(directory: Any) -> Iterator[Any]:
+    """A directory whose tables are dropped after the test."""
+    yield directory
+    for name in list(directory.iter_tables()):
+        directory.table([name]).drop()
 
 
 @pytest.mark.parametrize(

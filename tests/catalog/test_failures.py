@@ -28,7 +28,7 @@ CATALOGS = sorted(name for name in implementations() if issubclass(load(name), e
 def failures(impl: str) -> list[Exception]:
     """Return failures of the catalog's client and of storage whose messages contain a secret."""
     text = f"denied: {SECRET}"
-    found: list[Exception] = [OSError(text), ValueError(text)]
+    found: list[Exception] = [OSError(text), ValueError(text), RuntimeError(text)]
     if impl in ("iceberg", "polaris", "unity"):
         found += [
             http.HttpFailure("GET /x", status, "Kind", text) for status in (400, 403, 409, 500)

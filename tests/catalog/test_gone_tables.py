@@ -20,7 +20,10 @@ ROWS = pa.table({"id": [1, 2, 3]})
 T = {"id": ["t"]}
 
 
-@pytest.fixture(params=["dir", "manifest", "sql", "memory", "rest"])
+LAKES = ["dir", "manifest", "sql", "memory", "rest"]
+
+
+@pytest.fixture(params=LAKES)
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """A namespace with a table of two versions, a tag and a branch."""
     root = str(tmp_path / "lake")
@@ -67,8 +70,14 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("way", ["drop", "deregister"])
-@pytest.mark.parametrize("what", CALLS)
+@pytest.mark.parametrize(
+    ("lake", "what", "way"),
+    [
+        *(("dir", what, way) for what in CALLS for way in ("drop", "deregister")),
+        *((name, "make a branch", "drop") for name in LAKES[1:]),
+    ],
+    indirect=["lake"],
+)
 def test_a_failure_on_a_concurrently_dropped_table_is_code_4(
     lake: Any, monkeypatch: pytest.MonkeyPatch, what: str, way: str
 ) -> None:

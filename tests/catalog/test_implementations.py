@@ -47,18 +47,6 @@ def test_an_implementation_declares_its_capabilities(impl: str) -> None:
     assert all(declared.unsupported.values()), "an operation is refused without a reason"
 
 
-@pytest.mark.requirement("general-057")
-def test_unsupported_operations_are_not_listed_and_are_rejected(tmp_path: Path) -> None:
-    with LEVELS["one-catalog"].from_properties({"root": str(tmp_path)}) as namespace:
-        listed = namespace.list_operations({}).operations
-        assert "DeclareTable" in listed
-        assert not {"RenameTable", "AlterTable"} & set(listed)
-        with pytest.raises(UnsupportedError, match="the catalog cannot rename"):
-            namespace.rename_table({"id": ["main", "s", "t"], "new_table_name": "u"})
-        with pytest.raises(UnsupportedError, match="no table update"):
-            namespace.alter_table({"id": ["main", "s", "t"], "set_properties": {"a": "b"}})
-
-
 @pytest.mark.requirement("general-058", "general-067")
 def test_a_table_is_in_the_catalog_and_in_storage(namespace: Namespace, tmp_path: Path) -> None:
     held = catalog(str(tmp_path / "catalog")).tables

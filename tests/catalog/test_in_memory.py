@@ -157,19 +157,6 @@ def test_tables_are_below_the_root_of_the_connection_or_of_the_catalog(tmp_path:
         assert list(pickle.loads(pickle.dumps(first)).iter_tables()) == ["t", "u", "v"]
 
 
-@pytest.mark.parametrize(
-    ("managed", "choice"), [("true", None), ("false", None), ("true", "false")]
-)
-def test_managed_versioning_is_chosen_by_the_catalog_or_the_table(
-    managed: str, choice: str | None
-) -> None:
-    chosen = {} if choice is None else {"managed_versioning": choice}
-    with connect("memory", {"managed": managed}) as found:
-        answer = found.declare_table({"id": ["t"], "properties": {"k": "v", **chosen}})
-        assert answer.managed_versioning is ((choice or managed) == "true")
-        assert found.describe_table({"id": ["t"]}).properties == {"k": "v"}
-
-
 def test_a_moved_table_keeps_its_location_within_the_root(tmp_path: Path) -> None:
     properties = {"root": str(tmp_path), "confine_locations": "true"}
     with connect("memory", properties) as found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -97,29 +97,47 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-def check(table: Table, way: str, name: str, value: Any) -> None:
-    """Call with a value that may be invalid, and undo the change if the call succeeds."""
-    before = table.to_arrow()
-    latest = table.list_versions()[-1].version
+class State(NamedTuple):
+    """The rows and the latest version of a table."""
+
+    rows: pa.Table
+    version: int
+
+
+def state_of(table: Table) -> State:
+    return State(table.to_arrow(), table.list_versions()[-1].version)
+
+
+def check(table: Table, way: str, name: str, value: Any, before: State) -> State:
+    """Call with a value that may be invalid, and undo the change if the call succeeds.
+
+    Return the state of the table after the call, which has the same rows as before.
+    """
     try:
         WAYS[way](table, name, value)
     except LanceNamespaceError as error:
         assert error.code != 18, f"{way} {name} {value!r}: {error!r}"
-        assert table.to_arrow().equals(before), f"{way} {name} {value!r} changed the table"
-        assert table.list_versions()[-1].version == latest
+        after = state_of(table)
+        assert after.rows.equals(before.rows), f"{way} {name} {value!r} changed the table"
+        assert after.version == before.version
     else:
-        if table.list_versions()[-1].version != latest:
-            table.restore(latest)
+        version = table.list_versions()[-1].version
+        if version != before.version:
+            table.restore(before.version)
+            version += 1
+        after = State(before.rows, version)
     assert not table.namespace.table("new").exists()
+    return after
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_values_that_may_be_invalid(table: Table, way: str) -> None:
+    state = state_of(table)
     for name in (
         ("small", "s", "v", "price") if way == "add" else ("f",) if way == "update" else ("v",)
     ):
         for value in SCALARS:
-            check(table, way, name, value)
+            state = check(table, way, name, value, state)
 
 
 @pytest.mark.slow
@@ -128,7 +146,7 @@ def test_values_that_may_be_invalid(table: Table, way: str) -> None:
     max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
 def test_random_values(table: Table, way: str, name: str, value: Any) -> None:
-    check(table, way, name, value)
+    check(table, way, name, value, state_of(table))
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,10 @@ def test_a_managed_table_is_reported_as_managed(managed: Namespace) -> None:
 @pytest.mark.requirement("general-061")
 def test_a_table_can_override_managed_versioning(managed: Namespace, tmp_path: Path) -> None:
     choice = {"managed_versioning": "false"}
-    answer = managed.create_table({"id": ["t"], "properties": choice}, ROWS)
-    assert answer.properties == {}
-    assert managed.describe_table({"id": ["t"]}).managed_versioning is False
+    answer = managed.create_table({"id": ["t"], "properties": {"k": "v", **choice}}, ROWS)
+    assert answer.properties == {"k": "v"}
+    described = managed.describe_table({"id": ["t"]})
+    assert (described.managed_versioning, described.properties) == (False, {"k": "v"})
     lance.dataset(answer.location).insert(ROWS, mode="append")
     assert count(managed, "t") == 6
     with pytest.raises(InvalidTableStateError, match="table t is managed by storage"):

@@ -84,6 +84,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.requirement("general-057")
 @pytest.mark.parametrize(("name", "operation"), OPTIONAL)
 def test_an_operation_declared_unsupported_is_rejected_and_not_listed(
     name: str, operation: str

@@ -17,7 +17,8 @@ from lance_namespace_impls import connect
 from tests.servers.unity import UnityDouble
 
 PATIENCE = 120
-# Drops a table. Reports when the deletion of its data begins, and waits for an instruction.
+# Drops a table when it is told to. Reports when the deletion of its data begins, and waits for an
+# instruction.
 DROP = """
 import json, os, sys
 from lance_namespace_client.errors import LanceNamespaceError
@@ -37,6 +38,8 @@ def said(owner, name):
 impl, properties, identifier = map(json.loads, sys.argv[1:])
 said(*((Directory, "move_to_trash") if impl == "dir" else (TableFolder, "delete")))
 with connect(impl, properties) as namespace:
+    print("ready", flush=True)
+    sys.stdin.readline()
     print("begins", flush=True)
     try:
         namespace.drop_table({"id": identifier})
@@ -61,23 +64,19 @@ def target(request, tmp_path):
 
 
 @pytest.fixture
-def dropping(target):
-    """Return a function that starts a process that drops the table."""
-    started = []
-
-    def start():
-        process = subprocess.Popen(
+def droppers(target):
+    """Two processes that drop the table when they are told to."""
+    started = [
+        subprocess.Popen(
             [sys.executable, "-c", DROP, *map(json.dumps, target)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # no read-ahead, so that `select` reports each line
             cwd=Path(__file__).parents[2],
         )
-        started.append(process)
-        assert process.stdout.readline() == b"begins\n"
-        return process
-
-    yield start
+        for _ in range(2)
+    ]
+    yield started
     for process in started:
         process.kill()
         process.communicate()
@@ -98,16 +97,22 @@ def namespace(target):
 
 
 @pytest.fixture
-def two(namespace, dropping):
-    """Two processes: the first is deleting the data, and the second was started after that."""
-    first = dropping()
+def two(namespace, droppers):
+    """Two processes: the first is deleting the data, and the second began its drop after that."""
+    for process in droppers:
+        assert read_line_within(process, PATIENCE) == "ready\n"
+    first, second = droppers
+    first.stdin.write(b"drop\n")
+    assert read_line_within(first, PATIENCE) == "begins\n"
     assert read_line_within(first, PATIENCE) == "deleting\n"
-    return first, dropping()
+    second.stdin.write(b"drop\n")
+    assert read_line_within(second, PATIENCE) == "begins\n"
+    return first, second
 
 
 def test_a_second_process_waits_and_finds_no_table(two):
     first, second = two
-    assert read_line_within(second, 1) is None, "it waits for the first"
+    assert read_line_within(second, 0.3) is None, "it waits for the first"
     first.stdin.write(b"go on\n")
     assert read_line_within(first, PATIENCE) == "dropped\n"
     assert read_line_within(second, PATIENCE) == "4\n"

@@ -84,7 +84,7 @@ class SlowFirstAddition(MemoryNamespace):
     def add_table(self, identifier, location, properties):
         if not self.adds.is_set():
             self.adds.set()
-            self.goes_on.wait(1)  # times out if the other thread waits for this one
+            self.goes_on.wait(0.3)  # times out if the other thread waits for this one
         return super().add_table(identifier, location, properties)
 
 

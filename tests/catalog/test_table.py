@@ -44,13 +44,15 @@ ROWS = {
 FILES = ["in process", "over REST"]
 
 
-@pytest.fixture(params=[*FILES, "in memory"])
-def namespace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
+@pytest.fixture(scope="module", params=[*FILES, "in memory"])
+def catalog(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Namespace]:
     if request.param == "in memory":
         with connect("memory") as memory:
             yield memory
         return
-    with connect("dir", {"path": str(tmp_path)}) as directory:
+    with connect("dir", {"path": str(tmp_path_factory.mktemp("lake"))}) as directory:
         if request.param == "in process":
             yield directory
             return
@@ -59,6 +61,14 @@ def namespace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namesp
             connect("rest", {"uri": uri}) as client,
         ):
             yield client
+
+
+@pytest.fixture
+def namespace(catalog: Namespace) -> Iterator[Namespace]:
+    """A catalog whose tables are dropped after the test."""
+    yield catalog
+    for name in list(catalog.iter_tables()):
+        catalog.table([name]).drop()
 
 
 @pytest.fixture
@@ -393,10 +403,10 @@ def test_markup_in_data_is_escaped_in_notebooks(namespace: Namespace) -> None:
     assert "y" * 100 not in shown
 
 
-@pytest.mark.parametrize("namespace", FILES, indirect=True)
-def test_hybrid_search_returns_the_results_of_lancedb(table: Table, tmp_path: Path) -> None:
+@pytest.mark.parametrize("catalog", FILES, indirect=True)
+def test_hybrid_search_returns_the_results_of_lancedb(table: Table) -> None:
     table.create_index("text", index_type="FTS")
-    theirs = lancedb.connect(tmp_path).open_table("fruits")
+    theirs = lancedb.connect(Path(table.location).parent).open_table("fruits")
     for words, n in (("banana", 3), ("apple cherry", 20), ("plum number5", 41), ("nothing", 5)):
         vector = VECTORS[n]
         for limit in (1, 7, 25):
@@ -415,10 +425,10 @@ def test_hybrid_search_returns_the_results_of_lancedb(table: Table, tmp_path: Pa
     assert "full-text search:" in table.search(VECTORS[3]).text("banana").explain_plan()
 
 
-@pytest.mark.parametrize("namespace", FILES, indirect=True)
-def test_a_search_returns_the_results_of_lancedb(table: Table, tmp_path: Path) -> None:
+@pytest.mark.parametrize("catalog", FILES, indirect=True)
+def test_a_search_returns_the_results_of_lancedb(table: Table) -> None:
     table.create_index("text", index_type="FTS")
-    theirs = lancedb.connect(tmp_path).open_table("fruits")
+    theirs = lancedb.connect(Path(table.location).parent).open_table("fruits")
     vector = VECTORS[3]
     for ours, expected in (
         (table.search(vector).limit(9), theirs.search(vector).limit(9)),

@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from lance_namespace_impls import connect
+from lance_namespace_impls import connect, server
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 
@@ -79,31 +81,46 @@ def test_an_error_is_reported_in_one_line(
     assert list(tmp_path.glob("*.db")) == []
 
 
-def test_serving_without_a_namespace_creates_one_in_the_folder(tmp_path: Path) -> None:
-    for created in (True, False):
-        server = subprocess.Popen(
-            [*LANCE_NS, "serve", "--port", "0"],
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert server.stdout is not None and server.stderr is not None
-            told = server.stderr.readline()
-            assert told == (
-                "no namespace selected: serving the catalog in the SQLite file "
-                f"{tmp_path}/lance-catalog.db\n"
-            )
-            uri = re.findall(r"http://\S+", server.stdout.readline())[0]
-            with connect("rest", {"uri": uri}) as namespace:
-                if created:
-                    namespace.create_namespace({"id": ["ns"]})
-                    namespace.declare_table({"id": ["ns", "t"]})
-                assert namespace.list_all_tables({}).tables == ["ns$t"]
-                place = namespace.describe_table({"id": ["ns", "t"]}).location
-                assert place == f"{tmp_path}/lance-catalog.tables/ns/t"
-        finally:
-            server.terminate()
-            server.communicate(timeout=SECONDS)
+def test_serving_without_a_namespace_creates_one_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lance-catalog.db"
+    message = f"no namespace selected: serving the catalog in the SQLite file {file}\n"
+    process = subprocess.Popen(
+        [*LANCE_NS, "serve", "--port", "0"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stderr.readline() == message
+        uri = re.findall(r"http://\S+", process.stdout.readline())[0]
+        with connect("rest", {"uri": uri}) as namespace:
+            namespace.create_namespace({"id": ["ns"]})
+            namespace.declare_table({"id": ["ns", "t"]})
+            check_tables(namespace, tmp_path)
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS)
+
+    served = []
+
+    def serve(namespace: Namespace, *_: Any, **__: Any) -> None:
+        served.append(namespace.config.impl)
+        with namespace:
+            check_tables(namespace, tmp_path)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr(server, "log_requests", lambda: None)
+    assert run("serve").stderr == message
+    assert served == ["sql"]
+
+
+def check_tables(namespace: Namespace, folder: Path) -> None:
+    assert namespace.list_all_tables({}).tables == ["ns$t"]
+    place = namespace.describe_table({"id": ["ns", "t"]}).location
+    assert place == f"{folder}/lance-catalog.tables/ns/t"

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from lance_namespace_impls.cli import logs
+from lance_namespace_impls.cli import completion, logs
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Report, Status
 
@@ -292,46 +293,40 @@ def test_an_interruption_is_reported_in_one_line_of_json() -> None:
 # --- completion
 
 
-def completed(line: str, tmp_path: Path) -> list[str]:
-    words = line.split(" ")
-    env = {
-        **os.environ,
-        "_LANCE_NS_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(words) - 1),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-    }
-    done = subprocess.run(OURS, env=env, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+def typed(line: str) -> dict[str, str]:
+    """Return the variables with which Bash requests the completion of a line."""
+    word = str(line.count(" "))
+    return {"_LANCE_NS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": word}
+
+
+def completed(line: str) -> list[str]:
+    done = CliRunner().invoke(app, env=typed(line), prog_name="lance-ns")
+    assert (done.exit_code, done.stderr) == (0, "")
     return done.stdout.split()
 
 
-def soon(line: str, tmp_path: Path) -> list[str]:
-    """Complete a line with retries: on a busy machine, the completion may time out."""
-    for _ in range(20):
-        if found := completed(line, tmp_path):
-            return found
-    return []
-
-
-def test_the_shell_completes_names(tmp_path: Path, profile: str) -> None:
-    assert completed("lance-ns ls --impl hi", tmp_path) == ["hive", "hive2", "hive3"]
-    assert completed("lance-ns ls --profile h", tmp_path) == ["here"]
-    assert soon("lance-ns head --profile here f", tmp_path) == ["flights"]
-    assert soon("lance-ns --profile here head f", tmp_path) == ["flights"]
-    assert completed("lance-ns head --profile here x", tmp_path) == []
-    assert completed("lance-ns head --profile gone f", tmp_path) == []
-
-
-def test_a_namespace_is_completed_with_the_delimiter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from types import SimpleNamespace
-
-    from lance_namespace_impls.cli import completion
-
+@pytest.fixture
+def patient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set an empty cache, and a long time limit for completions on a busy machine."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(completion, "WAIT_SECONDS", 60)
+
+
+def test_the_shell_completes_names() -> None:
+    env = {**os.environ, **typed("lance-ns ls --impl hi")}
+    done = subprocess.run(OURS, env=env, capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["hive", "hive2", "hive3"], "")
+
+
+def test_names_in_a_catalog_are_completed(patient: None, profile: str) -> None:
+    assert completed("lance-ns ls --profile h") == ["here"]
+    assert completed("lance-ns head --profile here f") == ["flights"]
+    assert completed("lance-ns --profile here head f") == ["flights"]
+    assert completed("lance-ns head --profile here x") == []
+    assert completed("lance-ns head --profile gone f") == []
+
+
+def test_a_namespace_is_completed_with_the_delimiter(patient: None, tmp_path: Path) -> None:
     lake = Lake("dir", path=str(tmp_path / "deep"), manifest="true")
     lake.run("create", "db")
     lake.run("declare", "db$t")
@@ -342,12 +337,8 @@ def test_a_namespace_is_completed_with_the_delimiter(
 
 
 def test_names_are_cached_for_a_minute(
-    tmp_path: Path, profile: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    patient: None, profile: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lance_namespace_impls.cli import completion
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(completion, "WAIT_SECONDS", 60)
     params = {"profile": profile}
     assert completion._names(params, [])["tables"] == ["flights"]
     lake.run("declare", "later")
@@ -357,6 +348,6 @@ def test_names_are_cached_for_a_minute(
     assert completion._names(params, [])["tables"] == ["flights", "later"]
 
 
-def test_a_catalog_that_fails_completes_nothing(tmp_path: Path) -> None:
+def test_a_catalog_that_fails_completes_nothing(patient: None) -> None:
     options = f"--impl {impl_of(FailingNamespace)} -p code=17"
-    assert completed(f"lance-ns head {options} f", tmp_path) == []
+    assert completed(f"lance-ns head {options} f") == []

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import fcntl
 import io
+import multiprocessing
 import os
 import pty
 import re
 import struct
-import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
+import lance_namespace_kit
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli import output
 
@@ -30,6 +32,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]")
 LONG = "a_table_with_a_name_that_is_longer_than_a_narrow_terminal_is_wide"
 WORDS = "departure carrier minutes terminal delayed cancelled"
+LOADED = ["lance", "lance_namespace_impls.cli.app", "lance_namespace_impls.directory", "rich.table"]
 SESSION = (
     ("ls",),
     ("describe", "flights", "--details"),
@@ -62,25 +65,37 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def run_on(terminal: str, arguments: tuple[str, ...], env: dict[str, str]) -> None:
+    """Run the command in this process, with a terminal as its streams."""
+    os.environ.clear()
+    os.environ.update(env)
+    file = os.open(terminal, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(file, stream)
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "rww"[n], closefd=False) for n in range(3))
+    sys.argv = ["lance-ns", *arguments]
+    lance_namespace_kit.main()
+
+
 def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]) -> str:
-    """Run the command on a separate terminal; return its output, including stderr."""
+    """Run the command on a separate terminal; return its output, including stderr.
+
+    Its process is a fork of one that has loaded the modules, which takes longer than the command.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, *LOADED])
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    command = [sys.executable, "-m", "lance_namespace_kit", *arguments]
     plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
-    process = subprocess.Popen(
-        command, stdin=slave, stdout=slave, stderr=slave, env={**plain, "TERM": "xterm", **env}
-    )
-    os.close(slave)
+    environment = {**plain, "TERM": "xterm", **env}
+    process = context.Process(target=run_on, args=(os.ttyname(slave), arguments, environment))
+    process.start()
     shown = b""
-    try:
-        while part := os.read(master, 1 << 16):
-            shown += part
-    except OSError:
-        pass  # EIO: the process closed the terminal
-    finally:
-        os.close(master)
-        process.wait()
+    while master in wait([master, process.sentinel]):  # until the process ends
+        shown += os.read(master, 1 << 16)
+    process.join()
+    os.close(master)
+    os.close(slave)
     return shown.decode()
 
 

@@ -172,14 +172,22 @@ def test_damaged_properties_are_reported_and_kept(
 # --- names
 
 
+@pytest.fixture(scope="module")
+def two_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
+    """A directory with the tables ``a`` and ``b``; a test drops the tables that it creates."""
+    with connect("dir", {"path": str(tmp_path_factory.mktemp("lake"))}) as found:
+        for name in ("a", "b"):
+            found.create_table({"id": [name]}, pa.table({"x": [0]}))
+        yield found
+
+
 @pytest.mark.parametrize(
     "name",
     ["a b", "a.b", "a%20b", "%2F", "50%", "a+b", "a$b", "a#b", "a?b", "a:b", "a*b", "~", "-", "ü",
      "e\u0301", "日本", "a'b", 'a"b', "a\\b", " a", "a ", "x.lance.y", "n" * 249, "ü" * 124],
 )  # fmt: skip
-def test_unusual_names_are_separate_tables(namespace: Namespace, name: str) -> None:
-    for other in ("a", "b"):
-        namespace.create_table({"id": [other]}, pa.table({"x": [0]}))
+def test_unusual_names_are_separate_tables(two_tables: Namespace, name: str) -> None:
+    namespace = two_tables
     namespace.create_table({"id": [name]}, ROWS)
     assert list(namespace.iter_tables()) == sorted(["a", "b", name])
     assert namespace.open_table([name]).to_table() == ROWS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,11 +106,11 @@ def _dying(real: Callable[..., Any], step: Step) -> Callable[..., Any]:
     return dying
 
 
-def steps_of(root: Path, what: str) -> list[Step]:
+def steps_of(lake: Namespace, what: str) -> list[Step]:
     """Make a call and return every step that it reaches."""
     calls: Counter[str] = Counter()
     method, request, rows = CALLS[what]
-    with pytest.MonkeyPatch.context() as patch, prepared(root) as lake:
+    with pytest.MonkeyPatch.context() as patch:
         for function in FUNCTIONS:
             owner, name = _owner(function), function.partition(".")[2]
             patch.setattr(owner, name, _counting(getattr(owner, name), function, calls))
@@ -131,14 +131,18 @@ def _counting(real: Callable[..., Any], function: str, calls: Counter[str]) -> C
     return counting
 
 
-@contextmanager
-def prepared(root: Path) -> Iterator[Namespace]:
-    """Yield a directory with a namespace, and with tables in the root and in the namespace."""
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a namespace, and with tables in the root and in the namespace.
+
+    A test changes copies of it; the locations in a manifest are relative.
+    """
+    root = tmp_path_factory.mktemp("prepared")
     with ours(root) as lake:
         lake.create_namespace({"id": ["n"]})
         for table in (["t"], ["n", "t"], ["kept"], ["n", "kept"]):
             lake.create_table({"id": table, "properties": {"k": "v"}}, ROWS)
-        yield lake
+    return root
 
 
 def kill(root: Path, call: tuple[str, dict[str, Any], Any], step: Step) -> None:
@@ -170,13 +174,14 @@ def tables(namespace: Namespace, *, ready: bool) -> set[tuple[str, ...]]:
     "what",
     [what if what in OFTEN else pytest.param(what, marks=pytest.mark.slow) for what in CALLS],
 )
-def test_killed_at_every_step(tmp_path: Path, what: str) -> None:
-    steps = steps_of(tmp_path / "first", what)
+def test_killed_at_every_step(prepared: Path, tmp_path: Path, what: str) -> None:
+    with ours(shutil.copytree(prepared, tmp_path / "first")) as lake:
+        steps = steps_of(lake, what)
     assert len(steps) >= 2
     for number, step in enumerate(steps):
-        root = tmp_path / str(number)
+        root = shutil.copytree(prepared, tmp_path / str(number))
         method, request, rows = CALLS[what]
-        with prepared(root) as lake:
+        with ours(root) as lake:
             kill(root, CALLS[what], step)
             _look(lake, root, what, step)
             # Another client repeats the call: it completes the rest, or finds that nothing is left.

@@ -51,21 +51,6 @@ def test_a_move_is_finished_once(
     assert not (tmp_path / MOVING).exists()
 
 
-def test_removed_properties_do_not_reappear_after_a_move_into_the_root(
-    tmp_path: Path,
-) -> None:
-    """A table of the root stores properties in a file next to its data, which moves with it."""
-    with opened(tmp_path) as lake:
-        lake.create_namespace({"id": ["n"]})
-        lake.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
-        lake.rename_table({"id": ["t"], "new_namespace_id": ["n"], "new_table_name": "t"})
-        lake.alter_table({"id": ["n", "t"], "unset_properties": ["k"]})
-        lake.rename_table({"id": ["n", "t"], "new_namespace_id": [], "new_table_name": "u"})
-        assert not lake.describe_table({"id": ["u"]}).properties
-    with connect("dir", {"path": str(tmp_path)}) as by_listing:
-        assert not by_listing.describe_table({"id": ["u"]}).properties
-
-
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_a_commit_is_retried_as_often_as_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int

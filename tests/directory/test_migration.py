@@ -22,7 +22,7 @@ from tests.servers.s3 import GuardedS3
 
 from .lakes import ROWS, Peer, manifest_rows
 
-TABLES = 1000
+TABLES = 300
 SECONDS = 300
 
 
@@ -103,7 +103,7 @@ def _read(root: str, started: Any, stop: Any, results: Any) -> None:
     with connect("dir", {"root": root}) as namespace:
         while not stop.is_set() or not listings:
             try:
-                found = list(namespace.iter_tables(page_size=None if listings % 2 else 300))
+                found = list(namespace.iter_tables(page_size=None if listings % 2 else 100))
             except LanceNamespaceError as error:
                 faults.append(str(error))
             else:
@@ -115,7 +115,7 @@ def _read(root: str, started: Any, stop: Any, results: Any) -> None:
 
 
 def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
-    """1,000 tables are migrated to a manifest and back while two other processes list them."""
+    """300 tables are migrated to a manifest and back while two other processes list them."""
     for number in range(TABLES):
         (tmp_path / (f"t{number:04}" + (".lance" if number % 2 else ""))).mkdir()
     context = multiprocessing.get_context("forkserver")
@@ -131,7 +131,7 @@ def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
         for each in started:
             assert each.wait(SECONDS)
         with lake(tmp_path) as namespace:
-            for _ in range(3):
+            for _ in range(2):
                 assert len(namespace.migrate("manifest").tables) == TABLES
                 assert len(namespace.migrate("flat").tables) == TABLES
             assert len(namespace.migrate("manifest").tables) == TABLES

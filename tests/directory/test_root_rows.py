@@ -338,6 +338,7 @@ def test_a_listing_client_sees_the_properties_of_a_table_moved_into_the_root(
     made = lake.create_table({"id": ["n", "t"], "properties": properties}, ROWS)
     Path(made.location or "", ".lance-properties").write_text('{"of": "another time"}')
     lake.rename_table({"id": ["n", "t"], "new_namespace_id": [], "new_table_name": "u"})
+    assert (lake.describe_table({"id": ["u"]}).properties or {}) == properties
     with connect("dir", {"path": str(tmp_path), "manifest": "false"}) as flat:
         assert (flat.describe_table({"id": ["u"]}).properties or {}) == properties
 

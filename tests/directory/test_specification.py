@@ -14,7 +14,6 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
 )
 from lance_namespace_impls import connect
-from tests.servers.s3 import GuardedS3
 
 ROWS = pa.table({"a": pa.array([1, 2, 3], pa.int64())})
 
@@ -81,20 +80,6 @@ def test_a_directory_by_uri(tmp_path: Path, text: str) -> None:
     encoded = str(place).replace(" ", "%20")
     with connect("dir", {"path": text.format(encoded)}) as directory:
         assert list(directory.iter_tables()) == ["t"]
-
-
-@pytest.mark.requirement("general-077", "general-085")
-def test_a_directory_in_an_object_store() -> None:
-    with GuardedS3() as store:
-        properties = {"path": f"s3://{store.bucket}/prefix"}
-        properties |= {f"storage.{key}": value for key, value in store.options().items()}
-        with connect("dir", properties) as directory:
-            created = directory.create_table({"id": ["t"]}, ROWS)
-            assert created.location == f"s3://{store.bucket}/prefix/t.lance"
-            assert list(directory.iter_tables()) == ["t"]
-            assert directory.open_table(["t"]).to_table() == ROWS
-        assert store.objects()
-        assert all(key.startswith("prefix/t.lance/") for key in store.objects())
 
 
 @pytest.mark.requirement("general-078", "general-084", "general-086")

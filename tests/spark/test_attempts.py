@@ -169,12 +169,14 @@ def test_an_attempt_reports_that_its_job_ended_while_it_wrote_a_note(
 
 KILLED = """
 import os, pickle, signal, sys, time
+from pathlib import Path
 import pyarrow as pa
 from lance_namespace_impls.distributed import write_plan
 
 def rows():
     yield from [pa.record_batch({"a": range(10)})] * 3
-    time.sleep(1)
+    while len(list(Path(sys.argv[2]).glob("*/*.lance"))) < 10:  # notes of files with 3 rows
+        time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)
 
 write_plan.write_rows(pickle.load(open(sys.argv[1], "rb")), rows())
@@ -187,9 +189,10 @@ def test_finished_files_of_a_killed_worker_are_deleted(quiet_lake: Lake, tmp_pat
     plan = planned(quiet_lake)
     sent = tmp_path / "plan"
     sent.write_bytes(pickle.dumps(plan))
-    done = subprocess.run([sys.executable, "-c", KILLED, str(sent)], check=False, timeout=300)
+    command = [sys.executable, "-c", KILLED, str(sent), f"{quiet_lake.path('t')}/_transactions"]
+    done = subprocess.run(command, check=False, timeout=300)
     assert done.returncode == -signal.SIGKILL
-    assert len(quiet_lake.data_files("t") - before) >= 2
+    assert len(quiet_lake.data_files("t") - before) == 10
     write_plan.commit(plan, written(plan))
     assert {
         f for f in quiet_lake.data_files("t") if f.endswith(".lance")

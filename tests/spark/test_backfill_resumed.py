@@ -22,6 +22,7 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
     TableSchemaValidationError,
 )
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.distributed import calls
 from lance_namespace_impls.distributed.calls import Calls
 from lance_namespace_impls.distributed.runners import ThreadRunner
@@ -34,31 +35,33 @@ pytestmark = pytest.mark.xdist_group("spark two")
 FRAGMENTS = 8
 ROWS_EACH = 10
 
-# The process that is killed. The function records each batch in a folder that the test reads.
+# The process that is killed.
 JOB = """
-import sys, time
+import sys
 from pathlib import Path
-import pyarrow as pa
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import add_columns, local_session
-
-root, calls, seconds = sys.argv[1:]
-
-def embed(rows):
-    first = rows.column("id")[0].as_py()
-    with open(Path(calls, str(first)), "a") as file:
-        file.write("called\\n")
-    time.sleep(float(seconds))
-    return pa.record_batch({"twice": [2 * n for n in rows.column("id").to_pylist()]})
+from lance_namespace_impls.spark import local_session
+from tests.spark.test_backfill_resumed import add_embeddings
 
 spark = local_session("backfill", cores=2)
-print("started", flush=True)
-added = add_columns(
-    spark, connect("dir", {"path": root}), "t", embed, types="twice:int64", reads=["id"],
-    resume="embeddings",
-)
-print(added.rows, flush=True)
+add_embeddings(spark, connect("dir", {"path": sys.argv[1]}), Path(sys.argv[2]), hangs_from=40)
 """
+
+
+def add_embeddings(spark: Any, namespace: Namespace, folder: Path, hangs_from: int = 1000) -> Any:
+    """Add a column with a function that records each batch in a folder, and hangs from a row on."""
+
+    def embed(rows: pa.RecordBatch) -> pa.RecordBatch:
+        first = rows.column("id")[0].as_py()
+        with open(folder / str(first), "a") as file:
+            file.write("called\n")
+        if first >= hangs_from:
+            time.sleep(600)  # until the process is killed
+        return twice(rows)
+
+    return add_columns(
+        spark, namespace, "t", embed, types="twice:int64", reads=["id"], resume="embeddings"
+    )
 
 
 @pytest.fixture
@@ -76,15 +79,6 @@ def quiet(quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
     return quiet_lake
 
 
-def start(lake: Lake, calls: Path, seconds: float) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", JOB, str(lake.root), str(calls), str(seconds)],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
 def called(folder: Path) -> Counter[int]:
     """Return how often the function was called for the fragment of each first row."""
     return Counter({int(each.name): len(each.read_text().split()) for each in folder.iterdir()})
@@ -94,11 +88,17 @@ def records(lake: Lake) -> int:
     return sum(1 for each in Path(lake.path("t"), "_transactions").glob("*/*.lance"))
 
 
-def test_a_killed_job_resumes_at_its_unfinished_fragments(table: Lake, tmp_path: Path) -> None:
+def test_a_killed_job_resumes_at_its_unfinished_fragments(
+    table: Lake, spark: Any, tmp_path: Path
+) -> None:
     folder = tmp_path / "calls"
     folder.mkdir()
     before = table.data_files("t")
-    process = start(table, folder, 1.0)
+    process = subprocess.Popen(
+        [sys.executable, "-c", JOB, str(table.root), str(folder)],
+        cwd=Path(__file__).parents[2],
+        start_new_session=True,
+    )
     try:
         deadline = time.monotonic() + 300
         while records(table) < 3:
@@ -111,9 +111,7 @@ def test_a_killed_job_resumes_at_its_unfinished_fragments(table: Lake, tmp_path:
     finished = records(table)
     assert 3 <= finished < FRAGMENTS
     assert table.dataset("t").schema.names == ["id"]
-    again = start(table, folder, 0.0)
-    told, _ = again.communicate(timeout=300)
-    assert told.split() == ["started", str(FRAGMENTS * ROWS_EACH)]
+    assert add_embeddings(spark, table.namespace, folder).rows == FRAGMENTS * ROWS_EACH
     found = table.dataset("t").to_table().to_pydict()
     assert found == {"id": [*range(80)], "twice": [2 * n for n in range(80)]}
     # Fragments that the killed process had finished were not computed again.

@@ -420,13 +420,8 @@ def test_a_stream_of_changes_continues_where_it_stopped(
     assert kinds(stream(lake, spark, checkpoint, maxVersionsPerTrigger="1")) == expected
 
 
-def test_streams_reject_ambiguous_changes_and_scans_reject_read_changes(
-    lake: Lake, spark: Any, tmp_path: Path
-) -> None:
+def test_streams_reject_ambiguous_changes(lake: Lake, spark: Any, tmp_path: Path) -> None:
     put(lake, stable=False)
     lake.dataset("t").update({"s": "'u'"}, "id = 1")
     failure = failure_of(lambda: stream(lake, spark, tmp_path / "a", startingVersion="2"))
     assert isinstance(failure, UnsupportedError)
-    failure = failure_of(lambda: lake.load("t", readChanges="true").collect())
-    assert isinstance(failure, InvalidInputError)
-    assert "changes(" in failure.message

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -219,9 +222,8 @@ def test_rows_that_do_not_fit_change_nothing(
     assert lake.data_files("t") == files
 
 
-def failing_last(lake: Lake, table: str, files: int) -> Any:
-    """Return a function for mapInArrow that fails the second task once the first wrote its rows."""
-    folder = Path(lake.path(table), "data")
+def failing_last(first_is_done: Path) -> Any:
+    """Return a function for mapInArrow that fails the second task once a file exists."""
 
     def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -229,21 +231,51 @@ def failing_last(lake: Lake, table: str, files: int) -> Any:
         if TaskContext.get().partitionId() == 0:  # type: ignore[union-attr]
             yield from batches
             return
-        while len(list(folder.glob("*.lance"))) == files:
-            time.sleep(0.05)
-        time.sleep(1)  # until Spark knows that the first task is done
+        while not first_is_done.exists():
+            time.sleep(0.01)
         raise ValueError("the last row is bad")
 
     return fail
 
 
+@contextmanager
+def created_after_the_first_task(spark: Any, file: Path) -> Iterator[None]:
+    """Create a file as soon as Spark knows that a task of a running stage is done."""
+    tracker, ended = spark.sparkContext.statusTracker(), threading.Event()
+
+    def is_done(stage: int) -> bool:
+        info = tracker.getStageInfo(stage)
+        return info is not None and info.numCompletedTasks > 0
+
+    def watch() -> None:
+        try:
+            while not any(map(is_done, tracker.getActiveStageIds())) and not ended.wait(0.01):
+                pass
+        finally:
+            file.touch()
+
+    with ThreadPoolExecutor(1) as threads:
+        watching = threads.submit(watch)
+        try:
+            yield
+        finally:
+            ended.set()
+        watching.result()
+
+
 @pytest.mark.parametrize("mode", ["append", "overwrite", "new"])
-def test_a_failing_task_leaves_no_change_and_no_files(lake: Lake, spark: Any, mode: str) -> None:
+def test_a_failing_task_leaves_no_change_and_no_files(
+    lake: Lake, spark: Any, tmp_path: Path, mode: str
+) -> None:
     if mode != "new":
         lake.put("t", pa.table({"id": [1]}))
     files = lake.data_files("t")
-    rows = spark.range(0, 10, 1, 2).mapInArrow(failing_last(lake, "t", len(files)), "id long")
-    with pytest.raises(Exception, match="the last row is bad"):
+    done = tmp_path / "done"
+    rows = spark.range(0, 10, 1, 2).mapInArrow(failing_last(done), "id long")
+    with (
+        created_after_the_first_task(spark, done),
+        pytest.raises(Exception, match="the last row is bad"),
+    ):
         lake.save(rows, "t", "append" if mode == "new" else mode)
     assert list(lake.namespace.iter_tables()) == (["t"] if files else [])
     assert Path(lake.path("t")).exists() is bool(files)

@@ -156,9 +156,7 @@ def test_the_demo_runs_repeatedly(small: Any, tmp_path: Path) -> None:
         assert list(lake.iter_tables()) == sorted([*small.TABLES, small.SERVICES])
 
 
-@pytest.mark.parametrize(
-    "interrupted", ["import_all", "inspect_with_pylance", "search_services", "draw"]
-)
+@pytest.mark.parametrize("interrupted", ["import_all", "search_services"])
 def test_the_demo_runs_after_an_interruption(
     small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
 ) -> None:
@@ -166,8 +164,7 @@ def test_the_demo_runs_after_an_interruption(
     whole = getattr(small, interrupted)
 
     def stopped(*arguments: Any) -> None:
-        if interrupted in ("import_all", "search_services"):
-            whole(*arguments)
+        whole(*arguments)
         (lake / "services.lance").mkdir(exist_ok=True)  # created, but still empty
         raise KeyboardInterrupt
 

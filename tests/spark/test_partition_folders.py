@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
@@ -33,22 +34,30 @@ def plain(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
+def values(table: pa.Table, column: str) -> dict[int, Any]:
+    """Return the values of a column by id, and timestamps as in `plain`."""
+    return {int(row["id"]): plain(row[column]) for row in table.to_pylist()}
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_folders_that_spark_wrote(spark: Any, tmp_path: Path, format: str) -> None:
     kinds = VALUES if format == "parquet" else {k: VALUES[k] for k in ("int", "string", "date")}
-    for number, (kind, texts) in enumerate(kinds.items()):
-        values = ", ".join(f"({place}, '{text}')" for place, text in enumerate([*texts, *texts]))
-        rows = spark.sql(
-            f"SELECT id, CAST(v AS {kind}) AS k FROM VALUES {values}, (99, NULL) AS t(id, v)"
-        )
-        folder = tmp_path / f"{format}-{number}"
-        options = {"header": "true"} if format == "csv" else {}
-        rows.write.partitionBy("k").format(format).options(**options).save(str(folder))
-        expected = spark.read.format(format).options(**options).load(str(folder)).toArrow()
-        properties = {"path": str(tmp_path / "lake")}
-        name = f"{format}{number}"
-        import_files(None, impl="dir", properties=properties, table=name, sources=[str(folder)])
-        found = connect("dir", properties).table(name).to_arrow()
-        assert {int(row["id"]): plain(row["k"]) for row in found.to_pylist()} == {
-            int(row["id"]): plain(row["k"]) for row in expected.to_pylist()
-        }, kind
+    columns = [f"k{number}" for number in range(len(kinds))]
+    rows = [
+        f"({place}, {', '.join(repr(texts[place % len(texts)]) for texts in kinds.values())})"
+        for place in range(6)
+    ]
+    casts = [f"CAST({name} AS {kind}) AS {name}" for name, kind in zip(columns, kinds, strict=True)]
+    frame = spark.sql(
+        f"SELECT id, {', '.join(casts)} FROM VALUES {', '.join(rows)}, "
+        f"(99{', NULL' * len(kinds)}) AS t(id, {', '.join(columns)})"
+    )
+    folder = tmp_path / format
+    options = {"header": "true"} if format == "csv" else {}
+    frame.write.partitionBy(*columns).format(format).options(**options).save(str(folder))
+    expected = spark.read.format(format).options(**options).load(str(folder)).toArrow()
+    properties = {"path": str(tmp_path / "lake")}
+    import_files(None, impl="dir", properties=properties, table="t", sources=[str(folder)])
+    found = connect("dir", properties).table("t").to_arrow()
+    for name, kind in zip(columns, kinds, strict=True):
+        assert values(found, name) == values(expected, name), kind

@@ -121,16 +121,6 @@ def test_overwrite_after_any_change_conflicts_and_leaves_nothing(
     assert quiet_lake.data_files("t") == files - {fragments[0]["files"][0]["path"]}
 
 
-def test_append_after_an_overwrite_conflicts(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", ROWS)
-    plan = planned(quiet_lake.target(), Mode.APPEND)
-    fragments = written(plan)
-    quiet_lake.put("t", ROWS, mode="overwrite")
-    with pytest.raises(ConcurrentModificationError):
-        write_plan.commit(plan, fragments)
-    assert quiet_lake.dataset("t").count_rows() == 3
-
-
 def test_one_of_two_first_overwrites_wins(quiet_lake: Lake) -> None:
     target = quiet_lake.target()
     first = planned(target, Mode.OVERWRITE)
