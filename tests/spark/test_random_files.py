@@ -216,7 +216,8 @@ def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
     elif is_.is_float16(kept.type):
         back = kept.cast(pa.float64()).cast(target)
     else:
-        back = kept.cast(target)
+        # Arrow crashes when it casts lists without values that Lance has read, but not their copy.
+        back = kept.take(pa.array(range(len(kept)), pa.int64())).cast(target)
     values = random_files.values_of(given)
     if is_.is_integer(kept.type) or is_.is_decimal(kept.type):
         # These types have no negative zero.
