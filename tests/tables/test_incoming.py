@@ -51,7 +51,10 @@ def nested(kind: pa.DataType, levels: int) -> pa.DataType:
         (pa.dictionary(pa.int8(), pa.null()), "dictionaries of null"),
         (pa.map_(pa.utf8(), pa.int8(), keys_sorted=True), "sorted keys"),
         (pa.json_(pa.string_view()), "arrow.json with storage type string_view"),
-        (pa.list_(pa.run_end_encoded(pa.int32(), pa.int8())), "Lance has no type run_end_encoded"),
+        (
+            pa.list_(pa.run_end_encoded(pa.int32(), pa.int8())),
+            "Lance does not support type run_end_encoded",
+        ),
         (pa.struct([("a\0", pa.int8())]), "zero byte"),
         (pa.struct([("a", pa.int8()), ("a", pa.int8())]), "two columns are named"),
         (nested(pa.int8(), 70), "deeper than 64 levels"),
@@ -228,7 +231,9 @@ def test_a_column_of_an_unsupported_type_cannot_be_added(tmp_path: Path, express
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
     column = {"name": "m", "expression": expression}
-    with pytest.raises(LanceNamespaceError, match="column 'm': Lance has no type decimal32"):
+    with pytest.raises(
+        LanceNamespaceError, match="column 'm': Lance does not support type decimal32"
+    ):
         lake.alter_table_add_columns({"id": ["t"], "new_columns": [column]})
 
 
