@@ -262,7 +262,7 @@ def test_the_server_may_choose_a_location_if_none_is_requested(
 # --- namespace changes that take two requests
 
 
-@pytest.mark.parametrize(("failures", "said"), [(1, "the reason"), (2, "halfway")])
+@pytest.mark.parametrize(("failures", "said"), [(1, "the reason"), (2, "only partially")])
 def test_a_partly_failed_change_is_rolled_back(
     scripted: tuple[Scripted, Any], failures: int, said: str
 ) -> None:

@@ -144,7 +144,7 @@ def test_changes_that_cannot_be_rolled_back_are_named(
 ) -> None:
     double.properties |= {"old": "1"}
     double.failing_removals += [Answer(status=403, body={}), Answer(status=403, body={})]
-    with pytest.raises(InternalError, match=r"halfway.*properties new, old"):
+    with pytest.raises(InternalError, match=r"applied only partially.*properties new, old"):
         recorded.catalog.alter_namespace(
             {"id": recorded.id, "set_properties": {"new": "3"}, "unset_properties": ["old"]}
         )
