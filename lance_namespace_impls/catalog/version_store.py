@@ -188,7 +188,7 @@ def version_taken(
         found = "the table has no versions"
     else:
         by = f" by {latest.origin}" if latest.origin else ""
-        found = f"version {latest.version}, which was committed first{by}, is the latest"
+        found = f"version {latest.version} is the latest and was committed first{by}"
     return ConcurrentModificationError(
         f"{what}: version {wanted} cannot be committed: {found}; open the table again "
         "and commit on top of that version"
