@@ -297,7 +297,7 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
     if "array" in kinds and "items" not in schema:
         yield ("type",), "the array does not specify its items"
     if "enum" in schema and any(not isinstance(value, str) for value in schema["enum"]):
-        yield ("enum",), "only an enum of strings can be generated"
+        yield ("enum",), "an enum can be generated only for strings"
     if "format" in schema and schema["format"] not in FORMATS.get(_sole(kinds), ()):
         yield ("format",), f"the format {schema['format']} of {_sole(kinds)} cannot be generated"
     if "default" in schema and not has_type(schema["default"], _sole(kinds), schema):
@@ -354,14 +354,15 @@ def _models(document: Document) -> Iterator[Problem]:
         for index, key in enumerate(schema.get("required", ())):
             if key not in fields:
                 yield document.problem(
-                    (*place, "required", index), f"{name} requires {key!r}, which it does not have"
+                    (*place, "required", index),
+                    f"{name} requires the field {key!r}, which does not exist",
                 )
         attributes: dict[str, str] = {}
         for key in fields:
             where = (*place, "properties", key)
             own = attribute(key)
             if not own.isidentifier() or own.startswith("_"):
-                yield document.problem(where, f"{name}.{key} cannot be a name in Python")
+                yield document.problem(where, f"{name}.{key} is not a valid name in Python")
             elif (before := attributes.setdefault(own, key)) != key:
                 yield document.problem(
                     where,

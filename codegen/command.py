@@ -257,7 +257,7 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         "--published",
         type=Path,
         help=f"the {PUBLISHED} that must not be broken (default: the one that was generated last, "
-        "else the installed package's)",
+        "or that of the installed package)",
     )
     parser.add_argument(
         "--allow-breaking",
@@ -265,7 +265,8 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         const=ALL,
         action="append",
         metavar="OPERATION",
-        help="accept changes that break this operation, or any without a name; may be repeated",
+        help="accept changes that break this operation, or any operation if no name is passed; "
+        "may be repeated",
     )
     parser.add_argument(
         "--check-upstream",

@@ -95,7 +95,8 @@ class OperationReader:
             if other != operation.name:
                 self._complain(
                     (*main[operation.name].place, "x-operation"),
-                    f"{operation.name} would be {operation.method_name} in Python, as {other}",
+                    f"{operation.name} would be named {operation.method_name} in Python, like "
+                    f"{other}",
                 )
 
     def _operation(self, route: Route, others: list[Route]) -> Operation | None:
@@ -108,7 +109,9 @@ class OperationReader:
             return None
         for key in ("x-request", "x-response"):
             if raw[key] not in self._models:
-                self._complain((*route.place, key), f"{name}: no schema {raw[key]} with fields")
+                self._complain(
+                    (*route.place, key), f"{name}: there is no schema {raw[key]} with fields"
+                )
                 return None
         self._check_codes(route)
         self._check_headers(route)
@@ -206,7 +209,9 @@ class OperationReader:
             kind = self._kind(self._schemas[route.raw["x-request"]]["properties"][key])
             items = self._schemas[route.raw["x-request"]]["properties"][key].get("items")
             if kind not in PARAMETER_TYPES or (items and self._kind(items) in ("array", "object")):
-                self._complain(place, f"parameter {name} cannot carry the {kind} {key} as a string")
+                self._complain(
+                    place, f"parameter {name} cannot represent {key}, of type {kind}, as a string"
+                )
         return QueryParameter(name=name, key=key or name, type=kind, required=required)
 
     def _kind(self, schema: dict[str, Any]) -> str:
@@ -232,7 +237,7 @@ class OperationReader:
         for key in sorted(fields - carried):
             self._complain(
                 ("components", "schemas", operation.request, "properties", key),
-                f"no parameter of {operation.http_method} {operation.path} carries "
+                f"no parameter of {operation.http_method} {operation.path} provides "
                 f"{operation.request}.{key}",
             )
 

@@ -72,7 +72,8 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
             codes.add(row["code"])
         elif row["extends"] not in plain:
             yield document.problem(
-                (*place, "extends"), f"{row['extends']} is not an error that others can extend"
+                (*place, "extends"),
+                f"{row['extends']} is not an error that other errors can extend",
             )
         elif row["code"] not in plain.values():
             yield document.problem(

@@ -76,7 +76,7 @@ class _Comparison:
     def _type(self, place: Place, what: str, old: Json, new: Json) -> Iterator[tuple[Place, str]]:
         before, after = _describe(self.old, old), _describe(self.new, new)
         if before != after:
-            yield place, f"{what} was {before} and is {after}"
+            yield place, f"{what} was {before} and is now {after}"
             return
         old, new = _resolve(self.old, old), _resolve(self.new, new)
         for value in old.get("enum", ()):
@@ -85,7 +85,7 @@ class _Comparison:
         for key in ("default", "minimum", "minItems"):
             if old.get(key) != new.get(key):
                 before, after = old.get(key, "none"), new.get(key, "none")
-                yield (*place, key), f"the {key} of {what} was {before} and is {after}"
+                yield (*place, key), f"the {key} of {what} was {before} and is now {after}"
 
     def _routes(self) -> Iterator[tuple[Place, str]]:
         for path, item in self.old.get("paths", {}).items():
@@ -100,7 +100,7 @@ class _Comparison:
                 before, after = self._shape(self.old, old), self._shape(self.new, new)
                 for key, value in before.items():
                     if value != after[key]:
-                        yield place, f"the {key} of {route} was {value} and is {after[key]}"
+                        yield place, f"the {key} of {route} was {value} and is now {after[key]}"
                 yield from self._parameters(place, route, old, new)
 
     def _shape(self, document: Json, operation: Json) -> Json:
@@ -151,7 +151,7 @@ class _Comparison:
                 index = self.new["x-error-codes"].index(new[name])
                 yield (
                     ("x-error-codes", index),
-                    f"the error {name} was code {row['code']} with HTTP status {row['status']}",
+                    f"the error {name} had code {row['code']} and HTTP status {row['status']}",
                 )
 
 

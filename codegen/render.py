@@ -24,7 +24,7 @@ def _template(name: str) -> str:
 HEADER = _template("header.jinja").strip()
 # This lets the package be type-checked anywhere, without settings in the surrounding project.
 UNTYPED = """\
-# pyarrow has no types of its own.
+# pyarrow has no type information.
 # mypy: disable-error-code="import-untyped"
 """
 

@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-# pyarrow has no types of its own.
+# pyarrow has no type information.
 # mypy: disable-error-code="import-untyped"
 
 """The operation table: every operation of the protocol, its routes, parameters and codes."""

@@ -1,5 +1,5 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-# pyarrow has no types of its own.
+# pyarrow has no type information.
 # mypy: disable-error-code="import-untyped"
 
 """The REST client: every operation over HTTP."""

@@ -350,9 +350,9 @@ class CatalogBase(metaclass=ABCMeta):
         """
         if self.version_store is None or not entry.managed:
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} is managed by storage: commit to the table "
-                f"itself to create a version; the catalog manages only the versions of tables "
-                f"that were created as managed tables"
+                f"the versions of table {format_identifier(entry.id)} are managed by storage: "
+                "commit to the table itself to create a version; the catalog manages versions "
+                "only for tables that were created as managed tables"
             )
         return self.version_store
 
@@ -482,8 +482,8 @@ class CatalogBase(metaclass=ABCMeta):
             bounds.refuse_outside(entry.location, self.default_locations(entry.id), what)
         except InvalidInputError as error:
             raise PermissionDeniedError(
-                f"{what}: it is on the server's own disk, outside the locations of this "
-                f"namespace; ask the operator to allow it (--allow-location)"
+                f"{what}: the table is on the server's own disk, outside the locations of this "
+                "namespace; ask the operator to allow it (--allow-location)"
             ) from error
 
     def lance_session(self) -> Any:

@@ -11,7 +11,8 @@ from lance_namespace_client.errors import UnsupportedError
 __all__ = ["MANAGED_OPERATIONS", "NO_COUNTERPART", "Capabilities"]
 
 _STORAGE_MANAGED = (
-    "its tables are managed by storage: versions are created by commits to the table itself"
+    "the versions of its tables are managed by storage: commit to the table itself to create a "
+    "version"
 )
 _NO_JOBS = "it runs no background jobs and stores no functions that compute data"
 _NO_TRANSACTIONS = "it stores no transactions other than a table's versions"

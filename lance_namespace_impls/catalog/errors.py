@@ -64,7 +64,7 @@ def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:
 def namespace_exists(identifier: Identifier) -> NamespaceAlreadyExistsError:
     """Build the error for a namespace that already exists (code 2)."""
     return NamespaceAlreadyExistsError(
-        f"namespace {format_identifier(identifier)} already exists; mode ExistOk keeps it"
+        f"namespace {format_identifier(identifier)} already exists; use mode ExistOk to keep it"
     )
 
 

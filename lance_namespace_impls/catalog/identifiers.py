@@ -38,7 +38,7 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
         raise InvalidInputError(f"{operation} needs the identifier of a table, not the root")
     if not allowed.has_namespaces(depth) or (names_table and not allowed.holds_tables(depth)):
         raise InvalidInputError(
-            f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: "
+            f"{operation}: {format_identifier(identifier)!r} is not valid in this catalog: "
             f"{_table_levels(allowed) if names_table else _namespace_levels(allowed)}"
         )
     if allowed.lowercase_names:
@@ -49,7 +49,7 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
             _require_lowercase(names)
     if not names_table and depth <= allowed.configured_depth and operation in _NOT_ON_CONFIGURED:
         raise InvalidInputError(
-            "it is configured and cannot be created, changed or dropped",
+            "it is defined by the configuration and cannot be created, changed or dropped",
             subject=subject_of(operation, identifier),
         )
 

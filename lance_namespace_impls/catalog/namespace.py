@@ -262,9 +262,9 @@ class Namespace(Configured, LanceNamespace):
             UnsupportedError: code 0, the catalog cannot hold partitioned namespaces.
         """
         raise UnsupportedError(
-            f"partitioned namespaces exist only in directories that this process accesses itself "
-            f"(impl=dir, manifest=true); {type(self).__name__} has no place for partition values and "
-            "for the versions that readers use"
+            "partitioned namespaces exist only in directories that this process accesses itself "
+            f"(impl=dir, manifest=true); {type(self).__name__} cannot store partition values and "
+            "the versions that readers use"
         )
 
     def open_table(

@@ -188,7 +188,7 @@ def version_conflict(
         found = "the table has no versions"
     else:
         by = f" by {latest.origin}" if latest.origin else ""
-        found = f"version {latest.version} is the latest, committed first{by}"
+        found = f"version {latest.version} is the latest and was committed first{by}"
     return ConcurrentModificationError(
         f"{what}: version {wanted} cannot be committed: {found}; open the table again "
         "and commit on top of that version"

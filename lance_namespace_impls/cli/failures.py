@@ -58,7 +58,7 @@ class Status(IntEnum):
     CONFLICT = 9, "not empty, changed concurrently, or in an invalid state"
     INTERNAL = 10, "internal error; --debug shows the traceback"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"
-    BROKEN_PIPE = 141, "output closed by the reader"
+    BROKEN_PIPE = 141, "the reader closed the output"
     TERMINATED = 143, "terminated (SIGTERM)"
 
 

@@ -68,7 +68,7 @@ Profile = Annotated[
         "--profile",
         metavar="NAME",
         autocompletion=complete_profile,
-        help="Profile of the configuration file; defaults to 'default' without --impl. "
+        help="Profile in the configuration file; defaults to 'default' if --impl is not passed. "
         "[env: LANCE_NS_PROFILE]",
         rich_help_panel=CONNECTION,
     ),

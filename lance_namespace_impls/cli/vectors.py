@@ -58,6 +58,7 @@ def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
     if rows.num_rows != 1:
         found = "several rows match" if rows.num_rows else "no row matches"
         raise UsageError(
-            f"--vector id:{condition}: {found} the condition; use one that exactly one row matches"
+            f"--vector id:{condition}: {found} the condition; use a condition that matches exactly "
+            "one row"
         )
     return rows[names[0]][0].as_py()

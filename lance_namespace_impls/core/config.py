@@ -239,7 +239,7 @@ class Config:
 
     confine_locations: bool = option(
         default=False,
-        doc="reject table locations outside the namespace's own; servers always do",
+        doc="reject table locations outside the namespace's own locations; servers always do this",
     )
 
     allow_locations: tuple[str, ...] = option(
@@ -284,8 +284,8 @@ class Config:
                 parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
                     raise InvalidInputError(
-                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are two keys of "
-                        f"the same property, with different values; set only one of them"
+                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are keys of the "
+                        "same property, but have different values; set only one of them"
                     )
                 values[attribute.name] = parsed
                 given[attribute.name] = full_key
@@ -295,8 +295,8 @@ class Config:
                 group = values.setdefault(prefixes[prefix].name, {})
                 if group.setdefault(key[len(prefix) :], str(value)) != str(value):
                     raise InvalidInputError(
-                        f"{cls.impl}: {full_key!r} is set under two keys, with different values; "
-                        f"set only one of them"
+                        f"{cls.impl}: {full_key!r} is set under two keys that have different "
+                        "values; set only one of them"
                     )
                 continue
             if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:

@@ -107,14 +107,14 @@ class HttpConfig(Config):
         default=30.0,
         unit="seconds",
         above=0,
-        doc="maximum pause before a retry; if the server requests a longer one, its "
-        "response is returned",
+        doc="maximum pause before a retry; if the server requests a longer pause, the request is "
+        "not retried",
     )
     max_connections: int = option(
         default=100, unit="connections", minimum=1, doc="maximum number of open connections"
     )
     tls_verify: bool = option(
-        default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
+        default=True, also=("tls.verify",), doc="whether to verify the server's certificate"
     )
     tls_verify_hostname: bool = option(
         default=True,

@@ -331,7 +331,7 @@ def require_short_levels(location: str) -> None:
         size = len(level.encode("utf-8", "surrogatepass"))
         if size > MAX_LEVEL_BYTES:
             raise InvalidInputError(
-                f"location {location[:60]!r}...: a name in it has {size} bytes, but file systems "
+                f"location {location[:60]!r}... contains a name of {size} bytes, but file systems "
                 f"allow at most {MAX_LEVEL_BYTES}; shorten it, or specify another location"
             )
 

@@ -150,7 +150,7 @@ def object_lock(
             stack.enter_context(machine_lock(key, timeout))
         except TimeoutError:
             raise ConcurrentModificationError(
-                f"{format_identifier(identifier)}: other processes on this machine are still "
-                f"changing it after {timeout:g} s; try again"
+                f"{format_identifier(identifier)} is still being changed by other processes on "
+                f"this machine after {timeout:g} s; try again"
             ) from None
         yield

@@ -152,8 +152,8 @@ def joined_options(
         return overlaid(configured, own)
     if not any(is_secret_option(key) or _is_anonymous(key, own[key]) for key in own):
         raise InvalidInputError(
-            f"{what}: its own {', '.join(elsewhere)} would send the namespace's "
-            "credentials to another server; set credentials for the table too, or set the option "
+            f"{what}: the table's own {', '.join(elsewhere)} would send the namespace's "
+            "credentials to another server; also set credentials for the table, or set the option "
             "for the whole namespace"
         )
     kept = {key: value for key, value in configured.items() if not is_secret_option(key)}

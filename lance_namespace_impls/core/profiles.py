@@ -76,7 +76,7 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
         raise ProfileError(f"{path} has no profile {name!r}; it has {known}")
     where = f"{path}: profile {name or DEFAULT_PROFILE!r}"
     if not isinstance(profile, Mapping):
-        raise ProfileError(f"{where} must be a table; start it with [{name or DEFAULT_PROFILE}]")
+        raise ProfileError(f"{where} must be a table that starts with [{name or DEFAULT_PROFILE}]")
     flat = expanded(_flatten(profile), where)
     if not flat.get("impl"):
         raise ProfileError(f'{where} has no impl; add a line such as impl = "dir"')

@@ -306,7 +306,7 @@ class ResolvedAddress:
         }
         if "account_name" not in out:
             raise InvalidInputError(
-                f"{self.location} cannot be opened: it has no account; set the property "
+                f"{self.location} cannot be opened: no account is specified; set the property "
                 "'storage.account_name', or AZURE_STORAGE_ACCOUNT_NAME"
             )
         if endpoint := self.options.get("azure_storage_endpoint"):
@@ -430,8 +430,8 @@ def _by_first_name(kind: str, options: Mapping[str, str], location: str) -> dict
             value = _boolean(key, value, location)
         if name in out and out[name] != value:
             raise InvalidInputError(
-                f"{location}: the options {given[name]!r} and {key!r} are the same option, with "
-                f"different values; set only one of them"
+                f"{location}: {given[name]!r} and {key!r} are names of the same option, but have "
+                "different values; set only one of them"
             )
         out[name], given[name] = value, key
     return out

@@ -80,9 +80,9 @@ class TableFolders:
         """
         if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ".json"):
             raise InvalidTableStateError(
-                f"table {format_identifier(entry.id)} has branches, and their files contain the "
-                f"path of the table's directory, which a rename would change; delete the branches "
-                f"first"
+                f"table {format_identifier(entry.id)} has branches, whose files contain the path "
+                "of the table's directory; a rename would change this path, so delete the "
+                "branches first"
             )
 
     def move_to_trash(

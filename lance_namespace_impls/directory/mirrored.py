@@ -380,7 +380,7 @@ def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[st
     if managed:
         raise InvalidInputError(
             f"table {format_identifier(identifier)}: the manifest cannot manage the versions of "
-            f"tables in the root, because clients that list the root commit without it; create "
-            f"the table in a namespace, or set dir_listing_enabled=false"
+            "tables in the root, because clients that list the root commit without the manifest; "
+            "create the table in a namespace, or set dir_listing_enabled=false"
         )
     return stored

@@ -155,8 +155,8 @@ class ManifestPartitions(PartitionStore):
         found = self.manifest.snapshot()
         if found is None or read_schema(found.metadata) is None:
             raise NamespaceNotFoundError(
-                f"{self.name}: there is no partitioned namespace; create it, or list the namespaces "
-                "for others"
+                f"{self.name}: there is no partitioned namespace; create it, or list the "
+                "namespaces to find others"
             )
         return found
 
@@ -402,8 +402,9 @@ def _below(snapshot: Snapshot, spec: PartitionSpec) -> pa.Table:
         # Without the values in this column, partitions with matching rows would be omitted.
         if rows.num_rows and each.column not in rows.column_names:
             raise InvalidTableStateError(
-                f"the manifest has lost its column {each.column}, as happens if pylance's own "
-                "namespace changes it; restore an earlier version of the table __manifest"
+                f"the manifest no longer has its column {each.column}, which happens if pylance's "
+                "own namespace changes the manifest; restore an earlier version of the table "
+                "__manifest"
             )
     columns = [*_read_columns(), *(pa.field(each.column, each.type) for each in spec.fields)]
     for column in columns:
@@ -513,8 +514,8 @@ class _Write(PartitionWrite):
         for name in ("read_branch", "read_tag"):
             if row.more.get(name) is not None:
                 raise UnsupportedError(
-                    f"{self._store.name}: partition {row.id} is read at a branch or tag "
-                    f"({name}={row.more[name].as_py()}), and only the main branch can be written"
+                    f"{self._store.name}: readers use a branch or tag of partition {row.id} "
+                    f"({name}={row.more[name].as_py()}), but only the main branch can be written"
                 )
         entry: TableEntry = self._store.nested.entry(tuple(row.id.split(DELIMITER)), row)
         if entry.managed:

@@ -40,12 +40,12 @@ class GlueConfig(Config):
 
     catalog_id: str | None = option(
         default=None,
-        doc="catalog that is the root namespace: an account, or account:catalog; defaults to the "
-        "caller's account",
+        doc="catalog to use as the root namespace: an account, or account:catalog; defaults to "
+        "the caller's account",
     )
     endpoint: str | None = option(
         default=None,
-        doc="address of the service, if not AWS: other metastores implement the same API",
+        doc="address of the service if it is not AWS; other metastores implement the same API",
     )
     region: str | None = option(
         default=None, doc="AWS region of Glue; defaults to the region in the environment"

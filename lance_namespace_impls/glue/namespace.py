@@ -368,7 +368,7 @@ class GlueNamespace(CatalogNamespace):
         if database.place.database is None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: "
-                f"{format_identifier(identifier[:-1])} is a catalog and holds no tables"
+                f"{format_identifier(identifier[:-1])} is a catalog, which cannot contain tables"
             )
         if location is None:
             location = self._default_location(identifier, database)
@@ -478,7 +478,8 @@ class GlueNamespace(CatalogNamespace):
         target = self._places.look_up(new[:-1]).place
         if target.database is None:
             raise InvalidInputError(
-                f"RenameTable: {format_identifier(new[:-1])} is a catalog and holds no tables"
+                f"RenameTable: {format_identifier(new[:-1])} is a catalog, which cannot contain "
+                "tables"
             )
         copy = self._as_input("TableInput", old.entry) | {"Name": new[-1]}
         self._create(new, target, copy)
@@ -517,7 +518,7 @@ class GlueNamespace(CatalogNamespace):
 def _check_length(what: str, text: str) -> None:
     if len(text) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{what} {text[:20]!r}...: it has {len(text)} characters, but AWS Glue allows at most "
+            f"{what} {text[:20]!r}... has {len(text)} characters, but AWS Glue allows at most "
             f"{MAX_NAME_LENGTH}; shorten it"
         )
 

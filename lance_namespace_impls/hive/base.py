@@ -468,8 +468,8 @@ def java_length(text: str) -> int:
 def _check_name(name: str, most: int) -> None:
     if (length := java_length(name)) > most:
         raise InvalidInputError(
-            f"name {name[:20]!r}...: it has {length} characters; Hive accepts at most {most} "
-            f"here; shorten it"
+            f"name {name[:20]!r}... has {length} characters, but Hive accepts at most {most} here; "
+            "shorten it"
         )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(

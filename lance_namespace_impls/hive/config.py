@@ -40,8 +40,8 @@ def _host(uri: str) -> Host:
     extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
     if parts.scheme != "thrift" or not parts.hostname or not port or extra:
         raise InvalidInputError(
-            f"uri {shown(uri)!r} does not have the form thrift://host:port; separate several with "
-            "commas"
+            f"uri {shown(uri)!r} does not have the form thrift://host:port; separate several "
+            "addresses with commas"
         )
     return Host(parts.hostname, port)
 
@@ -78,8 +78,8 @@ class HiveConfig(Config):
         also=("hadoop.hive.metastore.uris",),
         default=(f"thrift://localhost:{DEFAULT_PORT}",),
         converter=_uris,
-        doc="address of the metastore, thrift://host:port; if there are several, separated by "
-        "commas, the first reachable one is used",
+        doc="address of the metastore, thrift://host:port, or several addresses separated by "
+        "commas; the first reachable one is used",
     )
 
     pool_size: int = option(

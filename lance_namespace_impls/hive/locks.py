@@ -162,8 +162,8 @@ class Locks:
             if error.type not in _NO_SERVICE or self._service_works:
                 raise
             raise UnsupportedError(
-                f"{what}: the metastore's lock service fails ({error_text(error)}), so concurrent "
-                f"changes could be lost; create its transaction tables (schematool "
+                f"{what}: the metastore's lock service is not working ({error_text(error)}), so "
+                "concurrent changes could be lost; create its transaction tables (schematool "
                 "-initSchema), or set locks=false if no other process changes tables"
             ) from error
         except UnreachableError:

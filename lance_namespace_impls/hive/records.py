@@ -87,7 +87,7 @@ def requested_location(location: str) -> str:
     resolved = absolute(location)
     if not is_uri(location) and not location.startswith(("/", "~")):
         raise InvalidInputError(
-            f"location {location!r} is neither a URI nor an absolute path; specify one of them"
+            f"location {location!r} is neither a URI nor an absolute path; specify one or the other"
         )
     if not is_uri(resolved):
         return resolved
@@ -109,8 +109,8 @@ def stored_location(location: str, what: str) -> str:
     scheme, separator, _ = location.partition(":/")
     if not separator or not scheme or "/" in scheme or "\0" in location:
         raise InvalidInputError(
-            f"{what}: location {location!r} is neither a URI nor an absolute path; specify one of "
-            f"them"
+            f"{what}: location {location!r} is neither a URI nor an absolute path; specify one "
+            "or the other"
         )
     return location
 

@@ -70,7 +70,7 @@ SHORT_PATH = 1000
 """Path length that every server accepts; Apache Polaris returns 414 above 4,096 characters."""
 
 NO_LIST = (
-    "the API of an Iceberg REST catalog does not list warehouses; name them in the property "
+    "the API of an Iceberg REST catalog cannot list warehouses; name them in the property "
     "'warehouses'"
 )
 

@@ -48,7 +48,8 @@ class IcebergRestConfig(HttpConfig):
     )
     prefix: str | None = option(
         default=None,
-        doc="prefix of the API's paths, instead of the one that the server reports; empty for none",
+        doc="prefix of the API's paths, used instead of the one that the server reports; an "
+        "empty value means no prefix",
     )
     max_concurrency: int = option(
         default=16,

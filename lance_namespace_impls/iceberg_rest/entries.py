@@ -58,16 +58,17 @@ def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNames
 def bucket_missing(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
     """Return a function that builds the error (code 13) for a location in a missing bucket."""
     return lambda identifier: InvalidInputError(
-        f"{what} {format_identifier(identifier)} cannot be at {location}: the bucket does not exist: "
-        "create it, or choose another location"
+        f"{what} {format_identifier(identifier)} cannot be stored at {location}: the bucket does "
+        "not exist; create it, or choose another location"
     )
 
 
 def store_denied(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
     """Return a function that builds the error (code 15) for a location denied to the server."""
     return lambda identifier: PermissionDeniedError(
-        f"{what} {format_identifier(identifier)} cannot be at {location}: the catalog's server may not "
-        "write there: grant access to its credentials, or choose another location"
+        f"{what} {format_identifier(identifier)} cannot be stored at {location}: the catalog's "
+        "server is not allowed to write there; grant access to its credentials, or choose another "
+        "location"
     )
 
 

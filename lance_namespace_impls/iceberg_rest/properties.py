@@ -71,8 +71,9 @@ def _roll_back(
             api.submit(path, _body({}, new))
     except (HttpFailure, LanceNamespaceError) as error:
         raise InternalError(
-            f"the change to {path} failed halfway ({first_line(failure)}) and could not be rolled "
-            f"back ({first_line(error)}); check its properties {', '.join(sorted(touched))}"
+            f"the change to {path} was applied only partially ({first_line(failure)}) and could "
+            f"not be rolled back ({first_line(error)}); check the properties "
+            f"{', '.join(sorted(touched))}"
         ) from error
 
 

@@ -97,8 +97,8 @@ class Mirror:
     def __attrs_post_init__(self) -> None:
         if self.prune and self.flatten is not None:
             raise InvalidInputError(
-                "sync: with flattened names, tables that the source lacks cannot be "
-                "determined: omit flatten or prune"
+                "sync: if names are flattened, tables that the source lacks cannot be determined: "
+                "omit flatten or prune"
             )
 
     def shown(self) -> str:
@@ -246,7 +246,7 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
         return _refused(row, "its catalog manages its versions, so the data must be copied")
     settled = copies or (ours.declared_only and target.capabilities.storage_only)
     if target.capabilities.storage_only and not settled and theirs is None:
-        return _refused(row, "a directory has only tables below its own path: copy the data")
+        return _refused(row, "a directory contains only tables below its own path: copy the data")
     if theirs is None:
         step = COPY if copies else DECLARE if ours.declared_only else REGISTER
         return evolve(row, step=step, lost=(*lost, *_uncopied(source, row, copies)))
@@ -255,9 +255,9 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     if copies and theirs.state != ours.state and not _same_location(ours, theirs):
         return _refused(
             row,
-            f"the target has version {theirs.state and theirs.state[0]} of a copy, and "
-            f"the source {ours.state and ours.state[0]}: drop the table at the target to "
-            "copy it again",
+            f"the target has version {theirs.state and theirs.state[0]} of a copy, but the source "
+            f"has version {ours.state and ours.state[0]}: drop the table in the target to copy it "
+            "again",
         )
     if not settled and not _same_location(ours, theirs):
         return evolve(row, step=MOVE)

@@ -76,7 +76,7 @@ def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConcurrentModificationError(
-                f"{job}: it is already running, with the state file {path}; wait until it ends"
+                f"{job}: the job is already running with the state file {path}; wait until it ends"
             ) from None
         state = JobState(file)
         state.done = _read(file, path, {"job": job, "of": of})
@@ -97,10 +97,11 @@ def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
         done = dict(rows[1:])
     except (ValueError, AttributeError, TypeError) as error:
         raise InvalidInputError(
-            f"{path} is not the state of this {head['job']}: {error}; delete it to start again"
+            f"{path} is not the state file of this {head['job']}: {error}; delete the file to "
+            "start again"
         ) from None
     if text and not rows:
-        raise InvalidInputError(f"{path} is not the state of a job; use another file")
+        raise InvalidInputError(f"{path} is not the state file of a job; use another file")
     # A crash may have left an incomplete last line.
     file.truncate(len(whole.encode()) + 1 if rows else 0)
     file.seek(0, os.SEEK_END)

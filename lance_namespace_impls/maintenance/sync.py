@@ -122,8 +122,9 @@ def _refuse_losses(rows: Sequence[SyncRow]) -> None:
     if losing:
         first = losing[0]
         raise InvalidInputError(
-            f"sync: {len(losing)} of the tables would lose something, such as the "
-            f"{'; the '.join(first.lost)}; nothing was changed: check a dry run, then accept the losses"
+            f"sync: {len(losing)} of the tables would lose information, such as the "
+            f"{'; the '.join(first.lost)}; nothing was changed: check a dry run, then accept the "
+            "losses"
         )
 
 

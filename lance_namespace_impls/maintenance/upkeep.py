@@ -210,7 +210,7 @@ class TableUpkeep:
         for step in steps:
             self._budget.check()
             if self._budget.is_over:
-                self._postpone("steps for which no time was left")
+                self._postpone("steps for which there was no time")
                 break
             try:
                 self._run_step(step)
@@ -388,7 +388,8 @@ def check(upkeep: Upkeep) -> None:
     for wish in upkeep.indices:
         if wish.type.upper() not in known:
             raise InvalidInputError(
-                f"maintain: index type {wish.type!r} is not known; supported are {', '.join(known)}"
+                f"maintain: unknown index type {wish.type!r}; the supported types are "
+                f"{', '.join(known)}"
             )
         wish.request(())
     if upkeep.rows_per_fragment < 1:

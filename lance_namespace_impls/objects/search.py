@@ -142,7 +142,9 @@ class Search:
     def limit(self, limit: int) -> Search:
         """Return at most `limit` rows; defaults to 10 rows for a search and all rows for a scan."""
         if not isinstance(limit, int) or limit < 1:
-            raise InvalidInputError(f"limit: {limit!r} is not a number of rows; specify 1 or more")
+            raise InvalidInputError(
+                f"limit: {limit!r} is not a valid number of rows; specify at least 1"
+            )
         return self._with(k=limit)
 
     def offset(self, offset: int) -> Search:

@@ -40,8 +40,8 @@ def literal(value: Value) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
     raise InvalidInputError(
-        f"update: a value of type {type(value).__name__} has no SQL literal; pass an "
-        f"expression in values_sql="
+        f"update: values of type {type(value).__name__} have no SQL literal; pass an expression in "
+        "values_sql="
     )
 
 
@@ -118,7 +118,9 @@ def _aligned(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBa
         except (pa.ArrowException, ValueError) as error:
             raise _misfit(what, field, error) from error
         if values.null_count and not field.nullable:
-            raise TableSchemaValidationError(f"{what}: column {field.name!r} must not be null")
+            raise TableSchemaValidationError(
+                f"{what}: column {field.name!r} must not contain nulls"
+            )
         columns.append(values)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

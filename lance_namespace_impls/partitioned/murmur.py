@@ -79,7 +79,8 @@ def _encoded(values: pa.Array) -> list[bytes]:
     encode = _encoder(values.type)
     if encode is None:
         raise InvalidInputError(
-            f"values of type {values.type} have no hash; partition by another column or transform"
+            f"values of type {values.type} cannot be hashed; partition by another column or "
+            "transform"
         )
     return encode(values)
 

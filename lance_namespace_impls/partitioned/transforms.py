@@ -82,7 +82,7 @@ class Transform(ABC):
 
     def _one(self, sources: Sequence[pa.DataType]) -> pa.DataType:
         if len(sources) != 1:
-            raise InvalidInputError(f"{self.name} has one column, not {len(sources)}")
+            raise InvalidInputError(f"{self.name} requires exactly one column, not {len(sources)}")
         return sources[0]
 
 
@@ -108,7 +108,7 @@ class Identity(Transform):
         if is_.is_nested(kind) or is_.is_null(kind) or hasattr(kind, "storage_type"):
             raise InvalidInputError(
                 f"values of type {kind} cannot be partition values; use a column of numbers, "
-                "text, binary values, dates or times"
+                "strings, binary values, dates or times"
             )
         return kind
 
@@ -165,10 +165,10 @@ class Bucket(Transform):
 
     def _bucket_type(self, sources: Sequence[pa.DataType]) -> pa.DataType:
         if not 1 <= self.count <= MAX_BUCKETS:
-            raise InvalidInputError(f"{self.name} has {self.count} buckets; use 1 or more")
+            raise InvalidInputError(f"{self.name} has {self.count} buckets; specify at least 1")
         for kind in sources:
             if not can_hash(kind):
-                raise InvalidInputError(f"values of type {kind} have no hash for {self.name}")
+                raise InvalidInputError(f"values of type {kind} cannot be hashed for {self.name}")
         return load("pyarrow").int32()
 
     def apply(self, columns: Sequence[pa.Array], result: pa.DataType) -> pa.Array:
@@ -211,12 +211,12 @@ class Truncate(Transform):
         is_ = load("pyarrow").types
         kind = self._one(sources)
         if not 1 <= self.width <= MAX_BUCKETS:
-            raise InvalidInputError(f"truncate has the width {self.width}; use 1 or more")
+            raise InvalidInputError(f"truncate has width {self.width}; specify at least 1")
         if is_.is_dictionary(kind):
             kind = kind.value_type
         text = is_.is_string(kind) or is_.is_large_string(kind)
         if not (text or is_.is_integer(kind) or is_.is_decimal(kind) or is_.is_floating(kind)):
-            raise InvalidInputError(f"truncate needs text or numbers, not {kind}")
+            raise InvalidInputError(f"truncate requires strings or numbers, not {kind}")
         return kind
 
     def apply(self, columns: Sequence[pa.Array], result: pa.DataType) -> pa.Array:
@@ -325,5 +325,7 @@ def transform_from_json(data: Mapping[str, Any], what: str) -> Transform:
         if kind == "truncate":
             return Truncate(int(data["width"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"{what}: the transform {kind} lacks its number: {error}") from None
+        raise InvalidInputError(
+            f"{what}: the transform {kind} has no valid number: {error}"
+        ) from None
     raise InvalidInputError(f"{what}: unknown transform {kind!r}")

@@ -94,7 +94,7 @@ class Rules:
         if token and token == getattr(request, "page_token", None):
             raise InternalError(
                 f"{operation.name}: {self._config.uri} returned the page token {token[:40]!r} "
-                "twice, so its listing would never end"
+                "twice, so the listing would never end"
             )
         if self._config.storage and hasattr(response, "storage_options"):
             response.storage_options = overlaid(

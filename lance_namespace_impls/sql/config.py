@@ -69,8 +69,8 @@ class SqlConfig(Config):
         scheme = urlsplit(self.uri).scheme if "://" in self.uri else ""
         if scheme and scheme not in (*_POSTGRESQL, "sqlite", "file"):
             raise InvalidInputError(
-                f"sql: a database of the kind {scheme!r} is not supported: use the path of an "
-                "SQLite file, or postgresql://user@host:port/database"
+                f"sql: databases of type {scheme!r} are not supported: use the path of an SQLite "
+                "file, or postgresql://user@host:port/database"
             )
         if not self.uri or (not self.is_postgresql and not self._path.name):
             raise InvalidInputError("sql: property 'uri' is empty")

@@ -59,7 +59,7 @@ _TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
     (r"unable to open database file", PermissionDeniedError,
      "it cannot be opened: check 'uri', and the permissions of the file and its folder"),
     (r"file is not a database|malformed", InternalError,
-     "it is not an SQLite file, or is damaged: check 'uri', or restore a backup"),
+     "it is not an SQLite file, or it is damaged: check 'uri', or restore a backup"),
     (r"disk is full|disk I/O error", InternalError, "free disk space, or check the disk"),
     (r"authentication failed|no password supplied|no pg_hba.conf entry|role \S+ does not exist",
      UnauthenticatedError, "check the user in 'uri', and 'password'"),

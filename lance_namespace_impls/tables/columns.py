@@ -106,8 +106,8 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
     specified = [name for name in sources if getattr(entry, name) is not None]
     if len(specified) != 1:
         raise InvalidInputError(
-            f"column {entry.name!r} has {' and '.join(specified) or 'no source of values'}; specify "
-            f"exactly one of {', '.join(sources)}"
+            f"column {entry.name!r} specifies {' and '.join(specified) or 'no source of values'}; "
+            f"specify exactly one of {', '.join(sources)}"
         )
 
 

@@ -214,10 +214,9 @@ class TableFolder:
             self._write(DROP_MARKER, self._drop_marker.dump())
         except Exception as error:
             raise InternalError(
-                "the table was removed from the catalog, but its data at "
-                f"{self._storage.location} remains, because the file that marks the drop "
-                "cannot be written; register the table there and drop it again: "
-                f"{first_line(error)}"
+                f"the table was removed from the catalog, but its data at {self._storage.location} "
+                "remains, because the drop marker cannot be written; register the table at that "
+                f"location and drop it again: {first_line(error)}"
             ) from error
 
     def reserve(self) -> None:

@@ -118,7 +118,7 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
         case "multi_match":
             parts = node.match_queries
             if len({part.terms for part in parts}) != 1:
-                raise InvalidInputError("multi_match needs the same terms in every part")
+                raise InvalidInputError("all parts of multi_match must have the same terms")
             return _multi_match(
                 parts[0].terms,
                 [
@@ -159,12 +159,12 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
         for field, usual in _FUZZY.items():
             if getattr(part, field) not in (None, usual):
                 raise InvalidInputError(
-                    f"{field} of column {column!r} is supported only if a match names one column; "
-                    f"in several columns, Lance searches only for exact terms"
+                    f"{field} of column {column!r} is supported only for a match on one column; "
+                    "across several columns, Lance finds only exact terms"
                 )
     operators = {_operator(part.operator or "Or") for part, _ in parts}
     if len(operators) != 1:
-        raise InvalidInputError("multi_match needs the same operator in every part")
+        raise InvalidInputError("all parts of multi_match must have the same operator")
     boosts = [1.0 if part.boost is None else float(part.boost) for part, _ in parts]
     return MultiMatchQuery(
         terms, [column for _, column in parts], boosts=boosts, operator=operators.pop()

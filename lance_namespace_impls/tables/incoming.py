@@ -102,7 +102,7 @@ def _cast_vectors(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
                 column = cast(column, field.type)
             except (pa.ArrowException, ValueError) as error:
                 raise TableSchemaValidationError(
-                    f"column {field.name!r} is {field.type} in the table: "
+                    f"column {field.name!r} has type {field.type} in the table: "
                     f"{' '.join(str(error).split())[:200]}; send lists of that length, or change "
                     "the type by sending fixed-size lists with mode Overwrite"
                 ) from error

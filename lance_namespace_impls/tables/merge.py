@@ -166,7 +166,7 @@ def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
     """
     shown = ", ".join(f"{name} = {str(value)[:_LONGEST_KEY]}" for name, value in key.items())
     return InvalidInputError(
-        f"{rows} rows to merge have the key {shown}; send only one row per key"
+        f"{rows} of the rows to merge have the key {shown}; send only one row per key"
     )
 
 

@@ -68,7 +68,9 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     score = "_score" if request.full_text_query is not None else None
     arguments["columns"] = _columns(request, score if vector is None else "_distance", check)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
-        raise InvalidInputError("k is 0; set it to the number of rows that the search must return")
+        raise InvalidInputError(
+            "k is 0; set it to the number of rows that the search should return"
+        )
     if vector is not None:
         arguments["nearest"] = _nearest(dataset, request, vector)
         # Skipped rows do not count toward k, so the search must find them in addition.

@@ -268,7 +268,7 @@ def create_branch(
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
             f"{_shown(name)} is too long for a branch name: the maximum is {MAX_NAME_LENGTH} "
-            f"characters, and characters outside ASCII count several times"
+            "characters, and non-ASCII characters count more than once"
         )
     if "." in name.split("/"):
         raise InvalidInputError(

@@ -194,7 +194,7 @@ def _fault(kind: pa.DataType) -> str | None:
     from pyarrow import types as is_
 
     if kind.id in _lacking():
-        return f"Lance has no type {_short(kind)}; cast the column to another type"
+        return f"Lance does not support type {_short(kind)}; cast the column to another type"
     zone = getattr(kind, "tz", None)
     if zone is not None and not is_zone(zone):
         return f"unknown time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"

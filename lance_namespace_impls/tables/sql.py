@@ -211,7 +211,7 @@ class SqlCheck:
             if name not in FUNCTIONS and name not in allowed:
                 raise SqlError(
                     f"calls {name[:100]!r}, which remote callers may not use{_why_not(name)}; the "
-                    "operator can allow functions (--allow-function)"
+                    "operator can allow it (--allow-function)"
                 )
         if found.unbounded is not None:
             raise SqlError(found.unbounded)
@@ -230,8 +230,8 @@ class SqlCheck:
             )
         if self._steps > MAX_REMOTE_STEPS or self._steps_per_byte > MAX_REMOTE_STEPS_PER_BYTE:
             raise SqlError(
-                "takes too many steps per row in total for all expressions; use fewer or shorter "
-                "strings, or shorten them, such as left(name, 100)"
+                "takes too many steps per row, across all expressions; use fewer or shorter "
+                "strings, or shorten them, for example left(name, 100)"
             )
 
     def _check_columns(self, found: _Analysis, schema: pa.Schema) -> None:
@@ -457,7 +457,7 @@ class _Costs:
             raise SqlError(
                 f"can produce values of any length: pass a number literal of at most {MAX_GROWTH} "
                 "to functions such as REPEAT and LPAD, and a string literal to functions such as "
-                "REPLACE and ARRAY_TO_STRING; shorten values that are too long, such as "
+                "REPLACE and ARRAY_TO_STRING; shorten values that are too long, for example "
                 "left(rpad(name, 100), size)"
             ) from None
         if found.rows > MAX_GROWTH:
@@ -477,7 +477,8 @@ class _Costs:
             if product.rows and each.size.rows:
                 self._unbounded = self._unbounded or (
                     f"calls {name} with several strings or lists of any length, and its cost is "
-                    f"the product of their lengths; shorten all but one, such as left(name, 100)"
+                    "the product of their lengths; shorten all but one of them, for example "
+                    "left(name, 100)"
                 )
             rows = product.rows * each.size.bytes + product.bytes * each.size.rows
             product = Size(

@@ -131,12 +131,13 @@ class UnityNamespace(CatalogNamespace):
             )
         if is_changed_meanwhile(error):
             return ConcurrentModificationError(
-                f"{what}: another client changed it concurrently; try again"
+                f"{what}: another client changed the object concurrently; try again"
             )
         protocol_error = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
             protocol_error.text += (
-                f"; {self._api.base} has no Unity Catalog API; check 'endpoint' and 'api_path'"
+                f"; there is no Unity Catalog API at {self._api.base}; check 'endpoint' and "
+                "'api_path'"
             )
         return protocol_error
 

@@ -130,7 +130,7 @@ def test_a_configured_namespace_cannot_be_changed(
     catalog(str(tmp_path)).namespaces[("main",)] = {"k": "v"}
     with connected(LEVELS["one-catalog"], tmp_path) as namespace:
         code, message = code_of(lambda: getattr(namespace, operation)({"id": names}))
-        assert (code, "is configured" in message) == (13, True)
+        assert (code, "is defined by the configuration" in message) == (13, True)
         assert namespace.describe_namespace({"id": ["main"]}).properties == {"k": "v"}
         assert code_of(lambda: namespace.describe_namespace({"id": ["other"]}))[0] == 1
 
@@ -390,7 +390,7 @@ def test_a_directory_reports_that_it_is_flat(tmp_path: Path) -> None:
     made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
     assert made == (
         13,
-        "CreateNamespace: 'x' does not fit this catalog: it has only the root namespace",
+        "CreateNamespace: 'x' is not valid in this catalog: it has only the root namespace",
     )
     described = code_of(lambda: namespace.describe_table({"id": ["x", "t"]}))
     assert described[0] == 13

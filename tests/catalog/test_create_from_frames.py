@@ -327,7 +327,7 @@ def test_batches_with_a_schema(lake: Any) -> None:
     [
         ([{"a": "x", "k": 1}], "column 'a' is int32"),
         ([{"c": 1, "k": 1}], "no column 'c'"),
-        ([{"a": 1}], "column 'k' must not be null"),
+        ([{"a": 1}], "column 'k' must not contain nulls"),
     ],
 )
 def test_rows_with_another_schema_create_nothing(lake: Any, rows: Any, message: str) -> None:

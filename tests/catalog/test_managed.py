@@ -73,7 +73,7 @@ def test_a_table_can_override_managed_versioning(managed: Namespace, tmp_path: P
     assert (described.managed_versioning, described.properties) == (False, {"k": "v"})
     lance.dataset(answer.location).insert(ROWS, mode="append")
     assert count(managed, "t") == 6
-    with pytest.raises(InvalidTableStateError, match="table t is managed by storage"):
+    with pytest.raises(InvalidTableStateError, match="versions of table t are managed by storage"):
         managed.create_table_version(
             {"id": ["t"], "version": 3, "manifest_path": "t/_versions/3.manifest"}
         )
@@ -419,12 +419,14 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
     more = {"setPropertyAction": {"key": "more", "value": "b"}}
     with pytest.raises(ConcurrentModificationError, match="'owner' is already set"):
         managed.alter_transaction({"id": [name], "actions": [more, fail]})
-    with pytest.raises(ConcurrentModificationError, match="has ended as Succeeded"):
+    with pytest.raises(
+        ConcurrentModificationError, match="has already ended with status Succeeded"
+    ):
         managed.alter_transaction(
             {"id": [name], "actions": [{"setStatusAction": {"status": "Failed"}}]}
         )
     for wrong, said in (
-        ([{}], "an action has no field; specify exactly one of setStatusAction, "),
+        ([{}], "an action specifies no field; specify exactly one of setStatusAction, "),
         ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
         ([{"setStatusAction": {"status": "Odd"}}], "unknown status 'Odd'; use one of Queued, "),
         ([{"setStatusAction": {}}], "unknown status None; use one of"),
@@ -439,7 +441,7 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
             [{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}],
             "unknown mode 'Overwrite'; use one of",
         ),
-        ([more, {}], "an action has no field"),
+        ([more, {}], "an action specifies no field"),
     ):
         with pytest.raises(InvalidInputError, match=said):
             managed.alter_transaction({"id": [name], "actions": wrong})

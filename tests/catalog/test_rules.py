@@ -287,7 +287,7 @@ def test_a_clone_requires_permission_to_read_the_source(
     refused = {"may_read": lambda identifier: False, "may_name": False}
     for location, more in ((source, refused), (free, refused), (f"{source}x", refused)):
         code, said = code_of(lambda at=location, more=more: mixed.clone_table(request, at, **more))
-        assert (code, "that you may read" in said) == (15, True)
+        assert (code, "that you are allowed to read" in said) == (15, True)
     assert list(mixed.iter_tables(["m"])) == []
     seen: list[tuple[str, ...]] = []
     mixed.clone_table(request, source, near=("m",), may_read=lambda id: not seen.append(id))  # type: ignore[func-returns-value]

@@ -279,5 +279,5 @@ def test_a_value_as_sql(value: Any, sql: str) -> None:
 
 
 def test_a_value_without_a_literal() -> None:
-    with pytest.raises(InvalidInputError, match="bytes has no SQL literal"):
+    with pytest.raises(InvalidInputError, match="bytes have no SQL literal"):
         literal(b"")

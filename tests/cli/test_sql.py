@@ -97,7 +97,7 @@ def test_invalid_statements_are_reported(flat: Lake) -> None:
     said = flat.error("sql", "DROP TABLE flights", status=Status.INVALID)
     assert said.endswith("the statement is not a SELECT; lance-ns sql is read-only")
     assert "syntax error" in flat.error("sql", "SELCT 1", status=Status.INVALID)
-    assert "one statement at a time" in flat.error(
+    assert "pass only one statement" in flat.error(
         "sql", "SELECT 1; SELECT 2", status=Status.INVALID
     )
     said = flat.error("sql", "SELECT gone FROM flights", status=Status.INVALID)

@@ -108,7 +108,7 @@ def test_a_database_is_a_namespace_below_the_root_by_default(tmp_path: Path) -> 
         db = lancedb.connect(
             "db://nowhere", api_key="any", host_override=address, client_config=QUIET
         )
-        with pytest.raises(Exception, match="there is no database 'nowhere'"):
+        with pytest.raises(Exception, match="database 'nowhere' does not exist"):
             db.table_names()
 
 

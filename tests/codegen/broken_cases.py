@@ -190,10 +190,10 @@ CASES = {
         at="  /v1/colors:\n    get:",
     ),
     "unknown request": Case(
-        PAINT, "      x-request: Paint", "PaintTable: no schema Paint with fields"
+        PAINT, "      x-request: Paint", "PaintTable: there is no schema Paint with fields"
     ),
     "request is a map": Case(
-        PAINT, "      x-request: Tags", "PaintTable: no schema Tags with fields"
+        PAINT, "      x-request: Tags", "PaintTable: there is no schema Tags with fields"
     ),
     "body of another schema": Case(
         "application/json: {schema: {$ref: '#/components/schemas/ListColorsRequest'}}",
@@ -271,7 +271,7 @@ CASES = {
     "parameter that cannot be text": Case(
         FROM,
         FROM.replace("type: string", "type: array, items: {type: object}"),
-        "parameter from cannot carry the array from as a string",
+        "parameter from cannot represent from, of type array, as a string",
         at="        - name: from",
     ),
     "parameter without a schema": Case(
@@ -291,16 +291,16 @@ CASES = {
         "  /v1/colors:\n    parameters:\n      - {$ref: '#/components/parameters/Delimiter'}\n",
         "list the parameters at each method instead",
     ),
-    "field that no parameter carries": Case(
+    "field that no parameter provides": Case(
         FROM,
         f"{FROM}\n        tone: {{type: string, description: The tone.}}",
-        "no parameter of GET /v1/colors carries ListColorsRequest.tone",
+        "no parameter of GET /v1/colors provides ListColorsRequest.tone",
     ),
     # Schemas
     "required field that is not there": Case(
         "required: [color]",
         "required: [color, shine]",
-        "PaintTableRequest requires 'shine', which it does not have",
+        "PaintTableRequest requires the field 'shine', which does not exist",
     ),
     "union of two types": Case(
         COLOR,
@@ -334,7 +334,7 @@ CASES = {
     "field that is no Python name": Case(
         COATS,
         f"{COATS}\n        2d: {{type: string, description: Flat.}}",
-        "PaintTableRequest.2d cannot be a name in Python",
+        "PaintTableRequest.2d is not a valid name in Python",
     ),
     "title": Case(
         "    Mix:\n", "    Mix:\n      title: Blend\n", "the keyword title cannot be generated"
@@ -398,7 +398,7 @@ CASES = {
     "error that extends nothing": Case(
         "extends: PermissionDenied, description: No.}",
         "extends: Denied, description: No.}",
-        "Denied is not an error that others can extend",
+        "Denied is not an error that other errors can extend",
     ),
     "common code of no error": Case(
         COMMON, COMMON.replace("0, 13", "0, 9, 13"), "no error has code 9"

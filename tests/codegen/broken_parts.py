@@ -90,7 +90,7 @@ PARTS = {
     "unknown response": Case(
         "      x-response: PaintTableResponse",
         "      x-response: Paint",
-        "PaintTable: no schema Paint with fields",
+        "PaintTable: there is no schema Paint with fields",
     ),
     "answer of another schema": Case(
         "          schema: {type: string}\n      responses:\n        '200':\n"
@@ -159,7 +159,7 @@ PARTS = {
     "field of a private name": Case(
         COATS,
         f"{COATS}\n        _coats: {{type: string, description: Hidden.}}",
-        "PaintTableRequest._coats cannot be a name in Python",
+        "PaintTableRequest._coats is not a valid name in Python",
     ),
     "two bodies of one field": Case(
         PAINT, f"{PAINT}\n      x-body-field: [color]", "PaintTable: x-body-field must be a name"

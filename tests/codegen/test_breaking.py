@@ -61,7 +61,7 @@ BREAKING = {
     ),
     "type changed": (
         [(MIX, "        mix: {type: string, description: What is mixed in.}")],
-        "PaintTableRequest.mix was Mix and is string",
+        "PaintTableRequest.mix was Mix and is now string",
         "        mix:",
     ),
     "type within an array changed": (
@@ -71,17 +71,17 @@ BREAKING = {
                 "list: {type: array, items: {type: integer}",
             )
         ],
-        "Mix.list was array of string or null and is array of integer",
+        "Mix.list was array of string or null and is now array of integer",
         "        list:",
     ),
     "format changed": (
         [(COATS, COATS.replace("int32", "int64"))],
-        "PaintTableRequest.coats was integer (int32) and is integer (int64)",
+        "PaintTableRequest.coats was integer (int32) and is now integer (int64)",
         "        coats: {type: integer, format",
     ),
     "null no longer allowed": (
         [(UNTIL, UNTIL.replace("[string, 'null']", "string"))],
-        "PaintTableResponse.until was string (date-time) or null and is string (date-time)",
+        "PaintTableResponse.until was string (date-time) or null and is now string (date-time)",
         "        until:",
     ),
     "value of an enum removed": (
@@ -91,17 +91,17 @@ BREAKING = {
     ),
     "default changed": (
         [(COATS, COATS.replace("default: 2", "default: 3"))],
-        "the default of PaintTableRequest.coats was 2 and is 3",
+        "the default of PaintTableRequest.coats was 2 and is now 3",
         "        coats: {type: integer, format",
     ),
     "minimum added": (
         [("coats: {type: integer, minimum: 0,", "coats: {type: integer, minimum: 1,")],
-        "the minimum of PaintTableResponse.coats was 0 and is 1",
+        "the minimum of PaintTableResponse.coats was 0 and is now 1",
         "        coats: {type: integer, minimum",
     ),
     "shared type changed": (
         [("      type: [integer, 'null']\n", "      type: integer\n")],
-        "Limit was integer or null and is integer",
+        "Limit was integer or null and is now integer",
         "      additionalProperties: {type: string}\n    Limit:",
     ),
     "schema renamed": (
@@ -130,33 +130,33 @@ BREAKING = {
                 "        '202':\n          description: The coats.\n",
             )
         ],
-        "the status of POST /v1/table/{id}/paint was 200 and is 202",
+        "the status of POST /v1/table/{id}/paint was 200 and is now 202",
         "  /v1/table/{id}/paint:\n    post:",
     ),
     "request renamed": (
         [("PaintTableRequest", "PaintRequest")],
-        "the request of POST /v1/table/{id}/paint was PaintTableRequest and is PaintRequest",
+        "the request of POST /v1/table/{id}/paint was PaintTableRequest and is now PaintRequest",
         "  /v1/table/{id}/paint:\n    post:",
     ),
     "response renamed": (
         [("PaintTableResponse", "PaintedTable")],
-        "the response of POST /v1/table/{id}/paint was PaintTableResponse and is PaintedTable",
+        "the response of POST /v1/table/{id}/paint was PaintTableResponse and is now PaintedTable",
         "  /v1/table/{id}/paint:\n    post:",
     ),
     "operation renamed": (
         [("x-operation: PourTable", "x-operation: PoorTable"), ("  /PourTable:", "  /PoorTable:")],
-        "the operation of POST /v1/table/{id}/pour was PourTable and is PoorTable",
+        "the operation of POST /v1/table/{id}/pour was PourTable and is now PoorTable",
         "  /v1/table/{id}/pour:\n    post:",
     ),
     "body of another kind": (
         [(STREAM, "application/json: {schema: {$ref: '#/components/schemas/PourTableRequest'}}")],
-        "the body of POST /v1/table/{id}/pour was application/vnd.apache.arrow.stream and is "
+        "the body of POST /v1/table/{id}/pour was application/vnd.apache.arrow.stream and is now "
         "application/json",
         "  /v1/table/{id}/pour:\n    post:",
     ),
     "answer of another kind": (
         [(FILE, "application/json: {schema: {$ref: '#/components/schemas/PourTableResponse'}}")],
-        "the answer of POST /PourTable was application/vnd.apache.arrow.file and is "
+        "the answer of POST /PourTable was application/vnd.apache.arrow.file and is now "
         "application/json",
         "  /PourTable:\n    post:",
     ),
@@ -167,32 +167,32 @@ BREAKING = {
                 "      x-response: ListColorsResponse\n      x-response-field: colors\n",
             )
         ],
-        "the bare field of the response of GET /v1/colors was none and is colors",
+        "the bare field of the response of GET /v1/colors was none and is now colors",
         "  /v1/colors:\n    get:",
     ),
     "fewest items changed": (
         [("minItems: 1", "minItems: 2")],
-        "the minItems of Mix.list was 1 and is 2",
+        "the minItems of Mix.list was 1 and is now 2",
         "        list:",
     ),
     "default gone": (
         [(COATS, COATS.replace(" default: 2,", ""))],
-        "the default of PaintTableRequest.coats was 2 and is none",
+        "the default of PaintTableRequest.coats was 2 and is now none",
         "        coats: {type: integer, format",
     ),
     "type within a map changed": (
         [("      additionalProperties: {type: string}\n    Limit:", TAGS)],
-        "Tags was object of string and is object of integer",
+        "Tags was object of string and is now object of integer",
         "    Tags:",
     ),
     "type of a parameter changed": (
         [("          x-field: from\n          schema: {type: string}", FROM_NUMBER)],
-        "parameter from of GET /v1/colors was string and is integer",
+        "parameter from of GET /v1/colors was string and is now integer",
         "        - name: from",
     ),
     "code of an error changed": (
         [("{code: 4, name", "{code: 5, name"), ("x-codes: [4", "x-codes: [5")],
-        "the error TableNotFound was code 4 with HTTP status 404",
+        "the error TableNotFound had code 4 and HTTP status 404",
         "  - {code: 5,",
     ),
     "error gone": (
@@ -207,7 +207,7 @@ BREAKING = {
     ),
     "status of an error changed": (
         [("name: TableNotFound, status: 404", "name: TableNotFound, status: 410")],
-        "the error TableNotFound was code 4 with HTTP status 404",
+        "the error TableNotFound had code 4 and HTTP status 404",
         "  - {code: 4,",
     ),
 }
@@ -262,27 +262,27 @@ CONTENTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "one body less": (
         "POST /PourTable",
         {"requestBody": content("application/json", f"{ARROW}.stream")},
-        f"body of POST /PourTable was application/json, {ARROW}.stream and is {ARROW}.stream",
+        f"body of POST /PourTable was application/json, {ARROW}.stream and is now {ARROW}.stream",
     ),
     "a body where none was": (
         "POST /PourTable",
         {"requestBody": {}},
-        f"body of POST /PourTable was none and is {ARROW}.stream",
+        f"body of POST /PourTable was none and is now {ARROW}.stream",
     ),
     "no body any longer": (
         "GET /v1/colors",
         {"requestBody": content("application/json")},
-        "body of GET /v1/colors was application/json and is none",
+        "body of GET /v1/colors was application/json and is now none",
     ),
     "one answer less": (
         "POST /PourTable",
         {"responses": {"200": content(f"{ARROW}.file", "text/csv")}},
-        f"answer of POST /PourTable was {ARROW}.file, text/csv and is {ARROW}.file",
+        f"answer of POST /PourTable was {ARROW}.file, text/csv and is now {ARROW}.file",
     ),
     "an answer where none was": (
         "POST /PourTable",
         {"responses": {"200": {}}},
-        f"answer of POST /PourTable was none and is {ARROW}.file",
+        f"answer of POST /PourTable was none and is now {ARROW}.file",
     ),
 }
 

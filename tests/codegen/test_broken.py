@@ -48,7 +48,9 @@ def test_two_operations_with_the_same_python_name(
     spec.write_text(text[:end] + twin + text[end:], "utf-8")
     line = (text[:end] + twin[: twin.index("x-operation")]).count("\n") + 1
 
-    assert run().err == [f"{spec}:{line}: ListCOLORS would be list_colors in Python, as ListColors"]
+    assert run().err == [
+        f"{spec}:{line}: ListCOLORS would be named list_colors in Python, like ListColors"
+    ]
 
 
 def test_missing_file(out: Path, spec: Path, run: Callable[..., Ran]) -> None:

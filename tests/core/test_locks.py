@@ -97,7 +97,8 @@ def test_waiting_for_another_process_times_out(
 ) -> None:
     with (
         pytest.raises(
-            ConcurrentModificationError, match=r"ns\$t: other processes on .* after 0\.05 s; try"
+            ConcurrentModificationError,
+            match=r"ns\$t is still being changed by .* after 0\.05 s; try",
         ),
         object_lock("a server", ("ns", "t"), 0.05),
     ):

@@ -191,7 +191,7 @@ def test_anonymous_access_requires_an_explicit_true() -> None:
     elsewhere = {"endpoint": "http://203.0.113.9"}
     for says in ("skip_signature", "aws_skip_signature", "anonymous"):
         assert joined_options(OPERATORS, {**elsewhere, says: "TRUE"}, "t")[says] == "TRUE"
-        with pytest.raises(InvalidInputError, match=r"^t: its own endpoint would send"):
+        with pytest.raises(InvalidInputError, match=r"^t: the table's own endpoint would send"):
             joined_options(OPERATORS, {**elsewhere, says: "1"}, "t")
 
 

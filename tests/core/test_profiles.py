@@ -105,8 +105,8 @@ def test_a_profile_is_flattened_and_its_variables_are_substituted(file):
     [
         ("", "prod", r"has no profile 'prod'; it has none"),
         ("[b]\n[a]\n", "prod", r"it has a, b$"),
-        ("prod = 1\n", "prod", r"profile 'prod' must be a table; start it with \[prod\]"),
-        ("default = 1\n", None, r"profile 'default' must be a table; start it with \[default\]"),
+        ("prod = 1\n", "prod", r"profile 'prod' must be a table that starts with \[prod\]"),
+        ("default = 1\n", None, r"profile 'default' must be a table that starts with \[default\]"),
         ('[prod]\npath = "x"\n', "prod", r"profile 'prod' has no impl"),
         ('[prod]\nimpl = ""\n', "prod", r"profile 'prod' has no impl"),
         ('[prod]\nimpl = "dir"\nuri = "${NOT_SET}"\n', "prod",

@@ -214,7 +214,7 @@ def test_storage_manages_the_versions_of_listed_tables(tmp_path: Path) -> None:
             lambda: lake.register_table({**T, "location": "t.lance", **chosen}),
         ):
             code, said = code_of(call)
-            assert (code, "commit without it" in said) == (13, True)
+            assert (code, "commit without the manifest" in said) == (13, True)
         assert list(lake.iter_tables()) == []
         steps = [{"declare_table": {"id": ["u"]}}]
         code, said = code_of(lambda: lake.batch_commit_tables({"operations": steps}))

@@ -78,7 +78,7 @@ def test_the_database_is_checked_before_a_table_is_declared(
 
 def test_a_catalog_contains_no_tables(namespace: GlueNamespace, glue: GlueServer) -> None:
     glue.add_catalog("cat")
-    with pytest.raises(InvalidInputError, match="cat is a catalog and holds no tables"):
+    with pytest.raises(InvalidInputError, match="cat is a catalog, which cannot contain tables"):
         namespace.declare_table({"id": ["cat", "t"]})
     with pytest.raises(TableNotFoundError):
         namespace.describe_table({"id": ["cat", "t"]})

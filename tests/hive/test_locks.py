@@ -209,7 +209,7 @@ NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOW
 def test_a_missing_lock_service_differs_from_a_failing_one(service: Service, kind: int) -> None:
     locks = locks_of(service)
     service.refusal = TApplicationException(kind, "no table HIVE_LOCKS")
-    said = r"^AlterTable: the metastore's lock service fails \(no table HIVE_LOCKS\).*schematool"
+    said = r"^AlterTable: the metastore's lock service is not working \(no table HIVE_LOCKS\).*schematool"
     with pytest.raises(UnsupportedError, match=said), locks.acquired("AlterTable", PLACE):
         pytest.fail("it is not had")
     service.refusal = None

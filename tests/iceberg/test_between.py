@@ -270,8 +270,8 @@ FORBIDDEN = error(403, "ForbiddenException")
     ("later", "kind", "said"),
     [
         ([FORBIDDEN], PermissionDeniedError, "the reason"),
-        ([FORBIDDEN, FORBIDDEN], InternalError, "halfway"),
-        ([FORBIDDEN, None, FORBIDDEN], InternalError, "halfway"),
+        ([FORBIDDEN, FORBIDDEN], InternalError, "only partially"),
+        ([FORBIDDEN, None, FORBIDDEN], InternalError, "only partially"),
     ],
 )
 def test_a_partly_failed_change_is_rolled_back(

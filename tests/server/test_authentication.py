@@ -410,7 +410,7 @@ def test_missing_tls_files_are_rejected(secured, broken):
 @pytest.mark.parametrize("texts", [("",), ("a\nb",), ("ana", ""), ("ana", "a", "b\x07")])
 def test_token_names_cannot_contain_control_characters(texts):
     name, *groups = texts
-    with pytest.raises(InvalidInputError, match="without control characters"):
+    with pytest.raises(InvalidInputError, match="must not contain control characters"):
         new_token(name, tuple(groups))
 
 

@@ -208,7 +208,7 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
         ("where=nonsense+", "nonsense"),
         ("near=x", "near: specify the id of a row"),
         ("near=999", "there is no row 999 with a vector"),
-        ("near=1&column=id", "column: specify a vector column; available are vector"),
+        ("near=1&column=id", "column: specify a vector column; this table has vector"),
     ):
         text = page(browser, "/ui/table?id=prod&id=notes&" + wrong)
         assert said in text.partition('role="alert">')[2].partition("</p>")[0]
@@ -224,9 +224,9 @@ def test_one_of_several_vector_columns(changed_browser: httpx.Client, changed: N
         text = page(changed_browser, f"/ui/table?id=prod&id=both&near=0&column={column}")
         assert re.findall(r"<tr><td>(\d+)</td>", text)[:2] == first_two
     for wrong, said in (
-        ("id=both&near=0", "specify a vector column; available are v, w"),
+        ("id=both&near=0", "specify a vector column; this table has v, w"),
         ("id=both&near=2&column=v", "there is no row 2 with a vector"),
-        ("id=none&near=0", "specify a vector column; available are none"),
+        ("id=none&near=0", "specify a vector column; this table has none"),
     ):
         assert said in page(changed_browser, f"/ui/table?id=prod&{wrong}")
 

@@ -251,7 +251,7 @@ def test_other_clients_use_the_protocol(namespace: Namespace) -> None:
 
 @pytest.mark.parametrize("name", ["", "other"])
 def test_a_database_must_be_a_namespace_or_configured(namespace: Namespace, name: str) -> None:
-    with pytest.raises(NamespaceNotFoundError, match=f"there is no database '{name}'"):
+    with pytest.raises(NamespaceNotFoundError, match=f"database '{name}' does not exist"):
         LanceDBDialect(Databases(namespace), name).check_target()
     LanceDBDialect(Databases(namespace, {name: ()}), name).check_target()
     LanceDBDialect(Databases(namespace), "db").check_target()

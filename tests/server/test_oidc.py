@@ -256,7 +256,7 @@ def away(source, token):
 def test_the_document_of_another_issuer_is_rejected(issuer, caplog):
     issuer.named = "https://elsewhere.example"
     away(OidcIssuer(issuer.uri, "lance"), issuer.token())
-    assert "its document is for 'https://elsewhere.example'" in caplog.text
+    assert "its discovery document is for 'https://elsewhere.example'" in caplog.text
     assert issuer.asked == 0
 
 

@@ -116,7 +116,7 @@ def test_only_a_caller_that_uses_its_share_is_throttled() -> None:
         pool = Pool("queries", 4, Limits(queries=4, waiting_seconds=0.01))
         for _ in range(3):
             await pool.enter("a")
-        with pytest.raises(ThrottlingError, match="or for one caller"):
+        with pytest.raises(ThrottlingError, match="or for this caller"):
             await pool.enter("a")
         await pool.enter("b")
         pool.leave("a")

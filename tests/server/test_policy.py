@@ -162,7 +162,7 @@ def test_a_callers_name_is_not_a_group(policy):
         ),
         (
             "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]",
-            "a pattern must be non-empty names",
+            "a pattern must contain only non-empty strings",
         ),
         (
             "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1",
@@ -173,10 +173,10 @@ def test_a_callers_name_is_not_a_group(policy):
         ("[[grant]]\nto = ['a']\nactions = []\non = [['a']]", "grant 1: actions must be a list"),
         (
             "[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]",
-            "grant 1: to must be non-empty names",
+            "grant 1: to must contain only non-empty strings",
         ),
         ("grant = [1]", "write [[grant]], in double brackets"),
-        ("[[grant]]\nto = ['']", "grant 1: to must be non-empty names in quotes"),
+        ("[[grant]]\nto = ['']", "grant 1: to must contain only non-empty strings"),
         ("[[grant", "Expected"),
     ],
 )

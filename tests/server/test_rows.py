@@ -159,7 +159,7 @@ def test_a_query_that_exceeds_its_time_limit_is_aborted(caplog):
         with pytest.raises(httpx.TransportError):
             client.post("/v1/table/t/query", json={"k": 1, "vector": None})
         namespace.released.set()
-        wait_until(lambda: "was interrupted while its rows were sent" in caplog.text)
+        wait_until(lambda: "was interrupted while rows were being sent" in caplog.text)
     assert "QueryTable was aborted after 2 seconds" in caplog.text
 
 

@@ -180,7 +180,7 @@ def test_the_token_service_of_the_tables_region_is_used(
         (
             "AccessDenied",
             InternalError,
-            "the server may not obtain credentials for the table .AccessDenied.; ask",
+            "the server is not allowed to obtain credentials for the table .AccessDenied.; ask",
         ),
         ("Throttling", ServiceUnavailableError, "are currently unavailable"),
         ("ServiceUnavailable", ServiceUnavailableError, "are currently unavailable"),

@@ -288,7 +288,7 @@ def test_workers_authenticate_callers(tmp_path):
 
 
 def test_unpicklable_objects_are_rejected_before_workers_start(tmp_path):
-    with pytest.raises(InvalidInputError, match="memory exists only in one process"):
+    with pytest.raises(InvalidInputError, match="impl=memory exists only in one process"):
         serve(connect("memory"), port=0, workers=2)
     with pytest.raises(InvalidInputError, match="cannot be sent to other processes"):
         serve(EchoNamespace(), port=0, workers=2)

@@ -103,7 +103,7 @@ def test_duplicate_source_keys_are_rejected_and_leave_nothing(
 ) -> None:
     files = table.data_files("t")
     source = spark.sql(f"SELECT bigint({key}) AS id, 'a' AS s UNION ALL SELECT {key}, 'b'")
-    with pytest.raises(InvalidInputError, match=f"2 rows to merge have the key id = {key}"):
+    with pytest.raises(InvalidInputError, match=f"2 of the rows to merge have the key id = {key}"):
         merge_into(source, table.namespace, "t", "id", when_matched=way)
     assert (table.dataset("t").version, table.data_files("t")) == (1, files)
     assert table.notes() == []

@@ -59,7 +59,7 @@ def test_lance_stores_the_types_of_the_rules(kind: pa.DataType, tmp_path: Path) 
     if not stored:
         nested = pa.schema([("a", pa.struct([("b", kind)]))])
         for schema in (rows.schema, nested):
-            with pytest.raises(TableSchemaValidationError, match="Lance has no type"):
+            with pytest.raises(TableSchemaValidationError, match="Lance does not support type"):
                 write_plan.check_schema(schema, "table t")
 
 

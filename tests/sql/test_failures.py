@@ -43,7 +43,7 @@ def own_server() -> Iterator[PostgreSQL]:
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"uri": "mysql://host/db"}, "the kind 'mysql' is not supported"),
+        ({"uri": "mysql://host/db"}, "databases of type 'mysql' are not supported"),
         ({"uri": ""}, "'uri' is empty"),
         ({"pool_size": "1"}, "'pool_size' must be 2 or more connections"),
         ({"transaction_days": "0"}, "'transaction_days' must be 1 or more days"),

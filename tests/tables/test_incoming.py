@@ -51,14 +51,17 @@ def nested(kind: pa.DataType, levels: int) -> pa.DataType:
         (pa.dictionary(pa.int8(), pa.null()), "dictionaries of null"),
         (pa.map_(pa.utf8(), pa.int8(), keys_sorted=True), "sorted keys"),
         (pa.json_(pa.string_view()), "arrow.json with storage type string_view"),
-        (pa.list_(pa.run_end_encoded(pa.int32(), pa.int8())), "Lance has no type run_end_encoded"),
-        (pa.decimal32(5, 2), "Lance has no type decimal32"),
-        (pa.decimal64(5, 2), "Lance has no type decimal64"),
-        (pa.month_day_nano_interval(), "Lance has no type month_day_nano_interval"),
-        (pa.list_view(pa.int32()), "Lance has no type list_view"),
-        (pa.large_list_view(pa.int32()), "Lance has no type large_list_view"),
-        (pa.sparse_union([pa.field("a", pa.int8())]), "Lance has no type sparse_union"),
-        (pa.dense_union([pa.field("a", pa.int8())]), "Lance has no type dense_union"),
+        (
+            pa.list_(pa.run_end_encoded(pa.int32(), pa.int8())),
+            "Lance does not support type run_end_encoded",
+        ),
+        (pa.decimal32(5, 2), "Lance does not support type decimal32"),
+        (pa.decimal64(5, 2), "Lance does not support type decimal64"),
+        (pa.month_day_nano_interval(), "Lance does not support type month_day_nano_interval"),
+        (pa.list_view(pa.int32()), "Lance does not support type list_view"),
+        (pa.large_list_view(pa.int32()), "Lance does not support type large_list_view"),
+        (pa.sparse_union([pa.field("a", pa.int8())]), "Lance does not support type sparse_union"),
+        (pa.dense_union([pa.field("a", pa.int8())]), "Lance does not support type dense_union"),
         (pa.struct([("a\0", pa.int8())]), "zero byte"),
         (pa.struct([("a", pa.int8()), ("a", pa.int8())]), "two columns are named"),
         (nested(pa.int8(), 70), "deeper than 64 levels"),
@@ -235,7 +238,9 @@ def test_a_column_of_an_unsupported_type_cannot_be_added(tmp_path: Path, express
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
     column = {"name": "m", "expression": expression}
-    with pytest.raises(LanceNamespaceError, match="column 'm': Lance has no type decimal32"):
+    with pytest.raises(
+        LanceNamespaceError, match="column 'm': Lance does not support type decimal32"
+    ):
         lake.alter_table_add_columns({"id": ["t"], "new_columns": [column]})
 
 

@@ -376,7 +376,7 @@ def test_a_panic_of_pylance_is_an_internal_error(
 def test_a_type_that_lance_cannot_store(namespace: DirectoryNamespace) -> None:
     rows = pa.table({"x": pa.RunEndEncodedArray.from_arrays([1], [5])})
     request = {"id": ["letters2"]}
-    assert "Lance has no type" in refusal(20, namespace.create_table, request, rows)
+    assert "Lance does not support type" in refusal(20, namespace.create_table, request, rows)
     assert list(namespace.iter_tables()) == ["letters"]
 
 

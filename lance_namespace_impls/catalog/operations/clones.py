@@ -119,8 +119,9 @@ class CloneOperations(CatalogBase, abstract=True):
         if may_name and allowed:
             return TableStorage(location=location, options=self.config.storage)
         raise PermissionDeniedError(
-            f"no table that you may read exists at {location[:200]!r}; specify the location of a "
-            f"table in this catalog, or ask the operator to allow this one (--allow-location)"
+            f"there is no table at {location[:200]!r} that you are allowed to read; specify the "
+            "location of a table in this catalog, or ask the operator to allow this location "
+            "(--allow-location)"
         )
 
     def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:

@@ -243,7 +243,7 @@ class TableOperations(CatalogBase, abstract=True):
             entry = self.find_table(identifier)
             if new == identifier:
                 raise TableAlreadyExistsError(
-                    f"table {format_identifier(new)} already has that name"
+                    f"the table is already named {format_identifier(new)}"
                 )
             Folders(self).remove_drop_marker(entry)
             Placement(self).reserve_location(entry)

@@ -97,8 +97,8 @@ class TransactionOperations(CatalogBase, abstract=True):
             wanted = action.set_status_action and action.set_status_action.status
             if wanted and wanted.lower() != current.status.lower():
                 raise ConcurrentModificationError(
-                    f"AlterTransaction: transaction {identifier} has ended as {current.status} and "
-                    f"cannot become {wanted}"
+                    f"AlterTransaction: transaction {identifier} has already ended with status "
+                    f"{current.status}, which cannot be changed to {wanted}"
                 )
 
         def change(properties: Mapping[str, str]) -> Mapping[str, str]:
@@ -126,8 +126,8 @@ class _Step:
         given = [name for name in _STEPS if getattr(step, name) is not None]
         if len(given) != 1:
             raise InvalidInputError(
-                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'no change'}; "
-                f"specify exactly one of {', '.join(_STEPS)}"
+                f"BatchCommitTables: operation {number} specifies "
+                f"{' and '.join(given) or 'no change'}; specify exactly one of {', '.join(_STEPS)}"
             )
         self._namespace = namespace
         self._name = given[0]
@@ -235,8 +235,8 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"{what}: an action has {' and '.join(given) or 'no field'}; specify exactly one of "
-            f"{', '.join(_ACTIONS.values())}"
+            f"{what}: an action specifies {' and '.join(given) or 'no field'}; specify exactly one "
+            f"of {', '.join(_ACTIONS.values())}"
         )
     if (status := action.set_status_action) is not None:
         if (status.status or "").lower() not in {each.lower() for each in STATUSES}:

@@ -97,7 +97,7 @@ class Folders:
         except (OSError, RuntimeError, ValueError) as error:
             raise TableNotFoundError(
                 f"table {format_identifier(identifier)} does not exist; storage at {location} "
-                f"cannot be checked for data left by a drop: "
+                "cannot be checked for data that a drop left behind: "
                 f"{self.catalog.translate(error, 'storage').message}"
             ) from error
         return entry if has_marker and not self.is_used_by_other(entry) else None

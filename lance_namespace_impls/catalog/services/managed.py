@@ -316,8 +316,8 @@ class ManagedVersions:
                     folder.set_aside(name)
                     warnings.warn(
                         f"table {format_identifier(entry.id)}: version {version_of(name)} in "
-                        f"storage was committed without the catalog, which manages the versions; "
-                        f"its manifest was moved aside",
+                        "storage was committed without the catalog, although the catalog manages "
+                        "the versions; its manifest was moved aside",
                         stacklevel=2,
                     )
 

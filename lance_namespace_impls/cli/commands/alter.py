@@ -69,7 +69,7 @@ def rename(
     new: Annotated[
         str,
         typer.Argument(
-            metavar="NEW", help="The new ID; if it is only a name, the namespace stays the same."
+            metavar="NEW", help="The new ID; a single name keeps the table in its namespace."
         ),
     ],
 ) -> None:
@@ -165,7 +165,10 @@ def tag(
         typer.Option("--version", metavar="NUMBER", help="Version to tag; defaults to the latest."),
     ] = None,
 ) -> None:
-    """List, create or drop the tags of a table. // Creating an existing tag moves it."""
+    """List, create or drop the tags of a table.
+
+    Creating a tag that already exists moves it.
+    """
     identifier = session.identifier(id)
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
@@ -229,7 +232,10 @@ def restore(
     id: Id,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="Version number, or a tag.")],
 ) -> None:
-    """Restore an older version of a table as the latest version. // The versions in between are retained."""
+    """Restore an older version of a table as the latest version.
+
+    The versions in between are retained.
+    """
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
         table.checkout(int(version) if version.isdecimal() else version)

@@ -49,16 +49,16 @@ def ls(
             metavar="[ID]", autocompletion=complete_id, help="The namespace; defaults to the root."
         ),
     ] = None,
-    tables: Annotated[bool, typer.Option("--tables", "-t", help="Only tables.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", "-t", help="List only tables.")] = False,
     namespaces: Annotated[
-        bool, typer.Option("--namespaces", "-n", help="Only child namespaces.")
+        bool, typer.Option("--namespaces", "-n", help="List only child namespaces.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="All tables of the catalog, as IDs.")
+        bool, typer.Option("--all", "-a", help="List all tables of the catalog, as IDs.")
     ] = False,
     with_data: Annotated[
         bool,
-        typer.Option("--with-data", help="Omit declared tables without data."),
+        typer.Option("--with-data", help="Omit tables that are declared without data."),
     ] = False,
 ) -> None:
     """List the child namespaces and the tables of a namespace."""

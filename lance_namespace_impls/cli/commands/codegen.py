@@ -44,7 +44,8 @@ def codegen(
             "--published",
             metavar="FILE",
             help="The published openapi.json against which to check for breaking changes; "
-            "defaults to the one generated last, or else the installed package's.",
+            "defaults to the one that was generated last or, if there is none, to that of the "
+            "installed package.",
         ),
     ] = None,
     allow_breaking: Annotated[
@@ -52,7 +53,8 @@ def codegen(
         typer.Option(
             "--allow-breaking",
             metavar="OPERATION",
-            help="Accept breaking changes to this operation, or to any with *; repeatable.",
+            help="Accept breaking changes to this operation, or to all operations with *; "
+            "repeatable.",
         ),
     ] = None,
     check_upstream: Annotated[

@@ -114,7 +114,7 @@ Jobs = Annotated[
     int,
     typer.Option(
         "--jobs", "-j", metavar="N", min=1, max=64, rich_help_panel=RUN,
-        help="Number of checks to run concurrently; with --class, always one.",
+        help="Number of checks to run concurrently; always one with --class.",
     ),
 ]  # fmt: skip
 RerunFailed = Annotated[
@@ -178,9 +178,9 @@ def conformance(
 ) -> None:
     """Check a server or a namespace against the protocol.
 
-    Exits with 0 if all checks ran and none failed, 1 if a check failed, 2 if nothing could be
-    checked, and 3 if none failed but some were not reached in time. A run creates new namespaces
-    with unique names, works below them, and removes everything that it created.
+    The exit status is 0 if all checks ran and none failed, 1 if a check failed, 2 if nothing could
+    be checked, and 3 if no check failed but some were not reached in time. A run creates new
+    namespaces with unique names, works below them, and removes everything that it created.
     """
     from ...conformance.ledger import state_folder
     from ...conformance.runner import Options
@@ -342,8 +342,9 @@ def _run(
     if unreached:
         limit = found["seconds"] + 2 * found["more_seconds"]
         _say(
-            f"{unreached} checks were not reached in time, and need about "
-            f"{_duration(found['more_seconds'])} more: --max-seconds {limit:.0f}, or more --jobs"
+            f"{unreached} checks were not reached in time and need about "
+            f"{_duration(found['more_seconds'])} more: pass --max-seconds {limit:.0f} or more "
+            "--jobs"
         )
     if counted:
         raise typer.Exit(FAILED)

@@ -174,14 +174,16 @@ def drop(
     session: Session,
     id: Id,
     namespace: Annotated[
-        bool, typer.Option("--namespace", help="Drop the namespace with that name, not a table.")
+        bool,
+        typer.Option("--namespace", help="Drop the namespace with this name instead of a table."),
     ] = False,
     mode: Annotated[
         str | None,
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="With --namespace: Fail if the namespace is missing, or Skip. [default: Fail]",
+            help="With --namespace: Fail reports an error if the namespace does not exist; Skip "
+            "does nothing. [default: Fail]",
         ),
     ] = None,
     behavior: Annotated[

@@ -30,7 +30,8 @@ UseSpark = Annotated[
     bool | None,
     typer.Option(
         "--spark/--no-spark",
-        help="Whether to import the files with Spark, which is slower for up to 256 MiB.",
+        help="Whether to import the files with Spark, which is slower for files of up to 256 MiB "
+        "in total.",
         show_default=False,
     ),
 ]
@@ -61,7 +62,8 @@ def import_files(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="csv, json, parquet, orc, avro, delta or iceberg; required if the names do not show it.",
+            help="csv, json, parquet, orc, avro, delta or iceberg; required if the file names do "
+            "not show the format.",
         ),
     ] = None,
     mode: Annotated[
@@ -88,8 +90,8 @@ def import_files(
         typer.Option(
             "--partition-by",
             metavar="FIELD",
-            help="Import into a partitioned namespace with this field, such as year, 'day(ts)' or "
-            "'bucket(16, id)'; repeatable, the outermost first.",
+            help="Import into a namespace that is partitioned by this field, such as year, "
+            "'day(ts)' or 'bucket(16, id)'; repeatable, outermost field first.",
         ),
     ] = None,
     cores: Cores = None,

@@ -40,8 +40,8 @@ def import_tables(
 ) -> None:
     """Import many tables from files, Spark and databases (JDBC).
 
-    Rows and types are checked at the end. If a table fails, it is reported, and the others are
-    still imported.
+    Rows and types are verified at the end. A table that fails is reported, and the other tables
+    are still imported.
     """
     from ...ingest.file_import import SMALL_BYTES
     from ...maintenance.state import usual_state_file

@@ -35,7 +35,7 @@ Under = Annotated[
     typer.Argument(
         metavar="[ID]",
         autocompletion=complete_id,
-        help="Namespace whose tables are processed; defaults to the root, and thus to all tables.",
+        help="Namespace whose tables are processed; defaults to the root, which means all tables.",
     ),
 ]
 Tables = Annotated[
@@ -86,8 +86,8 @@ def inventory(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Also count files that no version references and that are older than this; lists "
-            "all files of all tables.",
+            help="Also count files that are older than this and that no version references; this "
+            "lists all files of all tables.",
         ),
     ] = None,
     output: Saved = None,
@@ -199,7 +199,7 @@ def sync(
         typer.Option(
             "--flatten",
             metavar="TEXT",
-            help="String with which names are joined if the other catalog has fewer levels.",
+            help="String for joining names if the other catalog has fewer levels.",
         ),
     ] = None,
     copy_data: Annotated[
@@ -229,8 +229,8 @@ def sync(
 ) -> None:
     """Synchronize the tables of this catalog to another catalog.
 
-    First, it computes the differences and any losses. Without --copy-data, it does not touch data.
-    At the end, it compares both catalogs again, in both directions.
+    The command first computes the differences and any losses. Without --copy-data, data is not
+    touched. At the end, both catalogs are compared again, in both directions.
     """
     from ...maintenance import Mirror
     from ...maintenance import sync as run_sync
@@ -342,9 +342,9 @@ def maintain(
             "--orphans-older-than",
             metavar="DAYS",
             min=0,
-            help="Delete files older than this that no version references. Choose an age that "
-            "exceeds the duration of any write, because the files of active writers are "
-            "unreferenced too.",
+            help="Delete files that are older than this and that no version references. Choose an "
+            "age that exceeds the duration of any write, because the files of active writers are "
+            "also unreferenced.",
         ),
     ] = None,
     max_hours: Annotated[

@@ -33,7 +33,7 @@ def partitions(
         typer.Option(
             "--where",
             metavar="SQL",
-            help="Only partitions that may hold rows that match this condition.",
+            help="Show only partitions that may contain rows that match this condition.",
         ),
     ] = None,
     sizes: Annotated[

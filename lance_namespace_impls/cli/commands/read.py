@@ -56,11 +56,11 @@ Tag = Annotated[
 Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="That branch.")]
 Where = Annotated[
     str | None,
-    typer.Option("--where", metavar="SQL", help="Only rows that match this SQL condition."),
+    typer.Option("--where", metavar="SQL", help="Read only rows that match this SQL condition."),
 ]
 Select = Annotated[
     str | None,
-    typer.Option("--select", metavar="NAMES", help="Only these columns, separated by commas."),
+    typer.Option("--select", metavar="NAMES", help="Read only these columns, separated by commas."),
 ]
 Csv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout.")]
 Arrow = Annotated[

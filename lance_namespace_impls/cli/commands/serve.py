@@ -91,7 +91,7 @@ def serve(
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Allow only what this file (TOML) grants; it is reloaded when it changes. "
+            help="Allow only what this file (TOML) grants. The file is reloaded when it changes. "
             "module:Class selects a custom policy class.",
         ),
     ] = None,
@@ -109,8 +109,8 @@ def serve(
         typer.Option(
             "--vend-role",
             metavar="ARN",
-            help="Instead, send clients S3 credentials for this role, restricted to one table and "
-            "to the permitted actions.",
+            help="Send clients temporary S3 credentials of this role, limited to one table and to "
+            "the permitted actions.",
         ),
     ] = None,
     allow_storage_option: Annotated[
@@ -135,7 +135,7 @@ def serve(
         typer.Option(
             "--allow-function",
             metavar="NAME",
-            help="SQL function that clients may use in addition to those whose cost is known; a "
+            help="SQL function that clients may use in addition to those with a known cost; a "
             "request may then use any amount of time and memory. Repeatable.",
         ),
     ] = None,
@@ -190,9 +190,9 @@ def serve(
 ) -> None:
     """Serve the namespace over the Lance REST protocol.
 
-    If no namespace is selected, it serves the catalog in the SQLite file lance-catalog.db in the
-    current folder; the file is created if necessary, and tables are stored next to it. On Ctrl-C or
-    SIGTERM, the server finishes active requests and exits.
+    If no namespace is selected, the server uses a catalog in the SQLite file lance-catalog.db in
+    the current folder. The file is created if necessary, and tables are stored next to it. On
+    Ctrl-C or SIGTERM, the server finishes active requests and exits.
     """
     with needs("serve", "server"):
         from ...server import (
@@ -337,7 +337,7 @@ def token(
     """Create a token for a caller of lance-ns serve --tokens.
 
     The entry for the token file is written to standard output. The token itself is written to
-    standard error and stored nowhere.
+    standard error, and is not stored anywhere.
     """
     with needs("token", "server"):
         from ...server import new_token

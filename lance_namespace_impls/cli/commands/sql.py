@@ -91,7 +91,7 @@ def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
             raise InvalidInputError("the statement is not a SELECT; lance-ns sql is read-only")
         raise InvalidInputError(f"the statement failed: {tree.get('error_message')}")
     if len(tree["statements"]) != 1:
-        raise InvalidInputError("run one statement at a time")
+        raise InvalidInputError("pass only one statement")
     parts = list(_parts(tree))
     inner = {key for part in parts for key in _names_within(part)}
     paths = [part["qualified_name"]["path"] for part in parts if part.get("type") == "BASE_TABLE"]

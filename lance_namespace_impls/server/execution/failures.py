@@ -41,8 +41,8 @@ class Failures:
         name = call.endpoint.operation.name
         if not isinstance(error, LanceNamespaceError):
             found: LanceNamespaceError = InternalError(
-                f"{name} failed with an internal error; the server's log has the cause, for "
-                f"request {call.id}"
+                f"{name} failed with an internal error; see the server's log for the cause "
+                f"(request {call.id})"
             )
             found.__cause__ = error
         else:
@@ -57,7 +57,7 @@ class Failures:
     def log_interrupted(self, error: Exception, call: Call) -> None:
         """Log a failure while rows are sent, when the response can no longer report it."""
         name = call.endpoint.operation.name
-        what = f"request {call.id}: {name} was interrupted while its rows were sent"
+        what = f"request {call.id}: {name} was interrupted while rows were being sent"
         _log(error, what, self._secrets(call))
 
     def _secrets(self, call: Call) -> frozenset[str]:

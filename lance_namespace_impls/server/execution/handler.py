@@ -314,9 +314,9 @@ class Service:
                 await send(_part(b"", more=False))
                 outcome.whole = True
         except (TimeoutError, ServiceUnavailableError) as error:
-            why = str(error) or "the client did not read it in time"
+            why = str(error) or "the client did not read the response in time"
             logger.warning(
-                "request %s: %s was interrupted while its rows were sent: %s", call.id, name, why
+                "request %s: %s was interrupted while rows were being sent: %s", call.id, name, why
             )
             call.cut()
         except Exception as error:  # noqa: BLE001 - logged; no caller is left to raise it to

@@ -95,7 +95,7 @@ class Limits:
     )
     unsent_bytes: int = _limit(
         256 << 20,
-        "maximum size of the rows that wait for slow clients, in all responses combined",
+        "maximum total size of the rows waiting for slow clients, across all responses",
         unit="bytes",
     )
     waiting: int = _limit(64, "maximum number of waiting calls, per kind")
@@ -390,8 +390,8 @@ class Pool:
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
-            f"the server has reached its limit of concurrent {self._kind}, in total or "
-            "for one caller; try again later",
+            f"the server has reached its limit of concurrent {self._kind}, either overall or for "
+            "this caller; try again later",
             retry_after=RETRY_SECONDS,
         )
 

@@ -64,7 +64,7 @@ class _Clone(Operation[CloneTableRequest, models.CreateTableResponse]):
 CLONE_TABLE: Operation[CloneTableRequest, models.CreateTableResponse] = _Clone(
     name="CloneTable",
     method_name="clone_table",
-    summary="Create a table with the rows of another",
+    summary="Create a table with the rows of another table",
     tag="Table",
     http_method="POST",
     path="/v1/table/{id}/clone",

@@ -108,7 +108,7 @@ class Databases:
                 raise
             cause = error
         raise NamespaceNotFoundError(
-            f"there is no database {name[:100]!r}; use the name of a namespace, or start the "
+            f"database {name[:100]!r} does not exist; use the name of a namespace, or start the "
             "server with --lancedb-database NAME=IDENTIFIER"
         ) from cause
 

@@ -38,7 +38,7 @@ class Metrics:
             MultiProcessCollector(self._exposed)  # type: ignore[no-untyped-call]
         self.requests = Counter(
             "lance_ns_requests",
-            "Requests that were completed, or abandoned by the client.",
+            "Requests that were completed or that the client abandoned.",
             ("operation", "code"),
             registry=own,
         )

@@ -95,8 +95,8 @@ class Guard:
         # new name.
         if self._has_location(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
             raise PermissionDeniedError(
-                f"{operation.name}: only callers that may manage everything can specify a "
-                f"location; omit it"
+                f"{operation.name}: only callers with permission to manage everything can specify "
+                "a location; omit it"
             )
 
     def answer(
@@ -261,8 +261,8 @@ def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
 
 
 def _denied(operation: Operation[Any, Any], caller: Caller | None) -> PermissionDeniedError:
-    who = "callers" if caller is None else repr(caller.name[:100])
+    who = "callers are" if caller is None else f"{caller.name[:100]!r} is"
     return PermissionDeniedError(
-        f"{operation.name}: {who} may not {operation.action.value} this object; ask the operator "
-        f"for a grant"
+        f"{operation.name}: {who} not allowed to {operation.action.value} this object; ask the "
+        "operator for a grant"
     )

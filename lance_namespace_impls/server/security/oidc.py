@@ -208,7 +208,7 @@ class OidcIssuer:
             place = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
             document = await _get(client, place)
             if document["issuer"] != self._issuer:
-                raise ValueError(f"its document is for {str(document['issuer'])[:100]!r}")
+                raise ValueError(f"its discovery document is for {str(document['issuer'])[:100]!r}")
             if not _is_safe(httpx.URL(document["jwks_uri"])):
                 raise ValueError("its jwks_uri must be an https URL")
             listed = (await _get(client, document["jwks_uri"]))["keys"]

@@ -165,8 +165,8 @@ def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
     if wanted == STREAM_TYPE and given is None and not _is_from_a_page(headers):
         return  # pylance 1 sends rows without a content type
     if media_type(headers) != wanted:
-        shown = f"not {given[:100]!r}" if given else "which the request does not state"
+        shown = f"not {given[:100]!r}" if given else "but the request does not specify its type"
         raise InvalidInputError(
-            f"{endpoint.operation.name}: the body must be {wanted}, {shown}: "
-            "set the header Content-Type"
+            f"{endpoint.operation.name}: the body must be {wanted}, {shown}; set the header "
+            "Content-Type"
         )

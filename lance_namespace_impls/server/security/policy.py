@@ -198,13 +198,15 @@ def _read(text: str) -> tuple[_Grant, ...]:
 def _grant(row: dict[str, Any], what: str) -> _Grant:
     if unknown := sorted(row.keys() - _KEYS):
         raise ValueError(
-            f"{what} has an unknown key {unknown[0]!r}; accepted are {', '.join(sorted(_KEYS))}"
+            f"{what} has an unknown key {unknown[0]!r}; the accepted keys are "
+            f"{', '.join(sorted(_KEYS))}"
         )
     to = _names(row.get("to"), f"{what}: to")
     actions = _names(row.get("actions"), f"{what}: actions")
     if unknown := [each for each in actions if each not in _ACTIONS]:
         raise ValueError(
-            f"{what}: unknown action {unknown[0]!r}; available are {', '.join(_ACTIONS)}"
+            f"{what}: unknown action {unknown[0]!r}; the available actions are "
+            f"{', '.join(_ACTIONS)}"
         )
     on = row.get("on")
     if not isinstance(on, list) or not on or not all(isinstance(each, list) for each in on):
@@ -224,5 +226,5 @@ def _names(names: Any, what: str, *, may_be_empty: bool = False) -> Collection[s
     if not isinstance(names, list) or not (names or may_be_empty):
         raise ValueError(f"{what} must be a list of names")
     if not all(isinstance(each, str) and each for each in names):
-        raise ValueError(f"{what} must be non-empty names in quotes")
+        raise ValueError(f"{what} must contain only non-empty strings")
     return names

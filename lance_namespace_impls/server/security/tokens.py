@@ -93,8 +93,8 @@ def new_token(
     for text in (name, *groups):
         if not text or not text.isprintable():
             raise InvalidInputError(
-                "a token needs a name, and name and groups must be non-empty without control "
-                "characters"
+                "a token needs a name; the name and the groups must be non-empty and must not "
+                "contain control characters"
             )
     token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     lines = ["[[token]]", f"name = {_quoted(name)}"]
@@ -127,7 +127,8 @@ def _token(row: dict[str, Any], number: int) -> _Token:
     what = f"token {number}"
     if unknown := sorted(row.keys() - _KEYS):
         raise ValueError(
-            f"{what} has an unknown key {unknown[0]!r}; accepted are {', '.join(sorted(_KEYS))}"
+            f"{what} has an unknown key {unknown[0]!r}; the accepted keys are "
+            f"{', '.join(sorted(_KEYS))}"
         )
     name, digest, groups = row.get("name"), row.get("sha256"), row.get("groups", [])
     if not isinstance(name, str) or not name:

@@ -222,8 +222,8 @@ def _failure(error: Exception) -> LanceNamespaceError:
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     if isinstance(error, ClientError) and code not in ("Throttling", "ServiceUnavailable"):
         return InternalError(
-            f"the server may not obtain credentials for the table ({code}); ask the operator to "
-            f"check the role"
+            f"the server is not allowed to obtain credentials for the table ({code}); ask the "
+            "operator to check the role"
         )
     return ServiceUnavailableError(
         f"credentials for the table are currently unavailable; try again later: "

@@ -276,7 +276,7 @@ class Explorer:
         chosen = [column] if column else vectors
         if len(chosen) != 1 or chosen[0] not in vectors:
             raise InvalidInputError(
-                f"column: specify a vector column; available are {', '.join(vectors) or 'none'}"
+                f"column: specify a vector column; this table has {', '.join(vectors) or 'none'}"
             )
         if not rows.num_rows or rows[chosen[0]][0].as_py() is None:
             raise InvalidInputError(f"there is no row {near} with a vector")

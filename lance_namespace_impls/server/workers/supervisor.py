@@ -93,7 +93,8 @@ def check_workers(job: Job, workers: int) -> None:
     namespace = job.namespace
     if isinstance(namespace, Namespace) and namespace.in_process:
         raise InvalidInputError(
-            f"{namespace.config.impl} exists only in one process; omit --workers"
+            f"a namespace with impl={namespace.config.impl} exists only in one process; omit "
+            "--workers"
         )
     try:
         copy: Job = pickle.loads(pickle.dumps(job))

@@ -142,7 +142,7 @@ def test_a_state_of_another_job_is_rejected_and_kept(catalog: Namespace, tmp_pat
     state = tmp_path / "state.jsonl"
     for text in ("notes of mine\n", "notes of mine", '{"job": "sync", "of": "x"}\n'):
         state.write_text(text)
-        with pytest.raises(InvalidInputError, match=r"state\.jsonl is not the state of"):
+        with pytest.raises(InvalidInputError, match=r"state\.jsonl is not the state file of"):
             inventory(catalog, state=state)
         assert state.read_text() == text
 

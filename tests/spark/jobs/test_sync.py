@@ -220,7 +220,7 @@ def test_data_is_copied_with_its_indices_and_stays_independent(
     source.open_table(["plain"]).delete("a = 1")
     assert flat.open_table(["plain"]).count_rows() == 10
     stale = sync(source, flat, mirror)
-    assert "drop the table at the target to copy it again" in problems(stale)[0]
+    assert "drop the table in the target to copy it again" in problems(stale)[0]
     assert flat.open_table(["plain"]).count_rows() == 10
 
 
@@ -307,4 +307,4 @@ def test_the_command_shows_the_difference_and_ends_with_1_on_problems(
     flat = ["--to-impl", "dir", "-P", f"path={tmp_path / 'flat'}"]
     refused = CliRunner().invoke(app, ["sync", *options, *flat])
     assert refused.exit_code == Status.NOT_DONE
-    assert "13: a directory has only tables below its own path" in refused.stdout
+    assert "13: a directory contains only tables below its own path" in refused.stdout
