@@ -31,7 +31,7 @@ ORIGIN = "x-merged-from"
 Its protocol is upstream's, so it is not compared with the installed package.
 """
 LOCAL = "x-local"
-"""Marks parts that upstream's document lacks and the merge keeps."""
+"""Marks parts that the merge keeps: additions, and fields that differ on purpose."""
 IDENTITY, CONTEXT = "Identity", "Context"
 READS = re.compile(r"(Get|List|Describe|Count|Query|Explain|Analyze|Search|Check)[A-Z]|.*Exists$")
 OBJECTS = {"/v1/namespace/": 1, "/v1/table/": 4}
@@ -153,7 +153,7 @@ class _Merge:
             if key not in fields:
                 _describe(schema, f"The field `{key}`.")
                 insert(fields, previous, key, tree(schema))
-            elif _essence(known.get(key)) != _essence(schema):
+            elif not fields[key].get(LOCAL) and _essence(known.get(key)) != _essence(schema):
                 fields[key] = _replaced(fields[key], schema)
             previous = key
         for key in [each for each in fields if each not in model["properties"]]:

@@ -308,3 +308,19 @@ def test_every_file_names_its_source() -> None:
             assert first == (
                 "# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead."
             ), path
+
+
+def test_a_map_may_be_empty_by_default(
+    run: Callable[..., Ran], change: Callable[[str, str], None], out: Path
+) -> None:
+    until = "        until: {type: [string, 'null'], format: date-time"
+    notes = "        notes: {type: object, additionalProperties: {type: string}, default: {}"
+    change(until, f"{notes}, description: Remarks.}}\n{until}")
+    assert run().status == 0
+    code = (
+        "import json; from lance_namespace_client.models import PaintTableResponse as R\n"
+        "rest = {'coats': 1, 'until': None}; read = lambda: R.from_dict(rest)\n"
+        "one, two, three = R(**rest), R(**rest), read(); one.notes['a'] = three.notes['b'] = 'c'\n"
+        "print(json.dumps([one.notes, two.notes, three.notes, read().notes]))"
+    )
+    assert python(code, out) == [{"a": "c"}, {}, {"b": "c"}, {}]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, integer, mapping, string
 
@@ -28,7 +28,7 @@ class CreateTableResponse(Model):
     `expires_at_millis`, the time they end in milliseconds since 1970-01-01 UTC.
     """
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """The table's properties as stored in the catalog; with `ExistOk` on an
     existing table these are the ones it already had.
     """
@@ -44,6 +44,6 @@ CreateTableResponse._wire = (
     Wire("location", "location", string),
     Wire("version", "version", integer(0)),
     Wire("storage_options", "storage_options", mapping(string)),
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("context", "context", mapping(string)),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, boolean, mapping, string
 
@@ -25,7 +25,7 @@ class DeclareTableResponse(Model):
     `expires_at_millis`, the time they end in milliseconds since 1970-01-01 UTC.
     """
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """The table's properties as stored in the catalog."""
 
     managed_versioning: bool | None = None
@@ -43,7 +43,7 @@ DeclareTableResponse._wire = (
     Wire("transaction_id", "transaction_id", string),
     Wire("location", "location", string),
     Wire("storage_options", "storage_options", mapping(string)),
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("managed_versioning", "managed_versioning", boolean),
     Wire("context", "context", mapping(string)),
 )

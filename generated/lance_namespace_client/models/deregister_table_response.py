@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, array, mapping, string
 
@@ -25,7 +25,7 @@ class DeregisterTableResponse(Model):
     location: str | None = None
     """URI where the table's data still is."""
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
@@ -38,6 +38,6 @@ DeregisterTableResponse._wire = (
     Wire("transaction_id", "transaction_id", string),
     Wire("id", "id", array(string)),
     Wire("location", "location", string),
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("context", "context", mapping(string)),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, mapping, string
 
@@ -14,7 +14,7 @@ __all__ = ["DescribeNamespaceResponse"]
 class DescribeNamespaceResponse(Model):
     """What the catalog keeps about a namespace."""
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """All properties of the namespace; an empty map where none are set, null if
     the catalog stores no namespace properties.
     """
@@ -26,6 +26,6 @@ class DescribeNamespaceResponse(Model):
 
 
 DescribeNamespaceResponse._wire = (
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("context", "context", mapping(string)),
 )

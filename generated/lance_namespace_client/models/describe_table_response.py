@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, array, boolean, integer, mapping, model, string
 
@@ -66,7 +66,7 @@ class DescribeTableResponse(Model):
     detailed metadata was requested.
     """
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """Properties that the catalog stores for the table, apart from its storage
     options; null if the catalog stores no table properties.
     """
@@ -98,7 +98,7 @@ DescribeTableResponse._wire = (
     Wire("storage_options", "storage_options", mapping(string)),
     Wire("stats", "stats", model("TableBasicStats")),
     Wire("metadata", "metadata", mapping(string)),
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("managed_versioning", "managed_versioning", boolean),
     Wire("is_only_declared", "is_only_declared", boolean),
     Wire("context", "context", mapping(string)),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import define
 
 from ..model import Model, Wire, array, mapping, string
 
@@ -23,7 +23,7 @@ class DropTableResponse(Model):
     location: str | None = None
     """URI where the table's data was; it is deleted by the call."""
 
-    properties: dict[str, str] = Factory(dict)
+    properties: dict[str, str] | None = None
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
@@ -36,6 +36,6 @@ DropTableResponse._wire = (
     Wire("transaction_id", "transaction_id", string),
     Wire("id", "id", array(string)),
     Wire("location", "location", string),
-    Wire("properties", "properties", mapping(string), default={}),
+    Wire("properties", "properties", mapping(string)),
     Wire("context", "context", mapping(string)),
 )
