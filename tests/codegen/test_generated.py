@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,7 +17,7 @@ import pytest
 from lance_namespace_client import OPERATIONS, LanceNamespace, RestNamespace, models
 from lance_namespace_client.errors import ErrorCode, InvalidInputError, UnsupportedError
 
-from .conftest import ROOT
+from .conftest import ROOT, Ran
 
 GENERATED = ROOT / "generated"
 RULES = (
