@@ -1,4 +1,4 @@
-"""Measures the cost of validating Arrow IPC, as a ratio to reading it without validation.
+"""Measures the cost of validating Arrow IPC, relative to reading it without validation.
 
 Both variants read the same stream from memory, alternately; the fastest runs are compared.
 

@@ -117,7 +117,7 @@ def _compare(spec: Path, path: Path) -> int:
 
 
 def _adopt(options: argparse.Namespace, program: str) -> int:
-    """Write the specification with the changes of upstream's document, and report them."""
+    """Merge the changes from upstream's document into the specification, write it, and report them."""
     spec: Path = options.spec
     to: Path = options.annotated or Path(SPEC.name)
     if options.annotated is None and to.exists() and not (spec.exists() and to.samefile(spec)):

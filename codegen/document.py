@@ -86,7 +86,7 @@ class Document:
         return line
 
     def problem(self, place: Place, cause: str) -> Problem:
-        """Create a problem for the part at `place`."""
+        """Build a problem report for the part at `place`."""
         return Problem(self.path, self.line(place), cause)
 
     def references(self) -> Iterator[tuple[Place, str]]:

@@ -20,10 +20,10 @@ def drafts(document: Json) -> frozenset[str]:
 
 
 def touched(document: Json, place: Place) -> frozenset[str]:
-    """Return the operations to which a place in a document belongs.
+    """Return the operations to which a location in a document belongs.
 
     A schema belongs to every operation that refers to it, directly or indirectly. A part that
-    belongs to no specific operation, such as the table of errors, belongs to all operations.
+    belongs to no specific operation, such as the error table, belongs to all operations.
     """
     if place[:1] == ("paths",) and len(place) > 2:
         raw = document.get("paths", {}).get(place[1], {}).get(place[2], {})

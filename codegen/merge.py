@@ -47,7 +47,7 @@ class Merged:
     added: list[str]
     """New operations, with their default annotations."""
     removed: list[str]
-    """Operations and models that upstream's document no longer has."""
+    """Operations and models that are no longer in upstream's document."""
     changed: list[str]
     """Adopted differences: ``file:line: what: old and new``."""
     kept: list[str]

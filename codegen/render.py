@@ -161,7 +161,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _docstring(text: str, indent: int) -> str:
-    """Format a docstring with wrapped lines; indented lines are not joined with others.
+    """Format a docstring and wrap its lines; indented lines are kept separate.
 
     The continuation lines of an entry such as ``name: description`` get a hanging indent.
     """

@@ -31,7 +31,7 @@ class SqliteConfig(extend.Config):
 
 
 class SqliteNamespace(extend.CatalogNamespace):
-    """The databases and tables of one SQLite file."""
+    """The databases and tables in one SQLite file."""
 
     config_type = SqliteConfig
     config: SqliteConfig

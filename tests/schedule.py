@@ -1,10 +1,10 @@
 """Scheduling of parallel runs (``--dist loadgroup``): tests that share a process, and their order.
 
 Tests with the same ``@pytest.mark.xdist_group`` run in one process. A metastore, an Iceberg server
-or a Spark session needs seconds to start and hundreds of megabytes of memory, and some tests delete
-everything on their server. Therefore a group starts its server once and does not share it with
-other groups. The ungrouped tests of a file run in one process, because they share module fixtures.
-Long tests that share nothing have the group `SPREAD`: each runs in any free process.
+or a Spark session takes seconds to start and uses hundreds of megabytes of memory, and some tests
+delete everything on their server. Each group therefore starts its own server, once. The ungrouped
+tests of a file run in one process, because they share module fixtures. Long tests that share
+nothing are in the group `SPREAD`: each runs in any free process.
 """
 
 from __future__ import annotations

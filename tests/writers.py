@@ -45,7 +45,7 @@ class Work:
 def processes(
     count: int = PROCESSES, *, as_machines: bool = False
 ) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that share no state with this one and that have imported this module already.
+    """Start processes that share no state with this one and have already imported this module.
 
     Args:
         count: number of processes.

@@ -57,7 +57,7 @@ def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
 
 
 def require_complete(cls: type[HasCapabilities]) -> None:
-    """Raise TypeError if a backend lacks a primitive whose operation it declares as supported."""
+    """Raise TypeError if a backend declares an operation as supported but lacks its primitive."""
     capabilities = getattr(cls, "capabilities", None)
     if capabilities is None:
         raise TypeError(

@@ -48,7 +48,7 @@ class Command(TyperCommand):
     """A command whose help groups its options under headings and ends with examples."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help; no option or command is broken across lines."""
+        """Return the help text, without breaking an option or command across lines."""
         return super().get_help(ctx).replace(UNBREAKABLE, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -15,7 +15,7 @@ from typing import TypeGuard, TypeVar
 __all__ = ["LATER", "LOOKUPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
 LOOKUPS = 32
-"""Number of threads, per process, on which listings look up objects."""
+"""Number of threads per process that listings use to look up objects."""
 WALKS = 16
 """Number of threads, per process, on which listings walk namespaces."""
 

@@ -47,7 +47,7 @@ class AuthProperties(Protocol):
 
 
 class ContextProvider(Protocol):
-    """A class whose object provides headers for each request, such as a new token.
+    """A class whose instances provide headers for each request, such as a new token.
 
     It is created with the other ``dynamic_context_provider.*`` properties as keyword arguments.
     """

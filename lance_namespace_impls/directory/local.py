@@ -170,9 +170,9 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 class OpenTree(AbstractContextManager["OpenTree"]):
-    """An open directory tree; exactly the entries that were examined can be deleted.
+    """An open directory tree; only entries that were examined can be deleted.
 
-    While the tree is open, it is not mistaken for the remains of a drop. Links are not followed,
+    While the tree is open, it is not mistaken for the remains of an interrupted drop. Links are not followed,
     even if a link replaces a directory.
 
     Args:

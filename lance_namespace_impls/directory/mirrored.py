@@ -1,9 +1,8 @@
 """Manages the root tables of a directory with a manifest.
 
-Clients that only list directories see these tables, too. Such clients use only the subdirectories
-``name.lance``; for the root, pylance does so even if it reads the manifest. This module does the
-same: a table in the root is a subdirectory, and has a row in addition for clients that read the
-manifest.
+Clients that only list directories also see these tables: they recognize subdirectories named
+``name.lance``. pylance finds root tables in this way even if it reads the manifest. Each table in
+the root is therefore such a subdirectory, and also has a row for clients that read the manifest.
 """
 
 from __future__ import annotations

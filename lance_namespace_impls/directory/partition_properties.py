@@ -1,6 +1,6 @@
 """Properties that describe the namespaces of a partitioned directory; they are not stored in rows.
 
-Source: the format of partitioned namespaces.
+Source: the partitioned namespace specification.
 """
 
 from __future__ import annotations

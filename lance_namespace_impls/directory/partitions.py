@@ -100,7 +100,7 @@ def _read_columns() -> list[pa.Field]:
 
 @frozen(kw_only=True)
 class _Index:
-    """The partitions of one spec by their values."""
+    """The partitions of one spec, keyed by their values."""
 
     snapshot: Snapshot
     spec: int

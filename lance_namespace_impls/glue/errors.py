@@ -1,6 +1,6 @@
-"""Translates Glue's failures to protocol errors.
+"""Translates Glue failures into protocol errors.
 
-Source: the AWS Glue specification, "Error Handling" of each operation; the Glue API reference,
+Source: the AWS Glue specification, "Error Handling" for each operation; the Glue API reference,
 "Errors" and "Common errors".
 """
 

@@ -59,7 +59,7 @@ NOT_SHOWN_ATOMIC = (
 )
 MAX_NAME_LENGTH = 255
 """Maximum length of a name or a property key (Glue API reference, NameString and KeyString)."""
-PAGE = 100  # Glue's maximum entries per page of databases, tables or functions
+PAGE = 100  # Glue's maximum number of entries per page of databases, tables or functions
 
 
 class GlueNamespace(CatalogNamespace):

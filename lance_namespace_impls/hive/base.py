@@ -79,7 +79,7 @@ ALTER_TRIES = 10
 # The metastore's own clients request 300 to 1,000.
 FIRST_BATCH = 50
 LATER_BATCH = 500
-# Errors for impossible changes; they do not show which object causes the failure.
+# Errors for impossible changes; they do not state which object caused the failure.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
 FAILED_TO_STORE = (MetaException, TApplicationException)
 """Raised by Hive 4 if another client concurrently stores a record with the same name."""

@@ -84,7 +84,7 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of a metastore failure on one line."""
+    """Return the message of a metastore failure as a single line."""
     message = getattr(error, "message", None)
     if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
         return first_line(Exception(message))

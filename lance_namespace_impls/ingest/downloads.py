@@ -1,4 +1,4 @@
-"""Downloads the web files of an import: plain URLs and Hugging Face Hub data sets."""
+"""Downloads the remote files of an import: plain URLs and Hugging Face Hub data sets."""
 
 from __future__ import annotations
 

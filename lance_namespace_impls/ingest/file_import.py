@@ -504,7 +504,7 @@ class _Import:
             raise
 
     def rows(self, infos: Sequence[FileInfo], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of all files in this process.
+        """Read all files in this process and yield their rows.
 
         Raises:
             TableSchemaValidationError: code 20, a value does not fit.

@@ -52,7 +52,7 @@ _SECRET = re.compile(
 
 
 def _as_pairs(pairs: Iterable[tuple[str, str | None]]) -> FolderValues:
-    """Return pairs as tuples; JSON has lists."""
+    """Convert pairs to tuples, because JSON has only lists."""
     return tuple((name, value) for name, value in pairs)
 
 
@@ -77,7 +77,7 @@ class SourceFile:
 
     @property
     def name(self) -> str:
-        """Name of the file in messages."""
+        """Name of the file, as shown in messages."""
         return self.address or self.path
 
     @property

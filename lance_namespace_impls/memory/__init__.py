@@ -1,4 +1,4 @@
-"""A catalog in this process, for experiments and tests."""
+"""An in-memory catalog, for experiments and tests."""
 
 from .config import MemoryConfig
 from .namespace import MemoryNamespace

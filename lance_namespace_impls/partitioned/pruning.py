@@ -155,7 +155,7 @@ class Pruning:
 
 
 class _Mask:
-    """Computes the partitions of one spec that a condition keeps."""
+    """Computes which partitions of a spec a condition keeps."""
 
     def __init__(self, pruning: Pruning, spec: PartitionSpec, partitions: pa.Table) -> None:
         self._pruning = pruning

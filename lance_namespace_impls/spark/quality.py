@@ -285,7 +285,7 @@ class Checked:
 
     Attributes:
         version: version of the table that was checked.
-        summary: a row for each rule, in the order of the rules.
+        summary: one row per rule, in the order of the rules.
         failures: a row for each failure: ``rule``, ``row_id`` (`_rowid` of the row) and ``value``
             as text. Spark computes it when it is used, from the same version.
     """

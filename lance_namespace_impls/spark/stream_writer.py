@@ -92,7 +92,7 @@ class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
 def last_batch(
     plan: WritePlan, query: str, *, before: int | None = None, after: int | None = None
 ) -> int:
-    """Return the last batch of a query in the table, or -1.
+    """Return the id of the last batch that a query wrote to the table, or -1.
 
     Args:
         plan: plan with the location of the table.

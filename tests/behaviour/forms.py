@@ -1,4 +1,4 @@
-"""The types in which a request and its rows can be passed."""
+"""The forms in which a request and its rows can be passed."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ EXPECTED = re.compile(
     "|".join(
         [
             r"only here$",
-            # The code of the client has no schemas of parameters, no formats, no enumerations, and
-            # accepts None for every optional field.
+            # The client's code has no parameter schemas, formats or enumerations, and accepts None for
+            # every optional field.
             r"is (not set|anything) upstream, ",
             r"(minItems|minLength) is 0 upstream, ",
             r"(maxItems is not set|uniqueItems is false) upstream, ",

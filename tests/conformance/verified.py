@@ -1,4 +1,4 @@
-"""Deviations of pylance's REST server that were checked by hand against the protocol.
+"""Protocol deviations of pylance's REST server, verified by hand.
 
 Each is a script of plain HTTP requests whose last response violates a rule.
 ``python -m tests.conformance.verified`` writes ``docs/conformance/verified.md``.

@@ -1,4 +1,4 @@
-"""Properties of the Hive backends; no server is called."""
+"""Properties of the Hive backends; no server is contacted."""
 
 from __future__ import annotations
 

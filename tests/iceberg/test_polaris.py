@@ -51,7 +51,7 @@ def double(tmp_path: Path) -> Iterator[PolarisDouble]:
 
 @pytest.fixture
 def recorded(double: PolarisDouble, tmp_path: Path) -> Iterator[Place]:
-    """A connection to the double."""
+    """A connection to the test double."""
     properties = {"endpoint": double.uri, "warehouses": "lake", "root": str(tmp_path / "unused")}
     with IcebergNamespace.from_properties(properties) as catalog:
         yield Place(catalog, ["lake", "db"], tmp_path / "db")

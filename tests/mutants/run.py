@@ -144,7 +144,7 @@ class Bench:
                     return (
                         CAUGHT,
                         failed or f"pytest ended with {code}",
-                    )  # without a failed test, the import failed
+                    )  # if no test failed, the import itself failed
                 tests = [each for each in tests if each != failed]
         return SURVIVED, ""
 

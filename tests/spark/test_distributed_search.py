@@ -61,7 +61,7 @@ def queries(spark: Any) -> Any:
 
 
 def by_query(frame: Any, score: str) -> dict[int, list[tuple[Any, ...]]]:
-    """Return the results of each query in the order of their ranks, which start at 1."""
+    """Return the results of each query in rank order; ranks start at 1."""
     found: dict[int, list[tuple[Any, ...]]] = {}
     for row in sorted(frame.collect(), key=lambda row: (row.q, row["_rank"])):
         found.setdefault(row.q, []).append((row.id, round(row[score], 4)))

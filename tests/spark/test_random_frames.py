@@ -83,10 +83,10 @@ ID = t.StructField("id", t.LongType(), True)
 
 
 class Draw:
-    """Draws schemas, rows, conditions and expressions.
+    """Generates random schemas, rows, conditions and expressions.
 
     Args:
-        seed: the seed of all random choices.
+        seed: the seed for all random choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -308,7 +308,7 @@ class Round:
     Args:
         spark: the session.
         root: the folder of the tables.
-        seed: the seed of all random choices.
+        seed: the seed for all random choices.
     """
 
     def __init__(self, spark: Any, root: Path, seed: int) -> None:

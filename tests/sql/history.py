@@ -86,7 +86,8 @@ class Call:
 def has_an_order(calls: Iterable[Call]) -> bool:
     """Return whether the calls of a group could have happened one after the other.
 
-    Each call takes effect at one moment between its begin and its end, a create at one or two.
+    Each call takes effect at one point between its start and its end; a create may take effect at
+    two.
     """
     ordered = sorted(calls, key=lambda call: call.begin)
     # All calls before `first` are done, and so are some after it; others have begun.

@@ -1,4 +1,4 @@
-"""Writing the first rows of a table, and rows for a dataset that was dropped concurrently."""
+"""Writing the first rows of a table, and writing to a dataset that was dropped concurrently."""
 
 from __future__ import annotations
 

@@ -229,7 +229,8 @@ def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
     """Return a function that applies an action to the properties.
 
     Raises:
-        InvalidInputError: code 13, not exactly one action is set, or its mode or status is unknown.
+        InvalidInputError: code 13, zero or several actions are set, or the mode or status of the
+            action is unknown.
     """
     what = f"AlterTransaction {identifier}"
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]

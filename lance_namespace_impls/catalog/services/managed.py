@@ -301,7 +301,7 @@ class ManagedVersions:
             self._manifests(staged.table, staged.branch).delete(staged.name)
 
     def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
-        """Move aside the manifests in storage that are not versions of the table."""
+        """Move aside stored manifests that do not belong to any version of the table."""
         from ...tables.manifests import version_of
 
         store, folder = self.catalog.versions_of(entry), self._manifests(entry, branch)

@@ -28,7 +28,7 @@ class Cell:
     picture: str = ""
     """A ``data:`` URL."""
     points: str = ""
-    """Points of the line chart, in SVG's format."""
+    """Points of the line chart, in SVG format."""
     is_null: bool = False
 
 

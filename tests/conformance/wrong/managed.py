@@ -145,7 +145,7 @@ add("a batch answers the last version alone",
 
 
 def left_out(kind: str) -> Act:
-    """Return an act that omits one kind of change from a commit."""
+    """Return an act that leaves one kind of change out of a commit."""
 
     def act(target: WrongTarget, step: Step) -> Reply | None:
         if step.operation != "BatchCommitTables":

@@ -131,7 +131,7 @@ WITH_OPTIONS = {
 
 @pytest.fixture(scope="module")
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MemoryNamespace, Caller]]:
-    """Yield a namespace and a client of its server for requests that are rejected."""
+    """Yield a namespace and a client connected to its server, for requests that must be rejected."""
     root = tmp_path_factory.mktemp("unchanged") / "lake"
     with with_a_table(root) as namespace, serving(namespace) as address:
         yield namespace, Caller(address)

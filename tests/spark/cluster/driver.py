@@ -397,7 +397,7 @@ def closures(lake: Lake, _: Any) -> dict[str, Any]:
     files = [path for path in lake.root.parent.rglob("*") if path.is_file()]
     return {
         "wrong": [name for name, is_right in done.items() if not is_right],
-        # The search finds plain text of a plan, so it would find a secret.
+        # The search can find plain text in a plan; otherwise, finding no secret would prove nothing.
         "blind": [pid for pid, process in memory.items() if not holds(process, str(lake.root))],
         "leaks": [pid for pid, process in memory.items() if holds(process, SECRET)]
         + [str(path) for path in files if SECRET.encode() in path.read_bytes()],

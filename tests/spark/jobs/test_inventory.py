@@ -36,7 +36,7 @@ ALWAYS = timedelta(0)
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Namespace:
-    """Return a catalog with a plain, a fragmented, a declared and a damaged table."""
+    """Return a catalog with four tables: plain, fragmented, declared and damaged."""
     namespace = nested(tmp_path / "lake")
     put(namespace, ["plain"], TEN)
     worn = put(namespace, ["sales", "eu", "worn"], TEN, max_rows_per_file=4)

@@ -1,4 +1,4 @@
-"""Wrong namespaces: failed calls, concurrent calls, codes and transactions."""
+"""Deliberately broken namespaces: failed calls, concurrent calls, codes and transactions."""
 
 from __future__ import annotations
 
