@@ -39,8 +39,8 @@ def _newest(lab: Lab, table: list[str]) -> int:
     return told
 
 
-@check("LN-ROWS-MERGE-060", "A merge that selects no action changes nothing, and an invalid merge "
-       "fails with code 13.",
+@check("LN-ROWS-MERGE-060",
+       "A merge that selects no action changes nothing, and an invalid merge fails with code 13.",
        "rest.yaml, MergeInsertIntoTableRequest: filters; timeout; a request that chooses no action, of which "
        "LanceDB's clients expect what the flags say",
        "MergeInsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
@@ -73,8 +73,8 @@ def unreadable_merge(lab: Lab) -> None:
         lab.that((2, timeout) in _names(lab, table), f"a merge with a timeout of {timeout}", "none")
 
 
-@check("LN-ROWS-MERGE-062", "A merge of a stream of several record batches creates a single new "
-       "version.",
+@check("LN-ROWS-MERGE-062",
+       "A merge of a stream of several record batches creates a single new version.",
        "rest.yaml, MergeInsertIntoTable: commits the result as one new version", "MergeInsertIntoTable",
        *_READ, capabilities=_TABLES)  # fmt: skip
 def merged_as_a_whole(lab: Lab) -> None:
@@ -90,8 +90,8 @@ def merged_as_a_whole(lab: Lab) -> None:
     lab.same(lab.ids(table, version=before), [1, 2, 3, 4], "the ids of the version before")
 
 
-@check("LN-ROWS-MERGE-063", "A merge updates every row of the table whose key matches, and keys "
-       "may be strings.",
+@check("LN-ROWS-MERGE-063",
+       "A merge updates every row of the table whose key matches, and keys may be strings.",
        "rest.yaml, MergeInsertIntoTableRequest, on and when_matched_update_all", "MergeInsertIntoTable",
        *_READ, capabilities=_TABLES)  # fmt: skip
 def every_match(lab: Lab) -> None:
@@ -107,8 +107,8 @@ def every_match(lab: Lab) -> None:
         lab.that(answer.get(key) in (None, due), f"{key} {due}", answer)
 
 
-@check("LN-ROWS-MERGE-064", "use_index does not affect the result of a merge, whichever rows the "
-       "index covers.",
+@check("LN-ROWS-MERGE-064",
+       "use_index does not affect the result of a merge, whichever rows the index covers.",
        "rest.yaml, the parameter use_index: not its result", "MergeInsertIntoTable", *_READ,
        capabilities=_TABLES)  # fmt: skip
 def merge_by_index(lab: Lab) -> None:
@@ -125,8 +125,8 @@ def merge_by_index(lab: Lab) -> None:
         lab.that(answer.get("num_updated_rows") in (None, 2), "num_updated_rows 2", answer)
 
 
-@check("LN-ROWS-MERGE-065", "Properties and merge conditions sent along with rows may contain any "
-       "characters.",
+@check("LN-ROWS-MERGE-065",
+       "Properties and merge conditions sent along with rows may contain any characters.",
        "rest.yaml, CreateTableRequest, properties; MergeInsertIntoTableRequest, the conditions",
        "MergeInsertIntoTable", "UpdateTable", "DescribeTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def any_letters(lab: Lab) -> None:
@@ -140,8 +140,8 @@ def any_letters(lab: Lab) -> None:
     lab.same(_names(lab, table), [(1, "n1"), (2, "new")], "the rows")
 
 
-@check("LN-ROWS-SEQUENCE-060", "Each write creates one version, and the previous version keeps "
-       "its rows.",
+@check("LN-ROWS-SEQUENCE-060",
+       "Each write creates one version, and the previous version keeps its rows.",
        "rest.yaml, the write operations: commits that as a new version", "InsertIntoTable",
        "UpdateTable", "DeleteFromTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def one_version(lab: Lab) -> None:
@@ -175,8 +175,8 @@ def unreadable_update(lab: Lab) -> None:
     lab.same(lab.query(table).sort_by("id").to_pylist(), people(1, 2).to_pylist(), "the rows")
 
 
-@check("LN-ROWS-UPDATE-061", "UpdateTable returns how many rows matched and no properties but "
-       "those of the request.",
+@check("LN-ROWS-UPDATE-061",
+       "UpdateTable returns how many rows matched and no properties but those of the request.",
        "rest.yaml, UpdateTableResponse", "UpdateTable", "DeleteFromTable", *_READ,
        capabilities=_TABLES)  # fmt: skip
 def update_answers(lab: Lab) -> None:
@@ -196,8 +196,8 @@ def update_answers(lab: Lab) -> None:
         lab.has(told, sent if told else {}, "the properties")
 
 
-@check("LN-ROWS-DELETE-060", "After all rows are deleted, the columns remain and rows can be "
-       "inserted again.",
+@check("LN-ROWS-DELETE-060",
+       "After all rows are deleted, the columns remain and rows can be inserted again.",
        "rest.yaml, DeleteFromTableRequest, predicate; DeleteFromTable; InsertIntoTable",
        "DeleteFromTable", "InsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def emptied(lab: Lab) -> None:
@@ -236,8 +236,8 @@ def stays_declared(lab: Lab) -> None:
         lab.that(told is not False, f"a table that is only declared after {operation}", told)
 
 
-@check("LN-TABLE-CREATE-064", "CreateTable returns the version and properties that the table has "
-       "after the call.",
+@check("LN-TABLE-CREATE-064",
+       "CreateTable returns the version and properties that the table has after the call.",
        "rest.yaml, CreateTableResponse: the table as it stands after CreateTable", "CreateTable",
        "DescribeTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def as_it_stands(lab: Lab) -> None:
@@ -282,8 +282,8 @@ def _made_of(lab: Lab, names: list[str]) -> Iterator[tuple[list[str], pa.Table]]
         yield from _made_of(lab, names[1::2])
 
 
-@check("LN-VALUE-060", "Values of every type survive changes to other columns and rows, and can "
-       "be read in pages.",
+@check("LN-VALUE-060",
+       "Values of every type survive changes to other columns and rows, and can be read in pages.",
        "rest.yaml, UpdateTable and DeleteFromTable: changed rows are rewritten; Arrow columnar format",
        "UpdateTable", "DeleteFromTable", "InsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def outlasting(lab: Lab) -> None:
@@ -347,8 +347,8 @@ def only_column(lab: Lab) -> None:
             lab.same(found, [(3, 0.0), (2, 1.0)], f"the nearest by numbers of {kind} {more}")
 
 
-@check("LN-SEARCH-061", "A search returns the requested columns, aliases and row ids of the rows "
-       "that it finds.",
+@check("LN-SEARCH-061",
+       "A search returns the requested columns, aliases and row ids of the rows that it finds.",
        f"{_QUERY}, columns and with_row_id", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def search_columns(lab: Lab) -> None:
     table = lab.shared_table()
@@ -363,8 +363,8 @@ def search_columns(lab: Lab) -> None:
     lab.same(near.column("called").to_pylist(), ["n7", "n8", "n6"], "the column of a new name")
 
 
-@check("LN-SEARCH-062", "An indexed search reflects deletions and updates, and honors the "
-       "settings of the query.",
+@check("LN-SEARCH-062",
+       "An indexed search reflects deletions and updates, and honors the settings of the query.",
        f"{_QUERY}; rest.yaml, DeleteFromTable, UpdateTable and MergeInsertIntoTable",
        "CreateTableIndex", "DeleteFromTable", "UpdateTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def indexed_search(lab: Lab) -> None:
@@ -397,8 +397,8 @@ def indexed_search(lab: Lab) -> None:
     lab.same(search(lab, table, version=version, **every), [7, 8, 6], "the nearest before it all")
 
 
-@check("LN-SEARCH-063", "A search without distance_type uses that of the index, and hamming "
-       "counts differing bits.",
+@check("LN-SEARCH-063",
+       "A search without distance_type uses that of the index, and hamming counts differing bits.",
        f"{_QUERY}, distance_type", "CreateTableIndex", *_READ, capabilities=_TABLES)  # fmt: skip
 def own_distance(lab: Lab) -> None:
     table, other = lab.table_id(), lab.table_id()
@@ -423,8 +423,8 @@ def own_distance(lab: Lab) -> None:
         lab.maybe("DropTableIndex", id=table, index_name="near")
 
 
-@check("LN-STATS-060", "Fragment statistics are 0 for a table without fragments and exact for "
-       "other tables.",
+@check("LN-STATS-060",
+       "Fragment statistics are 0 for a table without fragments and exact for other tables.",
        "rest.yaml, FragmentStats and FragmentSummary", "GetTableStats", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def spread(lab: Lab) -> None:

@@ -27,8 +27,8 @@ def described(lab: Lab, table: list[str], **more: Any) -> dict[str, Any]:
 # --- overwriting
 
 
-@check("LN-TABLE-CREATE-023", "Mode Overwrite replaces a table's properties with those of the "
-       "request.",
+@check("LN-TABLE-CREATE-023",
+       "Mode Overwrite replaces a table's properties with those of the request.",
        _MODES, "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_properties(lab: Lab) -> None:
     table = lab.table_id()
@@ -40,8 +40,8 @@ def overwrite_properties(lab: Lab) -> None:
     lab.that("old" not in (found or {}), "no property of the old table", found)
 
 
-@check("LN-NAMESPACE-CREATE-017", "CreateNamespace in mode Overwrite stores the properties of the "
-       "request.", _MODES,
+@check("LN-NAMESPACE-CREATE-017",
+       "CreateNamespace in mode Overwrite stores the properties of the request.", _MODES,
        "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def overwrite_namespace(lab: Lab) -> None:
     namespace = lab.new_namespace()
@@ -85,8 +85,8 @@ def describe_tag(lab: Lab) -> None:
         lab.that("twice" not in names, f"the columns of version 1 for {more}", names)
 
 
-@check("LN-TABLE-DESCRIBE-013", "A table is no longer reported as only declared once rows are "
-       "written to it.", _DESCRIBE,
+@check("LN-TABLE-DESCRIBE-013",
+       "A table is no longer reported as only declared once rows are written to it.", _DESCRIBE,
        "DescribeTable", "DeclareTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def no_longer_declared(lab: Lab) -> None:
     table = lab.new_declared()
@@ -97,8 +97,8 @@ def no_longer_declared(lab: Lab) -> None:
     lab.same(bool(answer.get("is_only_declared")), False, "is_only_declared")
 
 
-@check("LN-TABLE-DESCRIBE-014", "DescribeTable returns the columns of the schema in order, with "
-       "their nullability.",
+@check("LN-TABLE-DESCRIBE-014",
+       "DescribeTable returns the columns of the schema in order, with their nullability.",
        _DESCRIBE, "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def schema(lab: Lab) -> None:
     answer = described(lab, lab.shared_table())
@@ -170,8 +170,9 @@ def own_tags(lab: Lab) -> None:
     lab.ok("GetTableTagVersion", id=other, tag="first")
 
 
-@check("LN-TAG-011", "UpdateTableTag does not create a tag, and DeleteTableTag deletes only the "
-       "named tag.", _TAGS,
+@check("LN-TAG-011",
+       "UpdateTableTag does not create a tag, and DeleteTableTag deletes only the named tag.",
+       _TAGS,
        "CreateTableTag", "UpdateTableTag", "DeleteTableTag", "ListTableTags", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def other_tags(lab: Lab) -> None:
@@ -213,8 +214,8 @@ def drop_children(lab: Lab) -> None:
 # --- deleting versions
 
 
-@check("LN-VERSION-010", "BatchDeleteTableVersions deletes the versions in its ranges and returns "
-       "their number.",
+@check("LN-VERSION-010",
+       "BatchDeleteTableVersions deletes the versions in its ranges and returns their number.",
        _VERSIONS, "BatchDeleteTableVersions", "ListTableVersions", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def delete_versions(lab: Lab) -> None:
@@ -336,8 +337,8 @@ def listings_are_fresh(lab: Lab) -> None:
         lab.ok("DropTable", id=table)
 
 
-@check("LN-FRESH-005", "DescribeTableIndexStats counts rows that were inserted after the index "
-       "was created.",
+@check("LN-FRESH-005",
+       "DescribeTableIndexStats counts rows that were inserted after the index was created.",
        "rest.yaml, DescribeTableIndexStatsResponse", "CreateTableScalarIndex",
        "DescribeTableIndexStats", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -358,8 +359,8 @@ def index_stats(lab: Lab) -> None:
         lab.same((stats.answer or {}).get("num_indices"), 1, "num_indices")
 
 
-@check("LN-NAME-006", "A name that differs from a table's name only in case does not identify "
-       "that table.",
+@check("LN-NAME-006",
+       "A name that differs from a table's name only in case does not identify that table.",
        "general specification, Object Name", "DeclareTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def case_of_names(lab: Lab) -> None:
@@ -382,8 +383,8 @@ def space_in_names(lab: Lab) -> None:
 GIVEN = {"camelCase": "x", "spaces": "  a b  ", "long": "x" * 1000, "empty": ""}
 
 
-@check("LN-NAME-008", "A table's properties preserve the case of keys and the spaces and length "
-       "of values.",
+@check("LN-NAME-008",
+       "A table's properties preserve the case of keys and the spaces and length of values.",
        "rest.yaml, AlterTableRequest and DeclareTableRequest", "DeclareTable", "DescribeTable",
        level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def properties_as_given(lab: Lab) -> None:
@@ -396,8 +397,8 @@ def properties_as_given(lab: Lab) -> None:
         lab.has(lab.ok("DescribeTable", id=table).get("properties"), changed, "the properties")
 
 
-@check("LN-NAME-009", "A namespace's properties preserve the case of keys and the spaces and "
-       "length of values.",
+@check("LN-NAME-009",
+       "A namespace's properties preserve the case of keys and the spaces and length of values.",
        "rest.yaml, CreateNamespaceRequest and AlterNamespaceRequest", "CreateNamespace",
        "DescribeNamespace", level=Level.SHOULD, capabilities=["namespaces"])  # fmt: skip
 def namespace_properties_as_given(lab: Lab) -> None:
@@ -414,8 +415,8 @@ def namespace_properties_as_given(lab: Lab) -> None:
 # --- concurrent calls
 
 
-@check("LN-RACE-008", "Exactly one of several concurrent DropNamespace calls for one namespace "
-       "succeeds.",
+@check("LN-RACE-008",
+       "Exactly one of several concurrent DropNamespace calls for one namespace succeeds.",
        "rest.yaml, DropNamespace: a missing namespace answers NamespaceNotFound",
        "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_namespace_race(lab: Lab) -> None:
@@ -440,8 +441,8 @@ def rename_race(lab: Lab) -> None:
         one_wins(lab, at_once(lab, steps), [4])
 
 
-@check("LN-RACE-010", "Exactly one of several concurrent RegisterTable calls for one name "
-       "succeeds.", _ONE,
+@check("LN-RACE-010",
+       "Exactly one of several concurrent RegisterTable calls for one name succeeds.", _ONE,
        "RegisterTable", "DeregisterTable", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def register_race(lab: Lab) -> None:

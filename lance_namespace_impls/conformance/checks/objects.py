@@ -57,8 +57,8 @@ def _entry(lab: Lab, table: list[str], rows: bool = True) -> dict[str, Any]:
     return found | ({"the rows": lab.ids(table)} if rows else {})
 
 
-@check("LN-NAMESPACE-CREATE-060", "Mode ExistOk keeps the properties and contents of an existing "
-       "namespace.",
+@check("LN-NAMESPACE-CREATE-060",
+       "Mode ExistOk keeps the properties and contents of an existing namespace.",
        "rest.yaml, CreateNamespace: ExistOk keeps it", "CreateNamespace", capabilities=_BOTH)  # fmt: skip
 def exist_ok(lab: Lab) -> None:
     namespace = _filled(lab)
@@ -67,8 +67,8 @@ def exist_ok(lab: Lab) -> None:
     unchanged(lab, before, _held(lab, namespace), "mode ExistOk")
 
 
-@check("LN-NAMESPACE-CREATE-061", "Creating an object in a missing namespace fails with code 1 in "
-       "every mode.",
+@check("LN-NAMESPACE-CREATE-061",
+       "Creating an object in a missing namespace fails with code 1 in every mode.",
        "rest.yaml, CreateNamespace, CreateTable and RegisterTable: NamespaceNotFound",
        "CreateNamespace", "CreateTable", capabilities=_BOTH)  # fmt: skip
 def missing_parent(lab: Lab) -> None:
@@ -113,8 +113,8 @@ def overwrite_held(lab: Lab) -> None:
         lab.ok("CreateNamespace", id=namespace, **over)
 
 
-@check("LN-NAMESPACE-CREATE-063", "A table and a namespace cannot have the same name, whatever "
-       "the mode.",
+@check("LN-NAMESPACE-CREATE-063",
+       "A table and a namespace cannot have the same name, whatever the mode.",
        "general specification, Object Name: unique among all objects of a parent", "CreateNamespace",
        "CreateTable", capabilities=["tables", "nested"])  # fmt: skip
 def one_name(lab: Lab) -> None:
@@ -131,8 +131,8 @@ def one_name(lab: Lab) -> None:
         unchanged(lab, before[1], _entry(lab, table), f"mode {mode} of a namespace of its name")
 
 
-@check("LN-NAMESPACE-DROP-060", "Creating, moving and removing tables changes whether a namespace "
-       "is empty.",
+@check("LN-NAMESPACE-DROP-060",
+       "Creating, moving and removing tables changes whether a namespace is empty.",
        "rest.yaml, DropNamespace: a namespace that holds any object", "DropNamespace", "CreateTable",
        capabilities=_BOTH)  # fmt: skip
 def emptied(lab: Lab) -> None:
@@ -202,8 +202,8 @@ def dropped(lab: Lab) -> None:
             lab.that(not lab.exists("NamespaceExists", namespace), "no namespace", request)
 
 
-@check("LN-NAMESPACE-DESCRIBE-060", "DescribeNamespace returns an empty map for a namespace "
-       "without properties.",
+@check("LN-NAMESPACE-DESCRIBE-060",
+       "DescribeNamespace returns an empty map for a namespace without properties.",
        "rest.yaml, DescribeNamespaceResponse: an empty map where none are set", "DescribeNamespace",
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def no_properties(lab: Lab) -> None:
@@ -217,8 +217,8 @@ def no_properties(lab: Lab) -> None:
         lab.that(isinstance(found, dict) and not set(found) & set(_GIVEN), "an empty map", found)
 
 
-@check("LN-LIST-NAMESPACES-060", "ListNamespaces without a limit returns sorted names, whatever "
-       "their order of creation.",
+@check("LN-LIST-NAMESPACES-060",
+       "ListNamespaces without a limit returns sorted names, whatever their order of creation.",
        "rest.yaml, ListNamespacesResponse: sorted by name", "ListNamespaces", "CreateNamespace",
        capabilities=["nested"])  # fmt: skip
 def ordered(lab: Lab) -> None:
@@ -238,8 +238,8 @@ _WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-@check("LN-LIST-TABLES-060", "Every listing reflects each way of creating, filling, moving or "
-       "removing a table.",
+@check("LN-LIST-TABLES-060",
+       "Every listing reflects each way of creating, filling, moving or removing a table.",
        "rest.yaml, ListTables and ListAllTables", "ListTables", capabilities=_TABLES)  # fmt: skip
 def every_way(lab: Lab) -> None:
     parent = _space(lab)
@@ -298,8 +298,8 @@ def no_version(lab: Lab) -> None:
         lab.refused("DescribeTable", codes, id=declared, **full, **{key: name})
 
 
-@check("LN-TABLE-DECLARE-060", "A dataset that a client writes to the location of a declared "
-       "table becomes its data.",
+@check("LN-TABLE-DECLARE-060",
+       "A dataset that a client writes to the location of a declared table becomes its data.",
        "rest.yaml, DeclareTable, and is_only_declared of DescribeTableResponse",
        "DeclareTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def written(lab: Lab) -> None:
@@ -334,8 +334,8 @@ def written(lab: Lab) -> None:
         lab.same(told.get("is_only_declared"), False, "is_only_declared once there is data")
 
 
-@check("LN-TABLE-DECLARE-061", "Calls that are rejected because a name is taken leave tables and "
-       "data unchanged.",
+@check("LN-TABLE-DECLARE-061",
+       "Calls that are rejected because a name is taken leave tables and data unchanged.",
        "rest.yaml, TableAlreadyExists; RenameTable: changes nothing; RegisterTable",
        "DeclareTable", "DeregisterTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def taken(lab: Lab) -> None:
@@ -362,8 +362,8 @@ def taken(lab: Lab) -> None:
     lab.same(lab.ids(source), [7], "the ids at the location that was refused")
 
 
-@check("LN-TABLE-DEREGISTER-060", "A table that is deregistered and registered again keeps "
-       "everything but its properties.",
+@check("LN-TABLE-DEREGISTER-060",
+       "A table that is deregistered and registered again keeps everything but its properties.",
        "rest.yaml, DeregisterTable: its data stays on storage as it is", "DeregisterTable", "RegisterTable",
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def all_again(lab: Lab) -> None:
@@ -379,8 +379,8 @@ def all_again(lab: Lab) -> None:
         unchanged(lab, before, state(lab, table), f"it was registered as {name}")
 
 
-@check("LN-TABLE-DROP-060", "Removing a renamed table returns its new name, and only DropTable "
-       "deletes its data.",
+@check("LN-TABLE-DROP-060",
+       "Removing a renamed table returns its new name, and only DropTable deletes its data.",
        "rest.yaml, DropTableResponse and DeregisterTableResponse; DropTable: deletes its data", "DropTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def named_now(lab: Lab) -> None:
@@ -407,8 +407,8 @@ def named_now(lab: Lab) -> None:
                 lab.same(left, 2 * (operation != "DropTable"), f"the rows left by {operation}")
 
 
-@check("LN-TABLE-CREATE-061", "Rows that cannot be stored leave an existing table unchanged and "
-       "create no new table.",
+@check("LN-TABLE-CREATE-061",
+       "Rows that cannot be stored leave an existing table unchanged and create no new table.",
        "rest.yaml, CreateTable: a schema that Lance cannot store, a body that is no such stream",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def not_stored(lab: Lab) -> None:
@@ -427,8 +427,8 @@ def not_stored(lab: Lab) -> None:
     lab.same(lab.ids(free), [5], "the ids")
 
 
-@check("LN-TABLE-CREATE-062", "Mode ExistOk returns the current version, properties and location "
-       "of the existing table.",
+@check("LN-TABLE-CREATE-062",
+       "Mode ExistOk returns the current version, properties and location of the existing table.",
        "rest.yaml, CreateTableResponse: version number of the table after the call", "CreateTable",
        "InsertIntoTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def as_it_stands(lab: Lab) -> None:
