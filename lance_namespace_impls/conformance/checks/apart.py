@@ -328,7 +328,8 @@ def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> 
 
 
 @check("LN-WHOLE-060",
-       "A call that does not replace an existing table leaves it entirely unchanged.",
+       "Creating, registering or renaming that does not replace an existing table leaves it "
+       "unchanged.",
        "rest.yaml, CreateTable: what is there is kept with its properties; RenameTable: changes nothing",
        "CreateTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def over_a_table(lab: Lab) -> None:
@@ -452,7 +453,7 @@ _PAIRS = (
 
 
 @check("LN-ORDER-060",
-       "Any two concurrent changes of a table and its catalog entry match a sequential order.",
+       "Any two concurrent changes to a table or its catalog entry match some sequential order.",
        _ORDER,
        "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def meeting(lab: Lab) -> None:

@@ -239,7 +239,7 @@ def metadata(lab: Lab) -> None:
     lab.same(fields, [], "fields of the main line with the branch's metadata")
 
 
-@check("LN-BRANCH-019", "from_branch makes a new branch start from that branch.",
+@check("LN-BRANCH-019", "A branch created with from_branch starts from that branch.",
        "rest.yaml, CreateTableBranchRequest: from_branch, branch to start from",
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip

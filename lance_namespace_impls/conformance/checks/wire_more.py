@@ -281,7 +281,7 @@ def bad_namespaces(lab: Lab) -> None:
 
 
 @check("LN-WIRE-ID-062",
-       "A route with an empty name does not identify the table without that name.", _IDS,
+       "A route with an additional empty name does not identify the table without it.", _IDS,
        "TableExists", capabilities=_HTTP)  # fmt: skip
 def empty_names(lab: Lab) -> None:
     table = lab.any_table()
@@ -293,7 +293,8 @@ def empty_names(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-WIRE-ID-063", "Only the delimiter in use identifies the root namespace.", _IDS,
+@check("LN-WIRE-ID-063",
+       "In a route, only the delimiter in use identifies the root namespace.", _IDS,
        "NamespaceExists", "ListNamespaces", capabilities=["http"], changes=False)  # fmt: skip
 def other_roots(lab: Lab) -> None:
     usual = raw(lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "3"})
